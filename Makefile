@@ -1,0 +1,62 @@
+# make help lists the targets. Everything is installed into .venv; nothing outside it changes.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
+C_FILES := $(shell find csrc cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+
+.PHONY: help demo test gpu-test gpu-record bench format lint sanitize readme clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "warpkit needs Python 3.11 or newer; name one with make PYTHON=..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "python3 -m venv failed (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
+	$(PY) -m pip install -q --upgrade pip
+
+$(VENV)/installed: $(PY) $(SOURCES)
+	$(PY) -m pip install -q '.[test,demo]'
+	@touch $@
+
+$(VENV)/linters: $(PY) pyproject.toml
+	$(PY) -m pip install -q '.[lint]'
+	@touch $@
+
+demo: $(VENV)/installed ## all five operations on real data, with pictures in examples/out
+	$(PY) examples/quickstart.py
+
+test: $(VENV)/installed ## the test suite on every device present
+	$(PY) -m pytest tests
+
+gpu-test: $(VENV)/installed ## the test suite on the GPU; writes tests/gpu_record.json
+	$(PY) -m pytest tests --device cuda --record tests/gpu_record.json
+
+gpu-record: ## one line: which GPU has verified this tree, or since which file the record is stale
+	@$(PYTHON) tools/gpu_record.py
+
+bench: $(VENV)/installed ## the benchmarks; writes bench/results
+	$(PY) bench/cpu.py
+
+sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer
+	compute-sanitizer --tool memcheck --error-exitcode 1 $(PY) -m pytest tests/test_rows.py --device cuda --small
+
+format: $(VENV)/linters ## clang-format and ruff over the sources
+	$(VENV)/bin/clang-format -i $(C_FILES)
+	$(VENV)/bin/ruff check -q --fix .
+	$(VENV)/bin/ruff format -q .
+
+lint: $(VENV)/linters ## fail on what make format would change, and on type errors
+	$(VENV)/bin/clang-format --dry-run -Werror $(C_FILES)
+	$(VENV)/bin/ruff check -q .
+	$(VENV)/bin/ruff format -q --check .
+	$(VENV)/bin/mypy
+
+readme: $(VENV)/installed ## run README's examples and renew its output and tables
+	$(PY) tools/readme.py
+
+clean: ## remove what was built
+	rm -rf build $(VENV) python/warpkit/*.so python/*.egg-info

@@ -1,0 +1,74 @@
+/* context.c -- loads the plug-ins that hold the other devices, each on its first use. */
+#define _GNU_SOURCE
+#include "context.h"
+#include "cpu/threads.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+wk_context *
+wk_context_new(const char *folder)
+{
+    wk_context *context = calloc(1, sizeof *context);
+    if (context == NULL) return NULL;
+    snprintf(context->folder, sizeof context->folder, "%s", folder);
+    pthread_mutex_init(&context->lock, NULL);
+    context->slots[WK_CPU] = (wk_slot){.tried = 1, .count = 1, .backend = &wk_cpu_backend};
+    return context;
+}
+
+void
+wk_context_free(wk_context *context)
+{
+    /* Plug-ins stay loaded: other threads of the process may still be inside the driver. */
+    wk_threads_free(atomic_load(&context->threads));
+    pthread_mutex_destroy(&context->lock);
+    free(context);
+}
+
+static void
+load(wk_context *context, wk_kind kind)
+{
+    wk_slot *slot = &context->slots[kind];
+    char path[sizeof context->folder + 32];
+    snprintf(path, sizeof path, "%s/_%s.so", context->folder, wk_kind_names[kind]);
+
+    if (access(path, R_OK) != 0) {
+        WK_FAIL(&slot->why, WK_EDEVICE, "this build of warpkit has no %s plug-in (no file %s)",
+                wk_kind_names[kind], path);
+        return;
+    }
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        WK_FAIL(&slot->why, WK_EDEVICE, "cannot load the %s plug-in: %s", wk_kind_names[kind],
+                dlerror());
+        return;
+    }
+    wk_plugin_open_fn *open = (wk_plugin_open_fn *)dlsym(handle, "wk_plugin_open");
+    const wk_plugin *plugin = open ? open() : NULL;
+    if (plugin == NULL || plugin->abi != WK_ABI) {
+        WK_FAIL(&slot->why, WK_EDEVICE,
+                "%s is of another version of warpkit; install warpkit again", path);
+        dlclose(handle);
+        return;
+    }
+    slot->plugin = plugin;
+    slot->count = plugin->backend->count(&slot->why);
+    slot->backend = plugin->backend;
+}
+
+const wk_slot *
+wk_slot_of(wk_context *context, wk_kind kind)
+{
+    wk_slot *slot = &context->slots[kind];
+    pthread_mutex_lock(&context->lock);
+    if (!slot->tried) {
+        load(context, kind);
+        slot->tried = 1;
+    }
+    pthread_mutex_unlock(&context->lock);
+    return slot;
+}

@@ -1,0 +1,65 @@
+/* dispatch.c -- one launcher per CPU row, which picks the instruction set this processor has.
+ * WARPKIT_ISA=base|avx2|avx512 asks for a smaller one; results are the same bits. */
+#include "warpkit.h"
+#include "cpu/isa.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_cpu(op, variant)                                                                   \
+    wk_launch wk_##op##_cpu_##variant##_base, wk_##op##_cpu_##variant##_avx2,                  \
+        wk_##op##_cpu_##variant##_avx512;
+#define ROW_cuda(op, variant)
+#define ROW(op, backend, variant, dtypes, production, teaches) ROW_##backend(op, variant)
+#include "kernels.def"
+#undef ROW_cpu
+
+static const char *const names[] = {"base", "avx2", "avx512"};
+
+static int
+best(void)
+{
+#ifdef WK_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return 2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
+#endif
+    return 0;
+}
+
+static int
+level(void)
+{
+    static atomic_int chosen = -1; /* a constant of this process once set */
+    int now = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (now >= 0) return now;
+    now = best();
+    const char *wanted = getenv("WARPKIT_ISA");
+    for (int i = 0; wanted && i < now; i++)
+        if (strcmp(wanted, names[i]) == 0) now = i;
+    atomic_store_explicit(&chosen, now, memory_order_relaxed);
+    return now;
+}
+
+const char *
+wk_isa(void)
+{
+    return names[level()];
+}
+
+#ifdef WK_X86
+#define CHOOSE(base, avx2, avx512) (level() == 2 ? avx512 : level() == 1 ? avx2 : base)
+#else
+#define CHOOSE(base, avx2, avx512) base
+#endif
+
+#define ROW_cpu(op, variant)                                                                   \
+    wk_status wk_##op##_cpu_##variant(wk_call *call)                                           \
+    {                                                                                          \
+        return CHOOSE(wk_##op##_cpu_##variant##_base, wk_##op##_cpu_##variant##_avx2,          \
+                      wk_##op##_cpu_##variant##_avx512)(call);                                 \
+    }
+#include "kernels.def"

@@ -1,0 +1,72 @@
+/* histogram_body.h -- counting elements of type T, whose bins are computed in E (float or double,
+ * BINS_OF(name) the functions of bins_body.h). No include guard.
+ *   INSIDE(x, j)  lies x within the first and the last edge? */
+
+/* The bin of x, or `bins` for none: the slot behind the last. */
+static inline int64_t
+COUNT(bin)(const job *j, T x)
+{
+    const int64_t bins = j->bins;
+    int64_t b = -1;
+    switch (j->kind) {
+    case WK_BINS_VALUES: b = (int64_t)x; break;
+    case WK_BINS_UNIFORM:
+        if (INSIDE(x, j)) {
+            const E *edges = j->edges;
+            b = BINS_OF(uniform_bin)((E)x, edges, bins, edges[0], j->width);
+        }
+        break;
+    case WK_BINS_EDGES:
+        b = j->edges_dtype == WK_I64   ? wk_edges_bin_i64((int64_t)x, j->edges, bins)
+            : j->edges_dtype == WK_U64 ? wk_edges_bin_u64((uint64_t)x, j->edges, bins)
+                                       : wk_edges_bin_f64((double)x, j->edges, bins);
+        break;
+    }
+    return b < 0 ? bins : b;
+}
+
+#ifndef BIN_ONLY
+static void
+COUNT(each)(const job *shared, const void *from, int64_t n, int64_t *counts)
+{
+    const job j = *shared; /* a copy, which the stores to counts cannot change */
+    const T *x = from;
+    for (int64_t i = 0; i < n; i++) counts[COUNT(bin)(&j, x[i])]++;
+}
+
+/* The steps of uniform_bin for a few bins: the quotients in vectors, then the edges' say. */
+static void
+COUNT(few)(const job *shared, const void *from, int64_t n, int64_t *counts)
+{
+    const job j = *shared;
+    const T *x = from;
+    const E *edges = j.edges;
+    const int64_t bins = j.bins;
+    const E first = edges[0];
+    const double scale = (double)bins, top = (double)(bins - 1);
+    int32_t guess[BLOCK];
+    for (; n > 0; n -= BLOCK, x += BLOCK) {
+        const int64_t count = n < BLOCK ? n : BLOCK;
+        for (int64_t i = 0; i < count; i++) {
+            double f = (double)(E)((E)x[i] - first) / j.width * scale;
+            f = f < scale ? f : top;
+            guess[i] = (int32_t)(f > 0 ? f : 0);
+        }
+        for (int64_t i = 0; i < count; i++) {
+            const E v = (E)x[i];
+            int64_t b = guess[i];
+            b -= (v < edges[b]) & (b > 0);
+            b += (v >= edges[b + 1]) & (b != bins - 1);
+            b = INSIDE(x[i], &j) ? b : bins;
+            counts[i % TABLES * (bins + 1) + b]++;
+        }
+    }
+}
+#endif
+
+#undef T
+#undef E
+#undef COUNT
+#undef INSIDE
+#undef BINS_OF
+#undef BIN_ONLY

@@ -1,0 +1,74 @@
+/* reduce_body.h -- one fold of one element type: T in memory, A in the lanes. No include guard.
+ *   LOAD(x)  T to A      OP(a, b)  A      IDENTITY  OP(a, IDENTITY) has a's bits
+ * FOLD(name) gives the functions' names. The tree is scalar.h's. */
+
+/* Lanes fold in halves; those past n hold the identity, so they may be left out. */
+static A
+FOLD(lanes)(A *lane, int64_t n)
+{
+    int half = WK_LANES / 2;
+    while (half >= n && half > 1) half /= 2;
+    for (; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) lane[l] = OP(lane[l], lane[l + half]);
+    return lane[0];
+}
+
+static void
+FOLD(chunk)(const void *from, int64_t n, void *total)
+{
+    const T *x = from;
+    A lane[WK_LANES];
+    for (int l = 0; l < WK_LANES; l++) lane[l] = IDENTITY;
+    int64_t i = 0;
+    for (; i + WK_LANES <= n; i += WK_LANES)
+        for (int l = 0; l < WK_LANES; l++) {
+            const T v = x[i + l];
+            lane[l] = OP(lane[l], LOAD(v));
+        }
+    for (int l = 0; i < n; i++, l++) {
+        const T v = x[i];
+        lane[l] = OP(lane[l], LOAD(v));
+    }
+    *(A *)total = FOLD(lanes)(lane, n);
+}
+
+static void
+FOLD(gather)(const void *from, const int64_t *offsets, int64_t n, void *total)
+{
+    const T *x = from;
+    A lane[WK_LANES];
+    for (int l = 0; l < WK_LANES; l++) lane[l] = IDENTITY;
+    for (int64_t i = 0; i < n; i++) {
+        const T v = x[offsets[i]];
+        lane[i % WK_LANES] = OP(lane[i % WK_LANES], LOAD(v));
+    }
+    *(A *)total = FOLD(lanes)(lane, n);
+}
+
+/* `width` neighbouring columns at once: totals[w] folds x[offsets[i] + w] over i. */
+static void
+FOLD(columns)(const void *from, const int64_t *offsets, int64_t n, int64_t width, void *totals)
+{
+    const T *x = from;
+    A lane[WK_LANES][WK_COLUMNS];
+    const int64_t used = n < WK_LANES ? n : WK_LANES;
+    for (int64_t l = 0; l < used; l++)
+        for (int64_t w = 0; w < WK_COLUMNS; w++) lane[l][w] = IDENTITY;
+    for (int64_t i = 0; i < n; i++) {
+        A *to = lane[i % WK_LANES];
+        const T *row = x + offsets[i];
+        if (width == WK_COLUMNS) /* a constant extent: the compiler unrolls it */
+            for (int64_t w = 0; w < WK_COLUMNS; w++) to[w] = OP(to[w], LOAD(row[w]));
+        else
+            for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], LOAD(row[w]));
+    }
+    for (int64_t half = WK_LANES / 2; half > 0; half /= 2)
+        for (int64_t l = 0; l < half && l + half < used; l++)
+            for (int64_t w = 0; w < width; w++) lane[l][w] = OP(lane[l][w], lane[l + half][w]);
+    memcpy(totals, lane[0], (size_t)width * sizeof(A));
+}
+
+#undef T
+#undef A
+#undef LOAD
+#undef FOLD

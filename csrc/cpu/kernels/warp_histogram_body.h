@@ -1,0 +1,66 @@
+/* warp_histogram_body.h -- groups of 32 elements of type T, sorted as keys of type K. No guard.
+ *   KEY(x)  element to key, in the same order      VALUE(k)  back */
+
+static void
+WARPS(sort)(K keys[32][TOGETHER])
+{
+    for (int size = 2; size <= 32; size *= 2)
+        for (int step = size / 2; step > 0; step /= 2)
+            for (int i = 0; i < 32; i++) {
+                const int k = i ^ step;
+                if (k < i) continue;
+                K *low = i & size ? keys[k] : keys[i], *high = i & size ? keys[i] : keys[k];
+                for (int w = 0; w < TOGETHER; w++) {
+                    const K a = low[w], b = high[w];
+                    low[w] = a < b ? a : b;
+                    high[w] = a < b ? b : a;
+                }
+            }
+}
+
+/* The runs of equal keys among the first n of 32 ascending ones. */
+static int32_t
+WARPS(runs)(K keys[32][TOGETHER], int w, int n, T *values, int32_t *counts)
+{
+    K found[32];
+    int32_t total = 0;
+    memset(counts, 0, 32 * sizeof *counts);
+    for (int i = 0; i < n; i++) {
+        const K key = keys[i][w];
+        total += i == 0 || key != found[total - 1];
+        found[total - 1] = key;
+        counts[total - 1]++;
+    }
+    for (int i = 0; i < 32; i++) values[i] = i < total ? (T)VALUE(found[i]) : (T)0;
+    return total;
+}
+
+static void
+WARPS(task)(void *arg, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const job *j = arg;
+    const T *x = j->in;
+    T *values = j->values;
+    K keys[32][TOGETHER];
+    for (int64_t first = begin; first < end; first += TOGETHER) {
+        const int warps = end - first < TOGETHER ? (int)(end - first) : TOGETHER;
+        const int64_t left = j->n - first * 32;
+        for (int w = 0; w < TOGETHER; w++)
+            for (int i = 0; i < 32; i++) /* what lies beyond the end sorts last */
+                keys[i][w] = w < warps && w * 32 + i < left ? (K)KEY(x[(first + w) * 32 + i])
+                                                            : (K)-1;
+        if (!j->sorted) WARPS(sort)(keys);
+        for (int w = 0; w < warps; w++) {
+            const int n = left - w * 32 < 32 ? (int)(left - w * 32) : 32;
+            const int64_t at = first + w;
+            j->totals[at] = WARPS(runs)(keys, w, n, values + at * 32, j->counts + at * 32);
+        }
+    }
+}
+
+#undef T
+#undef K
+#undef KEY
+#undef VALUE
+#undef WARPS

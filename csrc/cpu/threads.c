@@ -1,0 +1,154 @@
+/* threads.c -- the worker threads: made at the first large call, asleep between calls.
+ *
+ * A forked child inherits the struct and none of the threads, so a pool remembers the process
+ * that made it, and a child makes its own. Nothing here takes a lock that a fork could leave
+ * held: `busy` belongs to one pool, and a new pool has a new one. */
+#define _GNU_SOURCE
+#include "cpu/threads.h"
+
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 256 };
+
+typedef struct worker {
+    struct wk_threads *pool;
+    pthread_t id;
+    sem_t wake;
+    int number;
+} worker;
+
+struct wk_threads {
+    pid_t owner;
+    atomic_int count; /* the caller's thread included */
+    int started;
+    atomic_flag busy;
+    atomic_int stop;
+    sem_t done;
+    wk_task *task;
+    void *arg;
+    int64_t items, grain;
+    atomic_llong next;
+    worker workers[MAX_THREADS];
+};
+
+static void
+take_tasks(struct wk_threads *pool, int thread)
+{
+    for (;;) {
+        const int64_t begin = atomic_fetch_add(&pool->next, pool->grain);
+        if (begin >= pool->items) return;
+        const int64_t left = pool->items - begin;
+        pool->task(pool->arg, begin, begin + (left < pool->grain ? left : pool->grain), thread);
+    }
+}
+
+static void *
+work(void *self)
+{
+    worker *w = self;
+    for (;;) {
+        while (sem_wait(&w->wake) != 0) {} /* interrupted by a signal: wait again */
+        if (atomic_load(&w->pool->stop)) return NULL;
+        take_tasks(w->pool, w->number);
+        sem_post(&w->pool->done);
+    }
+}
+
+static int
+wanted_threads(void)
+{
+    const char *text = getenv("WARPKIT_NUM_THREADS");
+    long n = text ? strtol(text, NULL, 10) : 0;
+    if (n < 1) {
+        cpu_set_t set;
+        n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    }
+    return n > MAX_THREADS ? MAX_THREADS : (int)n;
+}
+
+static struct wk_threads *
+pool_new(void)
+{
+    struct wk_threads *pool = calloc(1, sizeof *pool);
+    if (pool == NULL) return NULL;
+    pool->owner = getpid();
+    pool->count = wanted_threads();
+    sem_init(&pool->done, 0, 0);
+    return pool;
+}
+
+/* Threads start at the first job, so that asking for the count costs none. */
+static void
+start(struct wk_threads *pool)
+{
+    for (; pool->started < pool->count - 1; pool->started++) {
+        worker *w = &pool->workers[pool->started];
+        w->pool = pool;
+        w->number = pool->started + 1;
+        sem_init(&w->wake, 0, 0);
+        if (pthread_create(&w->id, NULL, work, w) != 0) {
+            pool->count = pool->started + 1; /* the system allows no more */
+            return;
+        }
+    }
+}
+
+void
+wk_threads_free(struct wk_threads *pool)
+{
+    if (pool == NULL) return;
+    if (pool->owner == getpid()) {
+        atomic_store(&pool->stop, 1);
+        for (int i = 0; i < pool->started; i++) sem_post(&pool->workers[i].wake);
+        for (int i = 0; i < pool->started; i++) pthread_join(pool->workers[i].id, NULL);
+    }
+    free(pool);
+}
+
+static struct wk_threads *
+pool_of(wk_context *context)
+{
+    struct wk_threads *pool = atomic_load(&context->threads);
+    if (pool != NULL && pool->owner == getpid()) return pool;
+
+    struct wk_threads *fresh = pool_new();
+    if (fresh == NULL) return NULL;
+    if (atomic_compare_exchange_strong(&context->threads, &pool, fresh))
+        return fresh; /* a parent's pool is left alone: its semaphores may be in any state */
+    wk_threads_free(fresh);
+    return pool;
+}
+
+int
+wk_thread_count(wk_context *context)
+{
+    struct wk_threads *pool = pool_of(context);
+    return pool ? pool->count : 1;
+}
+
+void
+wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg)
+{
+    if (items <= 0) return;
+    struct wk_threads *pool = items > grain ? pool_of(context) : NULL;
+    if (pool == NULL || pool->count == 1 || atomic_flag_test_and_set(&pool->busy)) {
+        task(arg, 0, items, 0);
+        return;
+    }
+    start(pool);
+    const int64_t others = (items - 1) / grain; /* runs beside the caller's first */
+    const int helpers = others < pool->started ? (int)others : pool->started;
+    pool->task = task;
+    pool->arg = arg;
+    pool->items = items;
+    pool->grain = grain;
+    atomic_store(&pool->next, 0);
+    for (int i = 0; i < helpers; i++) sem_post(&pool->workers[i].wake);
+    take_tasks(pool, 0);
+    for (int i = 0; i < helpers; i++)
+        while (sem_wait(&pool->done) != 0) {}
+    atomic_flag_clear(&pool->busy);
+}

@@ -1,0 +1,146 @@
+/* plan.c -- canonical forms of the arguments; no arithmetic on elements. */
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t
+wk_size(const wk_array *a)
+{
+    int64_t n = 1;
+    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
+    return n;
+}
+
+void
+wk_set_block(wk_array *a, void *element0)
+{
+    const int64_t item = wk_itemsize[a->dtype];
+    int64_t low = 0, high = 0; /* in elements, from element0 */
+    for (int d = 0; d < a->ndim; d++) {
+        const int64_t reach = (a->shape[d] - 1) * a->strides[d];
+        if (reach < 0) low += reach;
+        if (reach > 0) high += reach;
+    }
+    const int empty = wk_size(a) == 0;
+    a->first = empty ? 0 : -low * item;
+    a->bytes = empty ? 0 : (high - low + 1) * item;
+    a->host = (char *)element0 - a->first;
+    a->data = NULL;
+}
+
+void
+wk_set_contiguous(wk_array *a)
+{
+    int64_t step = 1;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        a->strides[d] = step;
+        step *= a->shape[d];
+    }
+}
+
+/* Drops extents of 1 in [from, ndim) and merges neighbours that are one run of memory. */
+static void
+fuse(wk_array *a, int from)
+{
+    int n = from;
+    for (int d = from; d < a->ndim; d++) {
+        if (a->shape[d] == 1) continue;
+        if (n > from && a->strides[n - 1] == a->strides[d] * a->shape[d]) {
+            a->shape[n - 1] *= a->shape[d];
+            a->strides[n - 1] = a->strides[d];
+        } else {
+            a->shape[n] = a->shape[d];
+            a->strides[n] = a->strides[d];
+            n++;
+        }
+    }
+    a->ndim = n;
+}
+
+void
+wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
+{
+    wk_array kept = {.ndim = 0}, reduced = {.ndim = 0};
+    args->outputs = args->n = 1;
+    for (int d = 0; d < a->ndim; d++) {
+        const int folds = axes >> d & 1;
+        wk_array *to = folds ? &reduced : &kept;
+        int at = to->ndim++;
+        int64_t stride = a->strides[d];
+        if (folds) {
+            args->n *= a->shape[d];
+            if (stride < 0) { /* walk it upwards: the order of a fold is the memory's */
+                a->first += (a->shape[d] - 1) * stride * wk_itemsize[a->dtype];
+                stride = -stride;
+            }
+            for (; at > 0 && reduced.strides[at - 1] < stride; at--) {
+                reduced.shape[at] = reduced.shape[at - 1];
+                reduced.strides[at] = reduced.strides[at - 1];
+            }
+        } else {
+            args->outputs *= a->shape[d];
+        }
+        to->shape[at] = a->shape[d];
+        to->strides[at] = stride;
+    }
+    fuse(&kept, 0);
+    fuse(&reduced, 0);
+    args->kept = kept.ndim;
+    a->ndim = kept.ndim + reduced.ndim;
+    memcpy(a->shape, kept.shape, (size_t)kept.ndim * sizeof kept.shape[0]);
+    memcpy(a->strides, kept.strides, (size_t)kept.ndim * sizeof kept.strides[0]);
+    memcpy(a->shape + kept.ndim, reduced.shape, (size_t)reduced.ndim * sizeof kept.shape[0]);
+    memcpy(a->strides + kept.ndim, reduced.strides, (size_t)reduced.ndim * sizeof kept.strides[0]);
+}
+
+void
+wk_plan_transpose(wk_array *a, const int *axes)
+{
+    const wk_array from = *a;
+    for (int d = 0; d < a->ndim; d++) {
+        a->shape[d] = from.shape[axes ? axes[d] : d];
+        a->strides[d] = from.strides[axes ? axes[d] : d];
+    }
+    fuse(a, 0);
+}
+
+/* Do the elements fill their block exactly, whatever the order of the axes? */
+static int
+dense(const wk_array *a)
+{
+    if (a->bytes != wk_size(a) * wk_itemsize[a->dtype]) return 0;
+    for (int d = 0; d < a->ndim; d++) /* equal sizes with a stride of 0 mean gaps elsewhere */
+        if (a->strides[d] == 0 && a->shape[d] > 1) return 0;
+    return 1;
+}
+
+wk_status
+wk_pack(wk_call *call, wk_array *a, void **packed)
+{
+    if (dense(a)) return WK_OK;
+
+    wk_call copy = {.op = WK_TRANSPOSE, .context = call->context, .in = *a, .outs = 1};
+    wk_plan_transpose(&copy.in, NULL);
+    copy.in.data = copy.in.host;
+
+    const int64_t bytes = wk_size(a) * wk_itemsize[a->dtype];
+    *packed = malloc((size_t)bytes);
+    if (*packed == NULL)
+        return WK_FAIL(&call->error, WK_EMEMORY,
+                       "cannot allocate %lld bytes to gather a strided array",
+                       (long long)bytes);
+    copy.out[0] = copy.in;
+    wk_set_contiguous(&copy.out[0]);
+    copy.out[0].host = copy.out[0].data = *packed;
+    copy.out[0].first = 0;
+    copy.out[0].bytes = bytes;
+    const wk_status status = wk_transpose_cpu_blocked(&copy);
+    if (status) return WK_FAIL(&call->error, status, "%s", copy.error.text);
+
+    wk_set_contiguous(a);
+    a->host = *packed;
+    a->first = 0;
+    a->bytes = bytes;
+    return WK_OK;
+}

@@ -1,0 +1,179 @@
+/* convert.c -- Python objects to the contract's structs, and its errors to exceptions. */
+#include "glue.h"
+
+static int
+dtype_of(PyArrayObject *a)
+{
+    const PyArray_Descr *d = PyArray_DESCR(a);
+    const npy_intp size = PyArray_ITEMSIZE(a);
+    if (d->kind == 'b') return WK_BOOL;
+    if (d->kind == 'f') return size == 4 ? WK_F32 : size == 8 ? WK_F64 : -1;
+    if (d->kind != 'i' && d->kind != 'u') return -1; /* kind and size: longlong is int64 too */
+    const int u = d->kind == 'u';
+    switch (size) {
+    case 1: return u ? WK_U8 : WK_I8;
+    case 2: return u ? WK_U16 : WK_I16;
+    case 4: return u ? WK_U32 : WK_I32;
+    case 8: return u ? WK_U64 : WK_I64;
+    default: return -1;
+    }
+}
+
+static int
+typenum_of(wk_dtype dtype)
+{
+    static const int types[WK_DTYPES] = {NPY_BOOL,   NPY_INT8,  NPY_UINT8,  NPY_INT16,
+                                         NPY_UINT16, NPY_INT32, NPY_UINT32, NPY_INT64,
+                                         NPY_UINT64, NPY_FLOAT, NPY_DOUBLE};
+    return types[dtype];
+}
+
+static int
+whole_strides(PyArrayObject *a)
+{
+    for (int d = 0; d < PyArray_NDIM(a); d++)
+        if (PyArray_STRIDE(a, d) % PyArray_ITEMSIZE(a) != 0 && PyArray_DIM(a, d) > 1) return 0;
+    return 1;
+}
+
+int
+wk_array_arg(PyObject *object, void *slot)
+{
+    PyArrayObject **a = slot;
+    if (object == NULL) { /* a later argument failed to parse */
+        Py_CLEAR(*a);
+        return 0;
+    }
+    *a = (PyArrayObject *)PyArray_FROM_O(object);
+    if (*a == NULL) return 0;
+    const int dtype = dtype_of(*a);
+    if (dtype < 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "dtype %S is not taken; there are: bool, int8, int16, int32, int64, uint8, "
+                     "uint16, uint32, uint64, float32, float64",
+                     PyArray_DESCR(*a));
+        Py_CLEAR(*a);
+        return 0;
+    }
+    if (!PyArray_ISALIGNED(*a) || PyArray_ISBYTESWAPPED(*a) || !whole_strides(*a)) {
+        PyArray_Descr *native = PyArray_DescrFromType(typenum_of(dtype));
+        PyObject *copy = PyArray_FromArray(*a, native, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ALIGNED);
+        Py_SETREF(*a, (PyArrayObject *)copy);
+        if (copy == NULL) return 0;
+    }
+    return Py_CLEANUP_SUPPORTED;
+}
+
+int
+wk_device_arg(PyObject *object, void *slot)
+{
+    wk_device *device = slot;
+    *device = (wk_device){.given = 0};
+    if (object == Py_None) return 1;
+    const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    if (text == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "device must be a str or None, not %.100s",
+                         Py_TYPE(object)->tp_name);
+        return 0;
+    }
+    for (int kind = 0; kind < WK_KINDS; kind++) {
+        const size_t n = strlen(wk_kind_names[kind]);
+        if (strncmp(text, wk_kind_names[kind], n) != 0) continue;
+        char *end = (char *)text + n;
+        long ordinal = 0;
+        if (*end == ':' && end[1] >= '0' && end[1] <= '9') ordinal = strtol(end + 1, &end, 10);
+        if (*end != '\0' || ordinal > 1000) continue;
+        *device = (wk_device){.kind = kind, .ordinal = (int)ordinal, .given = 1};
+        return 1;
+    }
+    PyErr_Format(PyExc_ValueError,
+                 "unknown device '%s'; a device is 'cpu', 'cuda', 'cuda:1' or 'emu', and "
+                 "warpkit.devices() lists those present",
+                 text);
+    return 0;
+}
+
+void
+wk_from_numpy(PyArrayObject *a, wk_array *w)
+{
+    w->dtype = (wk_dtype)dtype_of(a);
+    w->ndim = PyArray_NDIM(a);
+    for (int d = 0; d < w->ndim; d++) {
+        w->shape[d] = PyArray_DIM(a, d);
+        w->strides[d] = w->shape[d] > 1 ? PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a) : 0;
+    }
+    wk_set_block(w, PyArray_DATA(a));
+}
+
+PyArrayObject *
+wk_contiguous(PyArrayObject *a)
+{
+    PyArrayObject *c = (PyArrayObject *)PyArray_FromArray(a, NULL, NPY_ARRAY_CARRAY_RO);
+    Py_DECREF(a);
+    return c;
+}
+
+PyArrayObject *
+wk_new_array(wk_dtype dtype, int ndim, const npy_intp *shape, wk_array *w)
+{
+    PyObject *a = PyArray_SimpleNew(ndim, (npy_intp *)shape, typenum_of(dtype));
+    if (a == NULL) return NULL;
+    wk_from_numpy((PyArrayObject *)a, w);
+    return (PyArrayObject *)a;
+}
+
+int
+wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim)
+{
+    if (axis >= -ndim && axis < ndim) return (int)(axis < 0 ? axis + ndim : axis);
+    PyObject *error = PyObject_CallFunction(state->axis_error, "ni", axis, ndim);
+    if (error) PyErr_SetObject(state->axis_error, error);
+    Py_XDECREF(error);
+    return -1;
+}
+
+int
+wk_choose_device(wk_state *state, wk_device *device)
+{
+    if (device->given) return 0;
+    if (state->preferred.given) {
+        *device = state->preferred;
+        return 0;
+    }
+    const char *wanted = getenv("WARPKIT_DEVICE");
+    if (wanted && wanted[0]) {
+        PyObject *text = PyUnicode_DecodeFSDefault(wanted);
+        const int ok = text ? wk_device_arg(text, device) : 0;
+        Py_XDECREF(text);
+        return ok ? 0 : -1;
+    }
+    const int gpus = wk_slot_of(state->context, WK_CUDA)->count;
+    *device = (wk_device){.kind = gpus > 0 ? WK_CUDA : WK_CPU, .given = 1};
+    return 0;
+}
+
+int
+wk_call_row(wk_state *state, wk_call *call, wk_device device, const char *variant)
+{
+    wk_status status;
+    if (wk_choose_device(state, &device) < 0) return -1;
+    call->context = state->context;
+    call->ordinal = device.ordinal;
+    Py_BEGIN_ALLOW_THREADS
+    status = wk_run(call, device.kind, variant);
+    Py_END_ALLOW_THREADS
+    if (status == WK_OK) return 0;
+    wk_raise(state, &call->error);
+    return -1;
+}
+
+void
+wk_raise(wk_state *state, const wk_error *e)
+{
+    PyObject *type = e->status == WK_EVALUE    ? PyExc_ValueError
+                     : e->status == WK_ETYPE   ? PyExc_TypeError
+                     : e->status == WK_EMEMORY ? PyExc_MemoryError
+                                               : state->device_error;
+    PyErr_SetString(type, e->text);
+}

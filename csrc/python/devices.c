@@ -1,0 +1,125 @@
+/* devices.c -- what there is: rows, devices, memory, configuration. */
+#include "glue.h"
+#include "cpu/isa.h"
+#include "cpu/threads.h"
+
+PyObject *
+wk_py_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < wk_row_count; i++) {
+        const wk_row *r = &wk_rows[i];
+        PyObject *dtypes = PyList_New(0);
+        for (int d = 0; dtypes && d < WK_DTYPES; d++) {
+            if (!(r->dtypes >> d & 1)) continue;
+            PyObject *name = PyUnicode_FromString(wk_dtype_names[d]);
+            if (name == NULL || PyList_Append(dtypes, name) < 0) Py_CLEAR(dtypes);
+            Py_XDECREF(name);
+        }
+        PyObject *row = dtypes ? Py_BuildValue("sssNOs", wk_op_names[r->op],
+                                               wk_kind_names[r->backend], r->variant, dtypes,
+                                               r->production ? Py_True : Py_False, r->teaches)
+                               : NULL;
+        if (row == NULL || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+PyObject *
+wk_py_devices(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    wk_state *state = wk_state_of(module);
+    PyObject *list = PyList_New(0);
+    for (int kind = 0; list && kind < WK_KINDS; kind++) {
+        const int count = wk_slot_of(state->context, kind)->count;
+        for (int i = 0; list && i < count; i++) {
+            PyObject *name = kind == WK_CUDA
+                                 ? PyUnicode_FromFormat("%s:%d", wk_kind_names[kind], i)
+                                 : PyUnicode_FromString(wk_kind_names[kind]);
+            if (name == NULL || PyList_Append(list, name) < 0) Py_CLEAR(list);
+            Py_XDECREF(name);
+        }
+    }
+    return list;
+}
+
+/* The backend of the device named in args, or NULL with an exception set. */
+static const wk_backend *
+backend_of(wk_state *state, PyObject *args, wk_device *device)
+{
+    wk_error error = {.status = WK_OK};
+    if (!PyArg_ParseTuple(args, "O&", wk_device_arg, device)) return NULL;
+    if (wk_choose_device(state, device) < 0) return NULL;
+    const wk_slot *slot = wk_slot_of(state->context, device->kind);
+    if (device->ordinal < slot->count) return slot->backend;
+    WK_FAIL(&error, WK_EDEVICE, "no device '%s:%d': %s", wk_kind_names[device->kind],
+            device->ordinal, slot->count ? "there are fewer" : slot->why.text);
+    wk_raise(state, &error);
+    return NULL;
+}
+
+PyObject *
+wk_py_device_info(PyObject *module, PyObject *args)
+{
+    wk_state *state = wk_state_of(module);
+    wk_device device;
+    wk_device_info info;
+    wk_error error = {.status = WK_OK};
+    const wk_backend *backend = backend_of(state, args, &device);
+    if (backend == NULL) return NULL;
+    if (backend->info(device.ordinal, &info, &error) != WK_OK) {
+        wk_raise(state, &error);
+        return NULL;
+    }
+    return Py_BuildValue("{s:s,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
+                         wk_kind_names[device.kind], "name", info.name, "compute_capability",
+                         info.compute_capability, "total", (long long)info.memory_total, "free",
+                         (long long)info.memory_free, "pool_used", (long long)info.pool_used,
+                         "pool_reserved", (long long)info.pool_reserved, "pool_keep",
+                         (long long)info.pool_keep, "pool_limit", (long long)info.pool_limit);
+}
+
+PyObject *
+wk_py_trim(PyObject *module, PyObject *args)
+{
+    wk_state *state = wk_state_of(module);
+    wk_device device;
+    wk_error error = {.status = WK_OK};
+    const wk_backend *backend = backend_of(state, args, &device);
+    if (backend == NULL) return NULL;
+    if (backend->trim(device.ordinal, &error) != WK_OK) {
+        wk_raise(state, &error);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+wk_py_set_default_device(PyObject *module, PyObject *args)
+{
+    wk_state *state = wk_state_of(module);
+    wk_device device;
+    if (!PyArg_ParseTuple(args, "O&:set_default_device", wk_device_arg, &device)) return NULL;
+    if (device.given && backend_of(state, args, &device) == NULL) return NULL;
+    state->preferred = device;
+    Py_RETURN_NONE;
+}
+
+PyObject *
+wk_py_config(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    wk_state *state = wk_state_of(module);
+    PyObject *config = Py_BuildValue("{s:s,s:i}", "isa", wk_isa(), "threads",
+                                     wk_thread_count(state->context));
+    for (int kind = WK_CUDA; config && kind < WK_KINDS; kind++) {
+        const wk_slot *slot = wk_slot_of(state->context, kind);
+        PyObject *one = Py_BuildValue("{s:i,s:s,s:s}", "count", slot->count, "build",
+                                      slot->plugin ? slot->plugin->build : "", "why",
+                                      slot->why.text);
+        if (one == NULL || PyDict_SetItemString(config, wk_kind_names[kind], one) < 0)
+            Py_CLEAR(config);
+        Py_XDECREF(one);
+    }
+    return config;
+}

@@ -1,0 +1,110 @@
+/* module.c -- module state and the table of functions; no arithmetic here. */
+#define WK_IMPORT_ARRAY
+#include "glue.h"
+
+static PyMethodDef methods[] = {
+    {"reduce", wk_py_reduce, METH_VARARGS, NULL},
+    {"transpose", wk_py_transpose, METH_VARARGS, NULL},
+    {"stencil1d", wk_py_stencil1d, METH_VARARGS, NULL},
+    {"histogram", wk_py_histogram, METH_VARARGS, NULL},
+    {"warp_histogram", wk_py_warp_histogram, METH_VARARGS, NULL},
+    {"rows", wk_py_rows, METH_NOARGS, NULL},
+    {"devices", wk_py_devices, METH_NOARGS, NULL},
+    {"device_info", wk_py_device_info, METH_VARARGS, NULL},
+    {"trim", wk_py_trim, METH_VARARGS, NULL},
+    {"set_default_device", wk_py_set_default_device, METH_VARARGS, NULL},
+    {"config", wk_py_config, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+wk_state *
+wk_state_of(PyObject *module)
+{
+    return PyModule_GetState(module);
+}
+
+/* The folder this module was loaded from: the plug-ins lie beside it. */
+static int
+make_context(PyObject *module, wk_state *state)
+{
+    PyObject *file = PyModule_GetFilenameObject(module);
+    PyObject *bytes = file ? PyUnicode_EncodeFSDefault(file) : NULL;
+    Py_XDECREF(file);
+    if (bytes == NULL) return -1;
+    char *path = PyBytes_AS_STRING(bytes);
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = '\0';
+    state->context = wk_context_new(slash ? path : ".");
+    Py_DECREF(bytes);
+    if (state->context == NULL) PyErr_NoMemory();
+    return state->context ? 0 : -1;
+}
+
+static int
+exec_module(PyObject *module)
+{
+    wk_state *state = wk_state_of(module);
+    import_array1(-1);
+    PyObject *exceptions = PyImport_ImportModule("numpy.exceptions");
+    if (exceptions == NULL) return -1;
+    state->axis_error = PyObject_GetAttrString(exceptions, "AxisError");
+    Py_DECREF(exceptions);
+    if (state->axis_error == NULL) return -1;
+    state->device_error = PyErr_NewExceptionWithDoc(
+        "warpkit.DeviceError", "A device is missing, or a call of its driver failed.",
+        PyExc_RuntimeError, NULL);
+    if (PyModule_AddObjectRef(module, "DeviceError", state->device_error) < 0) return -1;
+    return make_context(module, state);
+}
+
+static int
+traverse(PyObject *module, visitproc visit, void *arg)
+{
+    wk_state *state = wk_state_of(module);
+    Py_VISIT(state->axis_error);
+    Py_VISIT(state->device_error);
+    return 0;
+}
+
+static int
+clear(PyObject *module)
+{
+    wk_state *state = wk_state_of(module);
+    Py_CLEAR(state->axis_error);
+    Py_CLEAR(state->device_error);
+    return 0;
+}
+
+static void
+release(void *module)
+{
+    wk_state *state = wk_state_of(module);
+    clear(module);
+    if (state->context) wk_context_free(state->context);
+    state->context = NULL;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)exec_module},
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "warpkit._core",
+    .m_size = sizeof(wk_state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = release,
+};
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

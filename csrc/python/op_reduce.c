@@ -1,0 +1,102 @@
+/* op_reduce.c -- _core.reduce(a, op, axis, keepdims, device, variant) */
+#include "glue.h"
+
+static int
+fold_arg(PyObject *object, void *slot)
+{
+    const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    for (int f = 0; text && f < WK_FOLDS; f++) {
+        if (strcmp(text, wk_fold_names[f]) != 0) continue;
+        *(wk_fold *)slot = f;
+        return 1;
+    }
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError,
+                     "unknown op %R; there are: 'sum', 'prod', 'min', 'max', 'mean'", object);
+    return 0;
+}
+
+/* None, an int or a tuple of ints, as a set of bits. */
+static int
+axes_of(wk_state *state, PyObject *axis, int ndim, uint64_t *axes)
+{
+    *axes = 0;
+    if (axis == Py_None) {
+        *axes = ndim == 64 ? UINT64_MAX : ((uint64_t)1 << ndim) - 1;
+        return 0;
+    }
+    const int many = PyTuple_Check(axis);
+    const Py_ssize_t count = many ? PyTuple_GET_SIZE(axis) : 1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *one = many ? PyTuple_GET_ITEM(axis, i) : axis;
+        const Py_ssize_t number = PyNumber_AsSsize_t(one, PyExc_OverflowError);
+        if (number == -1 && PyErr_Occurred()) return -1;
+        if (ndim == 0 && !many && (number == 0 || number == -1)) return 0; /* as in NumPy */
+        const int d = wk_check_axis(state, number, ndim);
+        if (d < 0) return -1;
+        if (*axes >> d & 1) {
+            PyErr_Format(PyExc_ValueError, "duplicate value in 'axis': axis %d is given twice", d);
+            return -1;
+        }
+        *axes |= (uint64_t)1 << d;
+    }
+    return 0;
+}
+
+static wk_dtype
+result_dtype(wk_fold fold, wk_dtype in)
+{
+    if (in == WK_F32 || in == WK_F64 || fold == WK_MIN || fold == WK_MAX) return in;
+    if (fold == WK_MEAN) return WK_F64;
+    return in == WK_U8 || in == WK_U16 || in == WK_U32 || in == WK_U64 ? WK_U64 : WK_I64;
+}
+
+/* The fold of nothing: an error for min and max, a warning for the mean; as in NumPy. */
+static int
+check_empty(const wk_reduce_args *args)
+{
+    if (args->n > 0 || args->outputs == 0) return 0;
+    if (args->fold == WK_MIN || args->fold == WK_MAX) {
+        PyErr_Format(PyExc_ValueError,
+                     "zero-size array to reduction operation %s which has no identity",
+                     args->fold == WK_MIN ? "minimum" : "maximum");
+        return -1;
+    }
+    if (args->fold == WK_MEAN)
+        return PyErr_WarnEx(PyExc_RuntimeWarning, "Mean of empty slice.", 1);
+    return 0;
+}
+
+PyObject *
+wk_py_reduce(PyObject *module, PyObject *args)
+{
+    wk_state *state = wk_state_of(module);
+    PyArrayObject *a = NULL, *out = NULL;
+    PyObject *axis;
+    wk_device device;
+    const char *variant;
+    int keepdims, kept = 0;
+    uint64_t axes;
+    npy_intp shape[WK_MAX_DIMS];
+    wk_call call = {.op = WK_REDUCE, .outs = 1};
+    wk_reduce_args *r = &call.args.reduce;
+
+    if (!PyArg_ParseTuple(args, "O&O&OpO&z:reduce", wk_array_arg, &a, fold_arg, &r->fold, &axis,
+                          &keepdims, wk_device_arg, &device, &variant))
+        return NULL;
+    wk_from_numpy(a, &call.in);
+    if (axes_of(state, axis, call.in.ndim, &axes) < 0) goto done;
+    for (int d = 0; d < call.in.ndim; d++) {
+        if (!(axes >> d & 1))
+            shape[kept++] = PyArray_DIM(a, d);
+        else if (keepdims)
+            shape[kept++] = 1;
+    }
+    wk_plan_reduce(&call.in, axes, r);
+    if (check_empty(r) < 0) goto done;
+    out = wk_new_array(result_dtype(r->fold, call.in.dtype), kept, shape, &call.out[0]);
+    if (out && wk_call_row(state, &call, device, variant) < 0) Py_CLEAR(out);
+done:
+    Py_DECREF(a);
+    return out ? PyArray_Return(out) : NULL;
+}

@@ -1,0 +1,116 @@
+/* registry.c -- expands kernels.def, finds a row in it and runs it. */
+#include "context.h"
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const wk_op_names[WK_OPS] = {"reduce", "transpose", "stencil1d", "histogram",
+                                         "warp_histogram"};
+const char *const wk_dtype_names[WK_DTYPES] = {"bool",  "int8",   "uint8", "int16",
+                                               "uint16", "int32",  "uint32", "int64",
+                                               "uint64", "float32", "float64"};
+const char *const wk_kind_names[WK_KINDS] = {"cpu", "cuda", "emu"};
+const char *const wk_fold_names[WK_FOLDS] = {"sum", "prod", "min", "max", "mean"};
+const int wk_itemsize[WK_DTYPES] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+
+#define ALL ((1u << WK_DTYPES) - 1)
+
+#define OP_reduce WK_REDUCE
+#define OP_transpose WK_TRANSPOSE
+#define OP_stencil1d WK_STENCIL1D
+#define OP_histogram WK_HISTOGRAM
+#define OP_warp_histogram WK_WARP_HISTOGRAM
+#define KIND_cpu WK_CPU
+#define KIND_cuda WK_CUDA
+#define LAUNCH_cpu(op, variant) wk_##op##_cpu_##variant
+#define LAUNCH_cuda(op, variant) NULL
+
+#define ROW(op, backend, variant, dtypes, production, teaches)                                 \
+    {OP_##op, KIND_##backend, #variant, dtypes, production, LAUNCH_##backend(op, variant),     \
+     teaches},
+const wk_row wk_rows[] = {
+#include "kernels.def"
+};
+#undef ROW
+
+const int wk_row_count = (int)(sizeof wk_rows / sizeof wk_rows[0]);
+
+static wk_status
+unknown_variant(wk_call *call, wk_kind backend, const char *variant)
+{
+    char known[300] = "";
+    for (const wk_row *row = wk_rows; row < wk_rows + wk_row_count; row++) {
+        if (row->op != call->op || row->backend != backend) continue;
+        if (strlen(known) + strlen(row->variant) + 3 > sizeof known) break;
+        if (known[0]) strcat(known, ", ");
+        strcat(known, row->variant);
+    }
+    return WK_FAIL(&call->error, WK_EVALUE, "%s has no variant '%s' on '%s'; there are: %s",
+                   wk_op_names[call->op], variant, wk_kind_names[backend], known);
+}
+
+/* The row, and in *launch its launcher; the emulated device runs the CUDA rows. */
+static const wk_row *
+find(wk_call *call, wk_kind kind, const wk_slot *slot, const char *variant, wk_launch **launch)
+{
+    const wk_kind backend = kind == WK_CPU ? WK_CPU : WK_CUDA;
+    int nth = 0; /* of the CUDA rows */
+    for (const wk_row *row = wk_rows; row < wk_rows + wk_row_count; row++) {
+        const int here = row->op == call->op && row->backend == backend;
+        if (here && (variant ? strcmp(row->variant, variant) == 0 : row->production)) {
+            *launch = row->launch ? row->launch : slot->plugin->launches[nth];
+            return row;
+        }
+        nth += row->backend == WK_CUDA;
+    }
+    unknown_variant(call, backend, variant ? variant : "(production)");
+    return NULL;
+}
+
+static int
+nothing_to_do(const wk_call *call)
+{
+    for (int i = 0; i < call->outs; i++)
+        if (wk_size(&call->out[i]) > 0) return 0;
+    return 1;
+}
+
+static wk_status
+through(wk_call *call, const wk_backend *there, wk_launch *launch)
+{
+    void *packed = NULL;
+    wk_status status = there->open(call);
+    if (!status && !there->strided) status = wk_pack(call, &call->in, &packed);
+    if (!status) status = there->upload(call, &call->in);
+    if (!status && call->aux.host) status = there->upload(call, &call->aux);
+    for (int i = 0; i < call->outs && !status; i++)
+        status = there->reserve(call, &call->out[i]);
+    if (!status) status = launch(call);
+    for (int i = 0; i < call->outs && !status; i++)
+        status = there->download(call, &call->out[i]);
+    const wk_status closed = there->close(call);
+    free(packed);
+    return status ? status : closed;
+}
+
+wk_status
+wk_run(wk_call *call, wk_kind kind, const char *variant)
+{
+    const wk_slot *slot = wk_slot_of(call->context, kind);
+    if (call->ordinal >= slot->count) {
+        if (slot->count == 0)
+            return WK_FAIL(&call->error, WK_EDEVICE, "no device '%s': %s", wk_kind_names[kind],
+                           slot->why.text);
+        return WK_FAIL(&call->error, WK_EDEVICE, "no device '%s:%d': there are %d",
+                       wk_kind_names[kind], call->ordinal, slot->count);
+    }
+    wk_launch *launch = NULL;
+    const wk_row *row = find(call, kind, slot, variant, &launch);
+    if (row == NULL) return call->error.status;
+    if (!(row->dtypes >> call->in.dtype & 1))
+        return WK_FAIL(&call->error, WK_ETYPE, "%s variant '%s' does not take %s",
+                       wk_op_names[call->op], row->variant, wk_dtype_names[call->in.dtype]);
+    if (nothing_to_do(call)) return WK_OK;
+    return through(call, slot->backend, launch);
+}

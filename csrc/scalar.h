@@ -1,0 +1,194 @@
+/* scalar.h -- the arithmetic that the CPU and the CUDA code must do alike, written once.
+ *
+ * Promise one (the same bits on every device) rests on this file: whatever decides a bit of a
+ * result is here, and both sides call it. Plain C that is also C++; no state. */
+#ifndef WARPKIT_SCALAR_H
+#define WARPKIT_SCALAR_H
+
+#include "warpkit.h"
+
+#include <limits.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define WK_FN static __host__ __device__ __forceinline__
+#else
+#define WK_FN static inline
+#endif
+
+/* ---- the tree of a fold ------------------------------------------------------------------------
+ * x[0 .. n) is cut into chunks of 1024. In a chunk lane l folds x[l], x[l + 32], x[l + 64], ... in
+ * that order; then lanes are folded pairwise, l with l + 16, 8, 4, 2, 1. The chunks' totals are
+ * the next x, until one is left. 32 lanes are a warp, and 8 AVX2 registers of 4 doubles: enough
+ * to hide an addition's latency. The shape depends on n alone. */
+enum { WK_LANES = 32, WK_CHUNK = 1024 };
+
+WK_FN int64_t
+wk_chunks(int64_t n)
+{
+    return (n + WK_CHUNK - 1) / WK_CHUNK;
+}
+
+/* ---- bits -------------------------------------------------------------------------------------- */
+
+WK_FN uint32_t
+wk_bits_f32(float x)
+{
+    uint32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
+WK_FN uint64_t
+wk_bits_f64(double x)
+{
+    uint64_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
+WK_FN float
+wk_from_bits_f32(uint32_t b)
+{
+    float x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+WK_FN double
+wk_from_bits_f64(uint64_t b)
+{
+    double x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+/* Which NaN an operation yields differs between chips, so results carry one NaN only. */
+WK_FN float
+wk_one_nan_f32(float x)
+{
+    return x == x ? x : wk_from_bits_f32(0x7fc00000u);
+}
+
+WK_FN double
+wk_one_nan_f64(double x)
+{
+    return x == x ? x : wk_from_bits_f64(0x7ff8000000000000u);
+}
+
+/* ---- floats in the order of integers: min and max without a branch, -0 below +0 ----------------
+ * NaN becomes the extreme that wins, so that it propagates as in numpy.min and numpy.max. */
+
+WK_FN int32_t
+wk_order_f32(float x, int32_t nan)
+{
+    const int32_t b = (int32_t)wk_bits_f32(x);
+    const int32_t key = b ^ ((b >> 31) & INT32_MAX);
+    return x == x ? key : nan;
+}
+
+WK_FN int64_t
+wk_order_f64(double x, int64_t nan)
+{
+    const int64_t b = (int64_t)wk_bits_f64(x);
+    const int64_t key = b ^ ((b >> 63) & INT64_MAX);
+    return x == x ? key : nan;
+}
+
+WK_FN float
+wk_unorder_f32(int32_t key)
+{
+    return wk_one_nan_f32(wk_from_bits_f32((uint32_t)(key ^ ((key >> 31) & INT32_MAX))));
+}
+
+WK_FN double
+wk_unorder_f64(int64_t key)
+{
+    return wk_one_nan_f64(wk_from_bits_f64((uint64_t)(key ^ ((key >> 63) & INT64_MAX))));
+}
+
+/* ---- sort keys of the per-warp histogram: unsigned, ascending as numpy.unique ------------------
+ * -0.0 and 0.0 are one value (0.0); all NaN are one value, the last. */
+
+WK_FN uint32_t
+wk_sort_key_f32(float x)
+{
+    const uint32_t b = x == 0 ? 0u : wk_bits_f32(x);
+    const uint32_t key = b ^ (b >> 31 ? 0xffffffffu : 0x80000000u);
+    return x == x ? key : 0xffffffffu;
+}
+
+WK_FN uint64_t
+wk_sort_key_f64(double x)
+{
+    const uint64_t b = x == 0 ? 0u : wk_bits_f64(x);
+    const uint64_t key = b ^ (b >> 63 ? UINT64_MAX : 0x8000000000000000u);
+    return x == x ? key : UINT64_MAX;
+}
+
+WK_FN float
+wk_from_sort_key_f32(uint32_t key)
+{
+    const uint32_t b = key ^ (key >> 31 ? 0x80000000u : 0xffffffffu);
+    return wk_one_nan_f32(wk_from_bits_f32(b));
+}
+
+WK_FN double
+wk_from_sort_key_f64(uint64_t key)
+{
+    const uint64_t b = key ^ (key >> 63 ? 0x8000000000000000u : UINT64_MAX);
+    return wk_one_nan_f64(wk_from_bits_f64(b));
+}
+
+/* ---- double to integer, defined for every value ------------------------------------------------
+ * SciPy casts in C, which leaves values out of range to the chip. Here: towards zero, then modulo
+ * the type's range; NaN and what no 64-bit integer holds become the smallest int64. */
+
+WK_FN int64_t
+wk_to_i64(double v)
+{
+    return v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN;
+}
+
+WK_FN uint64_t
+wk_to_u64(double v)
+{
+    const int large = v >= 9223372036854775808.0 && v < 18446744073709551616.0;
+    return large ? (uint64_t)(int64_t)(v - 9223372036854775808.0) + 0x8000000000000000u
+                 : (uint64_t)wk_to_i64(v);
+}
+
+/* ---- the line beyond its ends: index of the element that stands at i, or -1 for cval ----------
+ * scipy.ndimage's modes; any i, any n >= 1, also lines shorter than the halo. */
+WK_FN int64_t
+wk_extend(int64_t i, int64_t n, wk_mode mode)
+{
+    if (i >= 0 && i < n) return i;
+    if (mode == WK_CONSTANT) return -1;
+    if (mode == WK_NEAREST || (mode == WK_MIRROR && n == 1)) return i < 0 ? 0 : n - 1;
+
+    const int64_t period = mode == WK_WRAP ? n : mode == WK_REFLECT ? 2 * n : 2 * n - 2;
+    int64_t p = i % period;
+    if (p < 0) p += period;
+    if (p < n) return p;
+    return mode == WK_REFLECT ? period - 1 - p : period - p;
+}
+
+/* ---- bins ------------------------------------------------------------------------------------- */
+
+#define E float
+#define BINS(name) wk_##name##_f32
+#include "bins_body.h"
+#define E double
+#define BINS(name) wk_##name##_f64
+#include "bins_body.h"
+#define E int64_t
+#define BINS(name) wk_##name##_i64
+#define BINS_SEARCH_ONLY
+#include "bins_body.h"
+#define E uint64_t
+#define BINS(name) wk_##name##_u64
+#define BINS_SEARCH_ONLY
+#include "bins_body.h"
+
+#endif

@@ -1,0 +1,216 @@
+/* warpkit.h -- the contract between the Python glue, the CPU code and the CUDA code.
+ *
+ * It includes neither Python.h nor cuda_runtime.h: a type that needs either belongs on one
+ * side of the fence, not here. Everything a kernel is told comes through a wk_call. */
+#ifndef WARPKIT_H
+#define WARPKIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { WK_MAX_DIMS = 64, WK_MAX_OUTS = 3 }; /* 64 is NumPy's own limit */
+
+/* ---- what there is ----------------------------------------------------------------------- */
+
+typedef enum {
+    WK_REDUCE,
+    WK_TRANSPOSE,
+    WK_STENCIL1D,
+    WK_HISTOGRAM,
+    WK_WARP_HISTOGRAM,
+    WK_OPS
+} wk_op;
+
+typedef enum {
+    WK_BOOL,
+    WK_I8,
+    WK_U8,
+    WK_I16,
+    WK_U16,
+    WK_I32,
+    WK_U32,
+    WK_I64,
+    WK_U64,
+    WK_F32,
+    WK_F64,
+    WK_DTYPES
+} wk_dtype;
+
+typedef enum { WK_CPU, WK_CUDA, WK_EMU, WK_KINDS } wk_kind;
+
+extern const char *const wk_op_names[WK_OPS];
+extern const char *const wk_dtype_names[WK_DTYPES];
+extern const char *const wk_kind_names[WK_KINDS];
+extern const int wk_itemsize[WK_DTYPES];
+
+/* ---- errors: the first failure wins ------------------------------------------------------- */
+
+typedef enum {
+    WK_OK,
+    WK_EVALUE,  /* ValueError  */
+    WK_ETYPE,   /* TypeError   */
+    WK_EMEMORY, /* MemoryError */
+    WK_EDEVICE  /* warpkit.DeviceError */
+} wk_status;
+
+typedef struct wk_error {
+    wk_status status;
+    const char *file;
+    int line;
+    char text[500];
+} wk_error;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 5, 6)))
+#endif
+wk_status
+wk_fail(wk_error *error, wk_status status, const char *file, int line, const char *format, ...);
+
+#define WK_FAIL(error, status, ...) wk_fail(error, status, __FILE__, __LINE__, __VA_ARGS__)
+
+/* ---- arrays -------------------------------------------------------------------------------- */
+
+typedef struct wk_array {
+    void *host;    /* lowest byte of the block that holds the elements, on the host      */
+    void *data;    /* the same block where the kernel runs; NULL until uploaded           */
+    int64_t bytes; /* length of that block                                                */
+    int64_t first; /* offset in bytes of element [0, ..., 0] in the block                 */
+    wk_dtype dtype;
+    int ndim;
+    int64_t shape[WK_MAX_DIMS];
+    int64_t strides[WK_MAX_DIMS]; /* in elements; may be zero or negative                 */
+} wk_array;
+
+/* ---- what each operation is told, beside its arrays ---------------------------------------- */
+
+typedef enum { WK_SUM, WK_PROD, WK_MIN, WK_MAX, WK_MEAN, WK_FOLDS } wk_fold;
+extern const char *const wk_fold_names[WK_FOLDS];
+
+typedef struct wk_reduce_args { /* in.shape: `kept` axes in the output's order, then the reduced */
+    wk_fold fold;
+    int kept;
+    int64_t outputs, n; /* products of the kept and of the reduced extents               */
+} wk_reduce_args;
+
+typedef enum {
+    WK_NEAREST,
+    WK_WRAP,
+    WK_REFLECT,
+    WK_MIRROR,
+    WK_CONSTANT
+} wk_mode; /* scipy.ndimage's names */
+
+typedef struct wk_stencil_args { /* in and out: C-contiguous [outer][n][inner]                   */
+    int64_t outer, n, inner;
+    int64_t taps, before; /* out[i] = sum over t of c[t] in[i + t - before]; aux holds c  */
+    wk_mode mode;
+    double cval;
+} wk_stencil_args;
+
+typedef enum {
+    WK_BINS_UNIFORM, /* numpy.histogram's arithmetic for `bins` equal bins                */
+    WK_BINS_EDGES,   /* any increasing edges, by binary search                            */
+    WK_BINS_VALUES   /* the value is the bin, as in numpy.bincount                        */
+} wk_bins_kind;
+
+typedef struct wk_histogram_args { /* in: n elements in any order; aux: bins + 1 edges          */
+    wk_bins_kind kind;
+    int64_t n, bins;
+    double width;       /* UNIFORM: last edge - first edge as NumPy computes it            */
+    uint64_t low, high; /* UNIFORM, integer input: smallest and largest value counted      */
+} wk_histogram_args;
+
+typedef struct wk_warp_histogram_args { /* in: C-contiguous [n]                                 */
+    int64_t n;
+    int sorted; /* each group of 32 is known to be ascending                              */
+} wk_warp_histogram_args;
+
+/* ---- a call: one operation on one device ---------------------------------------------------- */
+
+struct wk_context; /* threads and loaded plug-ins; the core's own */
+
+typedef struct wk_call {
+    wk_op op;
+    struct wk_context *context;
+    int ordinal;                /* which device of its kind                                */
+    void *session;              /* the backend's own: stream, allocations                  */
+    wk_array in, aux;           /* aux.host NULL: there is none                            */
+    wk_array out[WK_MAX_OUTS];  /* C-contiguous; written whole by the kernel               */
+    int outs;
+    union {
+        wk_reduce_args reduce;
+        wk_stencil_args stencil;
+        wk_histogram_args histogram;
+        wk_warp_histogram_args warp_histogram;
+    } args;
+    wk_error error;
+} wk_call;
+
+typedef wk_status wk_launch(wk_call *call);
+
+/* ---- backends -------------------------------------------------------------------------------- */
+
+typedef struct wk_device_info {
+    char name[128];
+    int compute_capability; /* 90 for 9.0; 0 for a CPU                                    */
+    int64_t memory_total, memory_free;
+    int64_t pool_used, pool_reserved; /* handed out now; held from the device              */
+    int64_t pool_keep, pool_limit;    /* held between calls at most; handed out at most    */
+} wk_device_info;
+
+typedef struct wk_backend { /* every slot is required                                            */
+    wk_kind kind;
+    int strided; /* kernels read host strides in place: no packing before the upload      */
+    int (*count)(wk_error *error); /* how many devices; 0 with the reason in error         */
+    wk_status (*info)(int ordinal, wk_device_info *info, wk_error *error);
+    wk_status (*trim)(int ordinal, wk_error *error); /* give cached memory back             */
+    wk_status (*open)(wk_call *call);
+    wk_status (*upload)(wk_call *call, wk_array *a);   /* host -> data, maybe the same      */
+    wk_status (*reserve)(wk_call *call, wk_array *a);  /* room for a result                 */
+    wk_status (*download)(wk_call *call, wk_array *a); /* data -> host, then wait           */
+    wk_status (*close)(wk_call *call);                 /* also after a failed open          */
+} wk_backend;
+
+/* What a plug-in (_cuda, _emu) exports as wk_plugin_open. The abi word holds the sizes of the
+ * structs above, so that a stale plug-in is refused instead of misread. */
+typedef struct wk_plugin {
+    uint64_t abi;
+    const wk_backend *backend;
+    wk_launch *const *launches; /* one per cuda row of kernels.def, in its order           */
+    int launch_count;
+    const char *build; /* "CUDA 13.0, sm_80 sm_90"                                        */
+} wk_plugin;
+
+#define WK_ABI ((uint64_t)sizeof(wk_call) << 32 | sizeof(wk_backend) << 16 | sizeof(wk_device_info))
+
+typedef const wk_plugin *wk_plugin_open_fn(void);
+
+/* ---- the table of kernels -------------------------------------------------------------------- */
+
+typedef struct wk_row { /* one line of kernels.def                                               */
+    wk_op op;
+    wk_kind backend; /* WK_CPU or WK_CUDA; the emulated device runs the CUDA rows          */
+    const char *variant;
+    uint32_t dtypes; /* bit d: takes wk_dtype d                                            */
+    int production;
+    wk_launch *launch; /* NULL for a CUDA row: its plug-in has it                          */
+    const char *teaches;
+} wk_row;
+
+extern const wk_row wk_rows[];
+extern const int wk_row_count;
+
+/* One prototype per row, so that a launcher cannot drift from the table. */
+#define ROW(op, backend, variant, dtypes, production, teaches)                                 \
+    wk_launch wk_##op##_##backend##_##variant;
+#include "kernels.def"
+#undef ROW
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+"""What there is: kernels, devices, memory."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warpkit import _core
+
+
+class Variant(NamedTuple):
+    """One row of the kernel table."""
+
+    op: str
+    device: str
+    name: str
+    dtypes: tuple[str, ...]
+    production: bool
+    teaches: str
+
+
+def variants(op: str | None = None) -> list[Variant]:
+    """The kernels of one operation, or of all; ``name`` is what ``variant=`` takes.
+
+    op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram"
+    Raises   ValueError (op)
+    """
+    rows = [Variant(o, d, n, tuple(t), p, w) for o, d, n, t, p, w in _core.rows()]
+    ops = list(dict.fromkeys(row.op for row in rows))
+    if op is not None and op not in ops:
+        raise ValueError(f"unknown op {op!r}; there are: {', '.join(ops)}")
+    return [row for row in rows if op in (None, row.op)]
+
+
+def devices() -> list[str]:
+    """The devices present, such as ["cpu", "cuda:0"]; show_config says why one is missing."""
+    return _core.devices()
+
+
+def set_default_device(device: str | None) -> None:
+    """The device of calls that name none; None returns to the rule in the module's docstring.
+
+    Raises   ValueError (unknown name), DeviceError (no such device here)
+    """
+    _core.set_default_device(device)
+
+
+def memory_info(device: str | None = None) -> dict[str, Any]:
+    """Bytes on a device.
+
+    Returns  dict: device, name, compute_capability (90 for 9.0; 0 for a CPU), total and free
+             memory; pool_used, handed out now; pool_reserved, held from the device; pool_keep,
+             held between calls at most; pool_limit, handed out at most (0: no limit). The pool's
+             keep and limit are read from WARPKIT_POOL_KEEP (default 256 MiB) and
+             WARPKIT_POOL_LIMIT, in bytes, at the first use of the device
+    Raises   ValueError (unknown name), DeviceError
+    """
+    return _core.device_info(device)
+
+
+def release_memory(device: str | None = None) -> None:
+    """Give the memory that the pool holds and nobody uses back to the device.
+
+    Raises   ValueError (unknown name), DeviceError
+    """
+    _core.trim(device)
+
+
+def show_config() -> None:
+    """Print versions, devices, and why a device is missing."""
+    from warpkit import __version__
+
+    config = _core.config()
+    cpu = _core.device_info("cpu")
+    print(f"warpkit {__version__}, Python {platform.python_version()}, NumPy {np.__version__}")
+    print(f"cpu     {cpu['name']}; {config['isa']} instructions, {config['threads']} threads")
+    for kind in ("cuda", "emu"):
+        state = config[kind]
+        if not state["count"]:
+            print(f"{kind:7} none: {state['why']}")
+            continue
+        print(f"{kind:7} {state['build']}")
+        for i in range(state["count"]):
+            info = _core.device_info(f"{kind}:{i}")
+            capability = f"{info['compute_capability'] / 10:.1f}"
+            print(
+                f"{kind}:{i}  {info['name']}, compute capability {capability}, "
+                f"{info['free'] / 2**30:.1f} of {info['total'] / 2**30:.1f} GiB free"
+            )

@@ -1,0 +1,213 @@
+"""Builds warpkit's shared objects: .c by the C compiler, .cu by nvcc where there is one.
+
+_core  the Python extension: glue, registry, CPU backend; each file of csrc/cpu/kernels is
+       compiled once per instruction set
+_cuda  a plug-in without Python, which _core loads on the first use of a GPU
+
+WARPKIT_CUDA        0 (CPU only), 1 (required) or auto (the default: if nvcc is found)
+WARPKIT_CUDA_ARCHS  such as "80 90"; default: this machine's GPU, else the set DEFAULT_ARCHS
+WARPKIT_JOBS        compilers at once; default: the processors
+CC, CFLAGS, CUDA_HOME, NVCCFLAGS as usual
+
+Objects are kept in build/objects under a hash of everything that went into them.
+"""
+
+import concurrent.futures
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError, PlatformError
+
+ROOT = Path(__file__).resolve().parent
+DEFAULT_ARCHS = ["80", "89", "90"]  # A100, RTX 40, H100; PTX of the last serves newer chips
+X86 = platform.machine() in ("x86_64", "AMD64")
+ISAS = {"base": []}
+if X86:
+    ISAS["avx2"] = ["-mavx2", "-mfma"]
+    ISAS["avx512"] = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma"]
+
+
+def run(command, what):
+    result = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise CompileError(f"{what} failed:\n{shlex.join(map(str, command))}\n{result.stderr}")
+    if result.stderr.strip():
+        print(result.stderr.strip())
+    return result.stdout
+
+
+def c_compiler():
+    command = shlex.split(os.environ.get("CC", "") or "cc")
+    if shutil.which(command[0]) is None:
+        raise PlatformError(
+            f"warpkit needs a C compiler, and '{command[0]}' was not found. Install one "
+            "(Debian, Ubuntu: apt install build-essential) or name it in CC."
+        )
+    return command
+
+
+def python_headers():
+    import numpy
+
+    folder = Path(sysconfig.get_path("include"))
+    if not (folder / "Python.h").exists():
+        raise PlatformError(
+            f"warpkit needs Python's headers, and {folder} has no Python.h. "
+            "Install them (Debian, Ubuntu: apt install python3-dev)."
+        )
+    return ["-I", folder, "-I", numpy.get_include()]
+
+
+def find_nvcc():
+    """The path of nvcc, or None with the reason printed; WARPKIT_CUDA=1 makes that an error."""
+    wanted = os.environ.get("WARPKIT_CUDA", "auto")
+    if wanted not in ("0", "1", "auto"):
+        raise PlatformError(f"WARPKIT_CUDA must be 0, 1 or auto, not {wanted!r}")
+    if wanted == "0":
+        print("warpkit: CPU only, as WARPKIT_CUDA=0 asks")
+        return None
+    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
+    found = [Path(h) / "bin" / "nvcc" for h in homes if h]
+    found += [Path(p) for p in [shutil.which("nvcc")] if p]
+    found += [Path("/usr/local/cuda/bin/nvcc")]
+    for nvcc in found:
+        if nvcc.exists():
+            return nvcc
+    if wanted == "1":
+        raise PlatformError(
+            "WARPKIT_CUDA=1, and nvcc was not found in CUDA_HOME, PATH or /usr/local/cuda"
+        )
+    print("warpkit: CPU only; nvcc was not found in CUDA_HOME, PATH or /usr/local/cuda")
+    return None
+
+
+def cuda_archs():
+    """Compute capabilities such as "90" to compile for."""
+    given = re.split(r"[\s,;]+", os.environ.get("WARPKIT_CUDA_ARCHS", "").strip())
+    if given != [""]:
+        if not all(re.fullmatch(r"\d{2,3}[af]?", arch) for arch in given):
+            raise PlatformError(f"WARPKIT_CUDA_ARCHS must read like '80 90', not {given}")
+        return given
+    query = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
+    try:
+        text = subprocess.run(query, capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        text = ""
+    own = sorted({cap.replace(".", "") for cap in re.findall(r"^\d+\.\d$", text, re.MULTILINE)})
+    return own or DEFAULT_ARCHS
+
+
+def included(path, seen):
+    """The file and all of the project's own headers that it includes."""
+    if path in seen:
+        return
+    seen.add(path)
+    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE):
+        for folder in (path.parent, ROOT / "csrc", ROOT / "cuda"):
+            if (folder / name).exists():
+                included((folder / name).resolve(), seen)
+                break
+
+
+class Job:
+    """One compilation; its object lies under the hash of its inputs."""
+
+    def __init__(self, command, source, version):
+        self.command, self.source = list(map(str, command)), source
+        files = set()
+        included(source, files)
+        text = [version, *self.command]
+        for path in sorted(files):
+            text += [str(path.relative_to(ROOT)), path.read_text()]
+        digest = hashlib.sha256("\0".join(text).encode()).hexdigest()[:32]
+        self.object = ROOT / "build" / "objects" / f"{source.stem}-{digest}.o"
+
+    def compile(self):
+        if self.object.exists():
+            return False
+        part = self.object.with_suffix(f".{os.getpid()}.part.o")
+        run([*self.command, "-c", self.source, "-o", part], f"compiling {self.source.name}")
+        part.rename(self.object)
+        return True
+
+
+def compile_all(jobs):
+    (ROOT / "build" / "objects").mkdir(parents=True, exist_ok=True)
+    workers = int(os.environ.get("WARPKIT_JOBS", "0")) or os.cpu_count() or 1
+    jobs.sort(key=lambda job: -job.source.stat().st_size)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        done = list(pool.map(Job.compile, jobs))
+    print(f"warpkit: {sum(done)} of {len(jobs)} objects compiled, the others were there already")
+    return [job.object for job in jobs]
+
+
+class BuildExt(build_ext):
+    def build_extension(self, ext):
+        target = Path(self.get_ext_fullpath(ext.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Another process may have the old file mapped: replace it, do not write into it.
+        part = target.with_suffix(".part")
+        (self.build_core if ext.name == "warpkit._core" else self.build_cuda)(part)
+        part.rename(target)
+
+    def get_ext_filename(self, name):
+        if name.endswith("._core"):
+            return super().get_ext_filename(name)
+        return os.path.join(*name.split(".")) + ".so"  # a plug-in belongs to no Python version
+
+    def build_core(self, target):
+        cc = c_compiler()
+        version = run([*cc, "--version"], "asking the C compiler for its version")
+        flags = ["-std=c11", "-O3", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"]
+        # Contraction is off because the same bits are promised: fma is written where it is meant.
+        flags += ["-ffp-contract=off", "-fno-math-errno", "-I", ROOT / "csrc"]
+        flags += ["-DWK_X86"] if X86 else []
+        flags += shlex.split(os.environ.get("CFLAGS", ""))
+        jobs = []
+        for source in sorted((ROOT / "csrc").rglob("*.c")):
+            if source.parent.name == "kernels":
+                for isa, options in ISAS.items():
+                    jobs.append(Job([*cc, *flags, *options, f"-DWK_ISA={isa}"], source, version))
+            elif source.parent.name == "python":
+                jobs.append(Job([*cc, *flags, *python_headers()], source, version))
+            else:
+                jobs.append(Job([*cc, *flags], source, version))
+        libraries = ["-lm", "-lpthread", "-ldl"]
+        extra = shlex.split(os.environ.get("LDFLAGS", ""))
+        run([*cc, "-shared", *compile_all(jobs), "-o", target, *extra, *libraries], "linking _core")
+
+    def build_cuda(self, target):
+        nvcc, archs = find_nvcc(), cuda_archs()
+        version = run([nvcc, "--version"], "asking nvcc for its version")
+        flags = ["-std=c++17", "-O3", "-lineinfo", "--threads=1", "-fmad=false"]
+        flags += ["-I", ROOT / "csrc", "-I", ROOT / "cuda"]
+        flags += ["-Xcompiler=-fPIC,-fvisibility=hidden,-Wall", "-Wno-deprecated-gpu-targets"]
+        flags += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
+        plain = [a for a in archs if a.isdigit()]
+        flags += [f"-gencode=arch=compute_{a},code=compute_{a}" for a in plain[-1:]]
+        flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
+        flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
+        sources = sorted(p for p in (ROOT / "cuda").rglob("*.cu") if "emu" not in p.parts)
+        sources.append(ROOT / "csrc" / "error.c")
+        jobs = [
+            Job([nvcc, *flags, *(["-x", "c++"] if s.suffix == ".c" else [])], s, version)
+            for s in sources
+        ]
+        link = [nvcc, "-shared", "-cudart=static", *compile_all(jobs), "-o", target]
+        run([*link, "-Xlinker=--exclude-libs,ALL"], "linking _cuda")
+
+
+extensions = [Extension("warpkit._core", sources=[])]
+if find_nvcc() is not None:
+    extensions.append(Extension("warpkit._cuda", sources=[]))
+
+setup(ext_modules=extensions, cmdclass={"build_ext": BuildExt})
