@@ -160,7 +160,7 @@ class BuildExt(build_ext):
         part.rename(target)
 
     def get_ext_filename(self, name):
-        if name.endswith("._core"):
+        if name.split(".")[-1] == "_core":
             return super().get_ext_filename(name)
         return os.path.join(*name.split(".")) + ".so"  # a plug-in belongs to no Python version
 
@@ -197,7 +197,7 @@ class BuildExt(build_ext):
         flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
         flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
         sources = sorted(p for p in (ROOT / "cuda").rglob("*.cu") if "emu" not in p.parts)
-        sources.append(ROOT / "csrc" / "error.c")
+        sources.append(ROOT / "csrc" / "contract.c")
         jobs = [
             Job([nvcc, *flags, *(["-x", "c++"] if s.suffix == ".c" else [])], s, version)
             for s in sources

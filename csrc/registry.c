@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const wk_op_names[WK_OPS] = {"reduce", "transpose", "stencil1d", "histogram",
-                                         "warp_histogram"};
-const char *const wk_dtype_names[WK_DTYPES] = {"bool",  "int8",   "uint8", "int16",
-                                               "uint16", "int32",  "uint32", "int64",
-                                               "uint64", "float32", "float64"};
-const char *const wk_kind_names[WK_KINDS] = {"cpu", "cuda", "emu"};
-const char *const wk_fold_names[WK_FOLDS] = {"sum", "prod", "min", "max", "mean"};
-const int wk_itemsize[WK_DTYPES] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
-
 #define ALL ((1u << WK_DTYPES) - 1)
 
 #define OP_reduce WK_REDUCE

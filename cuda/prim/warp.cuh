@@ -1,0 +1,36 @@
+// warp.cuh -- what 32 lanes do together; every lane of the warp must call these.
+#pragma once
+#include "runtime/cuda.cuh"
+
+namespace wk
+{
+
+// Lane l folds with lane l + 16, then 8, 4, 2, 1: scalar.h's tree. The result is lane 0's.
+template <class F>
+__device__ typename F::A
+fold_lanes(typename F::A v)
+{
+#pragma unroll
+    for (int half = kWarp / 2; half > 0; half /= 2)
+        v = F::op(v, __shfl_down_sync(kAllLanes, v, half));
+    return v;
+}
+
+// Ascending over the lanes: Batcher's bitonic network, 15 exchanges of neighbours in a register.
+template <typename K>
+__device__ K
+sort_lanes(K key, int lane)
+{
+#pragma unroll
+    for (int size = 2; size <= kWarp; size *= 2) {
+#pragma unroll
+        for (int step = size / 2; step > 0; step /= 2) {
+            const K other = __shfl_xor_sync(kAllLanes, key, step);
+            const bool smaller = ((lane & step) == 0) == ((lane & size) == 0);
+            key = (key < other) == smaller ? key : other;
+        }
+    }
+    return key;
+}
+
+} // namespace wk

@@ -1,0 +1,31 @@
+// cuda.cuh -- the one place that includes cuda_runtime.h; every kernel file includes this.
+//
+// Another implementation of these names (threads, barriers, shuffles, launch) can stand here:
+// kernels use nothing else of CUDA's.
+#pragma once
+#include "scalar.h"
+#include <cuda_runtime.h>
+
+// Dynamic shared memory, under one symbol: extern arrays of two types must not share a name.
+#define WK_DYNAMIC_SHARED(T, name)                                                             \
+    extern __shared__ __align__(16) unsigned char wk_dynamic_shared_[];                        \
+    T *name = reinterpret_cast<T *>(wk_dynamic_shared_)
+
+// The only check of a CUDA call: records the first failure, with the call that failed, clears
+// CUDA's own record of it, and returns. Out of memory is a kind of its own.
+#define WK_TRY(error, expr)                                                                    \
+    do {                                                                                       \
+        const cudaError_t e_ = (expr);                                                         \
+        if (e_ != cudaSuccess) return wk::failed(error, e_, #expr, __FILE__, __LINE__);        \
+    } while (0)
+
+namespace wk
+{
+
+constexpr int kWarp = 32;
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+wk_status
+failed(wk_error *error, cudaError_t code, const char *call, const char *file, int line);
+
+} // namespace wk

@@ -1,0 +1,181 @@
+// device.cu -- which GPUs there are, and what is kept for each.
+#include "runtime/device.cuh"
+
+#include <atomic>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <memory>
+#include <unistd.h>
+
+namespace
+{
+
+constexpr uint64_t kKeep = 256ull << 20; // of pooled memory between calls: a photograph's worth
+                                         // of work, little beside what other libraries need
+
+// Written once, by the process's first count(); read-only after that, but for what each gpu's
+// own lock guards. CUDA itself is state of the process, and so is this.
+std::atomic<pid_t> owner{0};
+int device_count = 0;
+std::unique_ptr<wk::gpu[]> gpus;
+
+uint64_t
+bytes_from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = std::getenv(name);
+    return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+wk_status
+set_up(wk::gpu &g, int device, wk_error *error)
+{
+    int pools = 0;
+    WK_TRY(error,
+           cudaDeviceGetAttribute(&g.processors, cudaDevAttrMultiProcessorCount, device));
+    WK_TRY(error, cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device));
+    g.keep = bytes_from_environment("WARPKIT_POOL_KEEP", kKeep);
+    g.limit = bytes_from_environment("WARPKIT_POOL_LIMIT", 0);
+    if (pools) {
+        cudaMemPoolProps properties = {};
+        properties.allocType = cudaMemAllocationTypePinned;
+        properties.location.type = cudaMemLocationTypeDevice;
+        properties.location.id = device;
+        properties.maxSize = g.limit;
+        WK_TRY(error, cudaMemPoolCreate(&g.pool, &properties));
+        WK_TRY(error,
+               cudaMemPoolSetAttribute(g.pool, cudaMemPoolAttrReleaseThreshold, &g.keep));
+    }
+    g.ready = true;
+    return WK_OK;
+}
+
+wk_status
+no_devices(wk_error *error, cudaError_t code)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver == nullptr)
+        return WK_FAIL(error, WK_EDEVICE, "no NVIDIA driver (libcuda.so.1 was not found)");
+    dlclose(driver);
+    int has = 0;
+    cudaDriverGetVersion(&has);
+    if (code == cudaErrorInsufficientDriver)
+        return WK_FAIL(error, WK_EDEVICE,
+                       "the driver is too old: it supports CUDA %d.%d, and this build needs %d.%d",
+                       has / 1000, has % 1000 / 10, CUDART_VERSION / 1000,
+                       CUDART_VERSION % 1000 / 10);
+    return WK_FAIL(error, WK_EDEVICE, "cudaGetDeviceCount: %s",
+                   code == cudaSuccess ? "no device" : cudaGetErrorString(code));
+}
+
+} // namespace
+
+namespace wk
+{
+
+wk_status
+failed(wk_error *error, cudaError_t code, const char *call, const char *file, int line)
+{
+    cudaGetLastError(); // clears it: the next call must not be blamed
+    return wk_fail(error, code == cudaErrorMemoryAllocation ? WK_EMEMORY : WK_EDEVICE, file, line,
+                   "%s: %s (%s)", call, cudaGetErrorString(code), cudaGetErrorName(code));
+}
+
+bool
+sync_each_launch()
+{
+    static const bool on = std::getenv("WARPKIT_SYNC") != nullptr;
+    return on;
+}
+
+wk_status
+check_process(wk_error *error)
+{
+    if (owner.load() == getpid()) return WK_OK;
+    return WK_FAIL(error, WK_EDEVICE,
+                   "this process was forked from one that uses CUDA, which CUDA does not allow; "
+                   "start it with multiprocessing's 'spawn' method, or use device='cpu'");
+}
+
+gpu *
+ready_gpu(int device, wk_error *error)
+{
+    gpu &g = gpus[device];
+    std::lock_guard<std::mutex> hold(g.lock);
+    if (!g.ready && set_up(g, device, error) != WK_OK) return nullptr;
+    return &g;
+}
+
+int
+processors(const wk_call *call)
+{
+    return gpus[call->ordinal].processors;
+}
+
+// The core calls this under its lock, once for each interpreter.
+int
+count_devices(wk_error *error)
+{
+    int count = 0;
+    if (owner.load() == getpid()) return device_count;
+    const cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess || count == 0) {
+        cudaGetLastError();
+        no_devices(error, code);
+        return 0;
+    }
+    owner.store(getpid());
+    device_count = count;
+    gpus = std::make_unique<gpu[]>(count);
+    return count;
+}
+
+wk_status
+device_info(int device, wk_device_info *info, wk_error *error)
+{
+    *info = {};
+    if (check_process(error) != WK_OK) return error->status;
+    int previous = 0, major = 0, minor = 0;
+    size_t free = 0, total = 0;
+    uint64_t used = 0, reserved = 0;
+    cudaDeviceProp properties;
+    WK_TRY(error, cudaGetDevice(&previous));
+    WK_TRY(error, cudaSetDevice(device));
+    WK_TRY(error, cudaGetDeviceProperties(&properties, device));
+    WK_TRY(error, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    WK_TRY(error, cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    gpu *g = ready_gpu(device, error);
+    if (g == nullptr) return error->status;
+    WK_TRY(error, cudaMemGetInfo(&free, &total));
+    if (g->pool) {
+        WK_TRY(error, cudaMemPoolGetAttribute(g->pool, cudaMemPoolAttrUsedMemCurrent, &used));
+        WK_TRY(error,
+               cudaMemPoolGetAttribute(g->pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+    }
+    WK_TRY(error, cudaSetDevice(previous));
+    snprintf(info->name, sizeof info->name, "%.127s", properties.name);
+    info->compute_capability = major * 10 + minor;
+    info->memory_total = (int64_t)total;
+    info->memory_free = (int64_t)free;
+    info->pool_used = (int64_t)used;
+    info->pool_reserved = (int64_t)reserved;
+    info->pool_keep = (int64_t)g->keep;
+    info->pool_limit = (int64_t)g->limit;
+    return WK_OK;
+}
+
+wk_status
+trim_pool(int device, wk_error *error)
+{
+    if (check_process(error) != WK_OK) return error->status;
+    int previous = 0;
+    WK_TRY(error, cudaGetDevice(&previous));
+    WK_TRY(error, cudaSetDevice(device));
+    gpu *g = ready_gpu(device, error);
+    if (g == nullptr) return error->status;
+    WK_TRY(error, cudaDeviceSynchronize()); // what was freed in a stream's order is free now
+    if (g->pool) WK_TRY(error, cudaMemPoolTrimTo(g->pool, 0));
+    WK_TRY(error, cudaSetDevice(previous));
+    return WK_OK;
+}
+
+} // namespace wk

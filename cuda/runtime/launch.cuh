@@ -1,0 +1,62 @@
+// launch.cuh -- the door to the device: launch, memory, the size of the machine.
+#pragma once
+#include "runtime/cuda.cuh"
+
+namespace wk
+{
+
+// One operation's stay on a device; wk_call::session points at it.
+struct session {
+    int device, previous; // previous: what was current before, for the caller's sake
+    cudaStream_t stream;
+    void *blocks[16]; // of device memory, given back when the call closes
+    int count;
+};
+
+inline session *
+session_of(wk_call *call)
+{
+    return static_cast<session *>(call->session);
+}
+
+// Device memory until the call closes. Zero bytes give a valid pointer too.
+wk_status
+allocate(wk_call *call, int64_t bytes, void **block);
+
+// Sets device memory to zero, in the stream's order.
+wk_status
+clear(wk_call *call, void *block, int64_t bytes);
+
+// Multiprocessors of the call's device.
+int
+processors(const wk_call *call);
+
+// WARPKIT_SYNC=1: wait after every launch, so that an error names the kernel that made it.
+bool
+sync_each_launch();
+
+// Blocks for a grid-stride kernel: enough for the work, at most 16 a multiprocessor (2048
+// threads fill one; twice that evens out the end).
+inline unsigned
+grid_for(const wk_call *call, int64_t items, int64_t per_block)
+{
+    const int64_t wanted = (items + per_block - 1) / per_block;
+    const int64_t most = (int64_t)processors(call) * 16;
+    return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+}
+
+template <typename... P, typename... A>
+wk_status
+launch(wk_call *call, dim3 grid, dim3 block, size_t shared, void (*kernel)(P...), A... args)
+{
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = session_of(call)->stream;
+    WK_TRY(&call->error, cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...));
+    if (sync_each_launch()) WK_TRY(&call->error, cudaStreamSynchronize(config.stream));
+    return WK_OK;
+}
+
+} // namespace wk
