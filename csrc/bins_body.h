@@ -2,9 +2,10 @@
  * Bins are half open, the last one closed; a value in no bin (NaN too) gets -1. */
 
 #ifndef BINS_SEARCH_ONLY
-/* numpy.histogram for equal bins, step by step (numpy/lib/_histograms_impl.py): the quotient may
- * be off by one at an edge, so the edges decide. `first` is edges[0]; x lies in the range. For
- * float32 NumPy divides in float64 or float32, as the range was given; the edges make it one. */
+/* numpy.histogram for equal bins, step by step (numpy/lib/_histograms_impl.py): the quotient
+ * may be off by one at an edge, so the edges decide. `first` is edges[0]; x lies in the range.
+ * For float32 NumPy divides in float64 or float32, as the range was given; the edges make it
+ * one. */
 WK_FN int64_t
 BINS(uniform_bin)(E x, const E *edges, int64_t bins, E first, double width)
 {

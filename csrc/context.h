@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-typedef struct wk_slot { /* one kind of device                                                   */
+typedef struct wk_slot { /* one kind of device */
     int tried, count;
     const wk_backend *backend;
     const wk_plugin *plugin; /* NULL for the CPU                                          */
@@ -21,18 +21,14 @@ typedef struct wk_context {
     _Atomic(struct wk_threads *) threads; /* see cpu/threads.c                             */
 } wk_context;
 
-wk_context *
-wk_context_new(const char *folder);
-void
-wk_context_free(wk_context *context);
+wk_context *wk_context_new(const char *folder);
+void wk_context_free(wk_context *context);
 
 /* The kind's slot, its plug-in loaded on first use; slot->count is 0 where there is none. */
-const wk_slot *
-wk_slot_of(wk_context *context, wk_kind kind);
+const wk_slot *wk_slot_of(wk_context *context, wk_kind kind);
 
 /* One way through: find the row, check its dtypes, open, upload, launch, download, close. */
-wk_status
-wk_run(wk_call *call, wk_kind kind, const char *variant);
+wk_status wk_run(wk_call *call, wk_kind kind, const char *variant);
 
 extern const wk_backend wk_cpu_backend;
 

@@ -6,8 +6,8 @@
 
 const char *const wk_op_names[WK_OPS] = {"reduce", "transpose", "stencil1d", "histogram",
                                          "warp_histogram"};
-const char *const wk_dtype_names[WK_DTYPES] = {"bool",  "int8",   "uint8", "int16",
-                                               "uint16", "int32",  "uint32", "int64",
+const char *const wk_dtype_names[WK_DTYPES] = {"bool",   "int8",    "uint8",  "int16",
+                                               "uint16", "int32",   "uint32", "int64",
                                                "uint64", "float32", "float64"};
 const char *const wk_kind_names[WK_KINDS] = {"cpu", "cuda", "emu"};
 const char *const wk_fold_names[WK_FOLDS] = {"sum", "prod", "min", "max", "mean"};

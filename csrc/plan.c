@@ -91,7 +91,8 @@ wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
     memcpy(a->shape, kept.shape, (size_t)kept.ndim * sizeof kept.shape[0]);
     memcpy(a->strides, kept.strides, (size_t)kept.ndim * sizeof kept.strides[0]);
     memcpy(a->shape + kept.ndim, reduced.shape, (size_t)reduced.ndim * sizeof kept.shape[0]);
-    memcpy(a->strides + kept.ndim, reduced.strides, (size_t)reduced.ndim * sizeof kept.strides[0]);
+    memcpy(a->strides + kept.ndim, reduced.strides,
+           (size_t)reduced.ndim * sizeof kept.strides[0]);
 }
 
 void

@@ -72,7 +72,8 @@ through(wk_call *call, const wk_backend *there, wk_launch *launch)
 {
     void *packed = NULL;
     wk_status status = there->open(call);
-    if (!status && !there->strided) status = wk_pack(call, &call->in, &packed);
+    if (!status && (!there->strided || call->op == WK_HISTOGRAM)) /* counts want a block */
+        status = wk_pack(call, &call->in, &packed);
     if (!status) status = there->upload(call, &call->in);
     if (!status && call->aux.host) status = there->upload(call, &call->aux);
     for (int i = 0; i < call->outs && !status; i++)

@@ -16,11 +16,11 @@
 #define WK_FN static inline
 #endif
 
-/* ---- the tree of a fold ------------------------------------------------------------------------
- * x[0 .. n) is cut into chunks of 1024. In a chunk lane l folds x[l], x[l + 32], x[l + 64], ... in
- * that order; then lanes are folded pairwise, l with l + 16, 8, 4, 2, 1. The chunks' totals are
- * the next x, until one is left. 32 lanes are a warp, and 8 AVX2 registers of 4 doubles: enough
- * to hide an addition's latency. The shape depends on n alone. */
+/* ---- the tree of a fold ----------------------------------------------------------------- */
+/* x[0 .. n) is cut into chunks of 1024. In a chunk lane l folds x[l], x[l + 32], x[l + 64],
+ * ... in that order; then lanes are folded pairwise, l with l + 16, 8, 4, 2, 1. The chunks'
+ * totals are the next x, until one is left. 32 lanes are a warp, and 8 AVX2 registers of 4
+ * doubles: enough to hide an addition's latency. The shape depends on n alone. */
 enum { WK_LANES = 32, WK_CHUNK = 1024 };
 
 WK_FN int64_t
@@ -29,7 +29,7 @@ wk_chunks(int64_t n)
     return (n + WK_CHUNK - 1) / WK_CHUNK;
 }
 
-/* ---- bits -------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------- */
 
 WK_FN uint32_t
 wk_bits_f32(float x)
@@ -76,8 +76,9 @@ wk_one_nan_f64(double x)
     return x == x ? x : wk_from_bits_f64(0x7ff8000000000000u);
 }
 
-/* ---- floats in the order of integers: min and max without a branch, -0 below +0 ----------------
- * NaN becomes the extreme that wins, so that it propagates as in numpy.min and numpy.max. */
+/* ---- floats in the order of integers ---------------------------------------------------- */
+/* Min and max without a branch, -0 below +0. NaN becomes the extreme that wins, so that it
+ * propagates as in numpy.min and numpy.max. */
 
 WK_FN int32_t
 wk_order_f32(float x, int32_t nan)
@@ -107,8 +108,9 @@ wk_unorder_f64(int64_t key)
     return wk_one_nan_f64(wk_from_bits_f64((uint64_t)(key ^ ((key >> 63) & INT64_MAX))));
 }
 
-/* ---- sort keys of the per-warp histogram: unsigned, ascending as numpy.unique ------------------
- * -0.0 and 0.0 are one value (0.0); all NaN are one value, the last. */
+/* ---- sort keys of the per-warp histogram ------------------------------------------------ */
+/* Unsigned, ascending as numpy.unique. -0.0 and 0.0 are one value (0.0); all NaN are one
+ * value, the last. */
 
 WK_FN uint32_t
 wk_sort_key_f32(float x)
@@ -140,9 +142,9 @@ wk_from_sort_key_f64(uint64_t key)
     return wk_one_nan_f64(wk_from_bits_f64(b));
 }
 
-/* ---- double to integer, defined for every value ------------------------------------------------
- * SciPy casts in C, which leaves values out of range to the chip. Here: towards zero, then modulo
- * the type's range; NaN and what no 64-bit integer holds become the smallest int64. */
+/* ---- double to integer, defined for every value ----------------------------------------- */
+/* SciPy casts in C, which leaves values out of range to the chip. Here: towards zero, then
+ * modulo the type's range; NaN and what no 64-bit integer holds become the smallest int64. */
 
 WK_FN int64_t
 wk_to_i64(double v)
@@ -158,8 +160,9 @@ wk_to_u64(double v)
                  : (uint64_t)wk_to_i64(v);
 }
 
-/* ---- the line beyond its ends: index of the element that stands at i, or -1 for cval ----------
- * scipy.ndimage's modes; any i, any n >= 1, also lines shorter than the halo. */
+/* ---- the line beyond its ends ----------------------------------------------------------- */
+/* The index of the element that stands at i, or -1 for cval. scipy.ndimage's modes; any i,
+ * any n >= 1, also lines shorter than the halo. */
 WK_FN int64_t
 wk_extend(int64_t i, int64_t n, wk_mode mode)
 {
@@ -174,7 +177,7 @@ wk_extend(int64_t i, int64_t n, wk_mode mode)
     return mode == WK_REFLECT ? period - 1 - p : period - p;
 }
 
-/* ---- bins ------------------------------------------------------------------------------------- */
+/* ---- bins ------------------------------------------------------------------------------- */
 
 #define E float
 #define BINS(name) wk_##name##_f32

@@ -14,7 +14,7 @@ extern "C" {
 
 enum { WK_MAX_DIMS = 64, WK_MAX_OUTS = 3 }; /* 64 is NumPy's own limit */
 
-/* ---- what there is ----------------------------------------------------------------------- */
+/* ---- what there is ---------------------------------------------------------------------- */
 
 typedef enum {
     WK_REDUCE,
@@ -47,7 +47,7 @@ extern const char *const wk_dtype_names[WK_DTYPES];
 extern const char *const wk_kind_names[WK_KINDS];
 extern const int wk_itemsize[WK_DTYPES];
 
-/* ---- errors: the first failure wins ------------------------------------------------------- */
+/* ---- errors: the first failure wins ----------------------------------------------------- */
 
 typedef enum {
     WK_OK,
@@ -72,7 +72,7 @@ wk_fail(wk_error *error, wk_status status, const char *file, int line, const cha
 
 #define WK_FAIL(error, status, ...) wk_fail(error, status, __FILE__, __LINE__, __VA_ARGS__)
 
-/* ---- arrays -------------------------------------------------------------------------------- */
+/* ---- arrays ----------------------------------------------------------------------------- */
 
 typedef struct wk_array {
     void *host;    /* lowest byte of the block that holds the elements, on the host      */
@@ -85,12 +85,12 @@ typedef struct wk_array {
     int64_t strides[WK_MAX_DIMS]; /* in elements; may be zero or negative                 */
 } wk_array;
 
-/* ---- what each operation is told, beside its arrays ---------------------------------------- */
+/* ---- what each operation is told, beside its arrays ------------------------------------- */
 
 typedef enum { WK_SUM, WK_PROD, WK_MIN, WK_MAX, WK_MEAN, WK_FOLDS } wk_fold;
 extern const char *const wk_fold_names[WK_FOLDS];
 
-typedef struct wk_reduce_args { /* in.shape: `kept` axes in the output's order, then the reduced */
+typedef struct wk_reduce_args { /* in.shape: kept axes, in the output's order, then reduced */
     wk_fold fold;
     int kept;
     int64_t outputs, n; /* products of the kept and of the reduced extents               */
@@ -104,7 +104,7 @@ typedef enum {
     WK_CONSTANT
 } wk_mode; /* scipy.ndimage's names */
 
-typedef struct wk_stencil_args { /* in and out: C-contiguous [outer][n][inner]                   */
+typedef struct wk_stencil_args { /* in and out: C-contiguous [outer][n][inner] */
     int64_t outer, n, inner;
     int64_t taps, before; /* out[i] = sum over t of c[t] in[i + t - before]; aux holds c  */
     wk_mode mode;
@@ -117,29 +117,29 @@ typedef enum {
     WK_BINS_VALUES   /* the value is the bin, as in numpy.bincount                        */
 } wk_bins_kind;
 
-typedef struct wk_histogram_args { /* in: n elements in any order; aux: bins + 1 edges          */
+typedef struct wk_histogram_args { /* in: n elements in any order; aux: bins + 1 edges */
     wk_bins_kind kind;
     int64_t n, bins;
     double width;       /* UNIFORM: last edge - first edge as NumPy computes it            */
     uint64_t low, high; /* UNIFORM, integer input: smallest and largest value counted      */
 } wk_histogram_args;
 
-typedef struct wk_warp_histogram_args { /* in: C-contiguous [n]                                 */
+typedef struct wk_warp_histogram_args { /* in: C-contiguous [n] */
     int64_t n;
     int sorted; /* each group of 32 is known to be ascending                              */
 } wk_warp_histogram_args;
 
-/* ---- a call: one operation on one device ---------------------------------------------------- */
+/* ---- a call: one operation on one device ------------------------------------------------ */
 
 struct wk_context; /* threads and loaded plug-ins; the core's own */
 
 typedef struct wk_call {
     wk_op op;
     struct wk_context *context;
-    int ordinal;                /* which device of its kind                                */
-    void *session;              /* the backend's own: stream, allocations                  */
-    wk_array in, aux;           /* aux.host NULL: there is none                            */
-    wk_array out[WK_MAX_OUTS];  /* C-contiguous; written whole by the kernel               */
+    int ordinal;               /* which device of its kind                                */
+    void *session;             /* the backend's own: stream, allocations                  */
+    wk_array in, aux;          /* aux.host NULL: there is none                            */
+    wk_array out[WK_MAX_OUTS]; /* C-contiguous; written whole by the kernel               */
     int outs;
     union {
         wk_reduce_args reduce;
@@ -152,7 +152,7 @@ typedef struct wk_call {
 
 typedef wk_status wk_launch(wk_call *call);
 
-/* ---- backends -------------------------------------------------------------------------------- */
+/* ---- backends --------------------------------------------------------------------------- */
 
 typedef struct wk_device_info {
     char name[128];
@@ -162,7 +162,7 @@ typedef struct wk_device_info {
     int64_t pool_keep, pool_limit;    /* held between calls at most; handed out at most    */
 } wk_device_info;
 
-typedef struct wk_backend { /* every slot is required                                            */
+typedef struct wk_backend { /* every slot is required */
     wk_kind kind;
     int strided; /* kernels read host strides in place: no packing before the upload      */
     int (*count)(wk_error *error); /* how many devices; 0 with the reason in error         */
@@ -185,13 +185,14 @@ typedef struct wk_plugin {
     const char *build; /* "CUDA 13.0, sm_80 sm_90"                                        */
 } wk_plugin;
 
-#define WK_ABI ((uint64_t)sizeof(wk_call) << 32 | sizeof(wk_backend) << 16 | sizeof(wk_device_info))
+#define WK_ABI                                                                                 \
+    ((uint64_t)sizeof(wk_call) << 32 | sizeof(wk_backend) << 16 | sizeof(wk_device_info))
 
 typedef const wk_plugin *wk_plugin_open_fn(void);
 
-/* ---- the table of kernels -------------------------------------------------------------------- */
+/* ---- the table of kernels --------------------------------------------------------------- */
 
-typedef struct wk_row { /* one line of kernels.def                                               */
+typedef struct wk_row { /* one line of kernels.def */
     wk_op op;
     wk_kind backend; /* WK_CPU or WK_CUDA; the emulated device runs the CUDA rows          */
     const char *variant;

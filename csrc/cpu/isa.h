@@ -1,13 +1,14 @@
-/* isa.h -- every file in cpu/kernels is compiled once per instruction set; names get its suffix. */
+/* isa.h -- every file in cpu/kernels is compiled once per instruction set; names get its
+ * suffix. */
 #ifndef WARPKIT_ISA_H
 #define WARPKIT_ISA_H
 
 #define WK_PASTE_(a, b) a##_##b
 #define WK_PASTE(a, b) WK_PASTE_(a, b)
-#define WK_ISA_NAME(name) WK_PASTE(name, WK_ISA) /* WK_ISA: base, avx2 or avx512, by the build */
+#define WK_ISA_NAME(name)                                                                      \
+    WK_PASTE(name, WK_ISA) /* WK_ISA: base, avx2 or avx512, by the build */
 
 /* The instruction set chosen at load: "base", "avx2" or "avx512". */
-const char *
-wk_isa(void);
+const char *wk_isa(void);
 
 #endif

@@ -50,7 +50,8 @@ work(void *self)
 {
     worker *w = self;
     for (;;) {
-        while (sem_wait(&w->wake) != 0) {} /* interrupted by a signal: wait again */
+        while (sem_wait(&w->wake) != 0) {
+        } /* interrupted by a signal: wait again */
         if (atomic_load(&w->pool->stop)) return NULL;
         take_tasks(w->pool, w->number);
         sem_post(&w->pool->done);
@@ -149,6 +150,7 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     for (int i = 0; i < helpers; i++) sem_post(&pool->workers[i].wake);
     take_tasks(pool, 0);
     for (int i = 0; i < helpers; i++)
-        while (sem_wait(&pool->done) != 0) {}
+        while (sem_wait(&pool->done) != 0) {
+        }
     atomic_flag_clear(&pool->busy);
 }

@@ -48,16 +48,18 @@ wk_array_arg(PyObject *object, void *slot)
     if (*a == NULL) return 0;
     const int dtype = dtype_of(*a);
     if (dtype < 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "dtype %S is not taken; there are: bool, int8, int16, int32, int64, uint8, "
-                     "uint16, uint32, uint64, float32, float64",
-                     PyArray_DESCR(*a));
+        PyErr_Format(
+            PyExc_TypeError,
+            "dtype %S is not taken; there are: bool, int8, int16, int32, int64, uint8, "
+            "uint16, uint32, uint64, float32, float64",
+            PyArray_DESCR(*a));
         Py_CLEAR(*a);
         return 0;
     }
     if (!PyArray_ISALIGNED(*a) || PyArray_ISBYTESWAPPED(*a) || !whole_strides(*a)) {
         PyArray_Descr *native = PyArray_DescrFromType(typenum_of(dtype));
-        PyObject *copy = PyArray_FromArray(*a, native, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ALIGNED);
+        PyObject *copy =
+            PyArray_FromArray(*a, native, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ALIGNED);
         Py_SETREF(*a, (PyArrayObject *)copy);
         if (copy == NULL) return 0;
     }

@@ -26,6 +26,14 @@ wk_py_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return list;
 }
 
+/* As in "cpu" and "cuda:1". */
+static PyObject *
+device_name(wk_kind kind, int ordinal)
+{
+    if (kind == WK_CUDA) return PyUnicode_FromFormat("%s:%d", wk_kind_names[kind], ordinal);
+    return PyUnicode_FromString(wk_kind_names[kind]);
+}
+
 PyObject *
 wk_py_devices(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
@@ -34,9 +42,7 @@ wk_py_devices(PyObject *module, PyObject *Py_UNUSED(ignored))
     for (int kind = 0; list && kind < WK_KINDS; kind++) {
         const int count = wk_slot_of(state->context, kind)->count;
         for (int i = 0; list && i < count; i++) {
-            PyObject *name = kind == WK_CUDA
-                                 ? PyUnicode_FromFormat("%s:%d", wk_kind_names[kind], i)
-                                 : PyUnicode_FromString(wk_kind_names[kind]);
+            PyObject *name = device_name(kind, i);
             if (name == NULL || PyList_Append(list, name) < 0) Py_CLEAR(list);
             Py_XDECREF(name);
         }
@@ -72,12 +78,13 @@ wk_py_device_info(PyObject *module, PyObject *args)
         wk_raise(state, &error);
         return NULL;
     }
-    return Py_BuildValue("{s:s,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
-                         wk_kind_names[device.kind], "name", info.name, "compute_capability",
-                         info.compute_capability, "total", (long long)info.memory_total, "free",
-                         (long long)info.memory_free, "pool_used", (long long)info.pool_used,
-                         "pool_reserved", (long long)info.pool_reserved, "pool_keep",
-                         (long long)info.pool_keep, "pool_limit", (long long)info.pool_limit);
+    return Py_BuildValue("{s:N,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
+                         device_name(device.kind, device.ordinal), "name", info.name,
+                         "compute_capability", info.compute_capability, "total",
+                         (long long)info.memory_total, "free", (long long)info.memory_free,
+                         "pool_used", (long long)info.pool_used, "pool_reserved",
+                         (long long)info.pool_reserved, "pool_keep", (long long)info.pool_keep,
+                         "pool_limit", (long long)info.pool_limit);
 }
 
 PyObject *
@@ -110,13 +117,13 @@ PyObject *
 wk_py_config(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
     wk_state *state = wk_state_of(module);
-    PyObject *config = Py_BuildValue("{s:s,s:i}", "isa", wk_isa(), "threads",
-                                     wk_thread_count(state->context));
+    PyObject *config =
+        Py_BuildValue("{s:s,s:i}", "isa", wk_isa(), "threads", wk_thread_count(state->context));
     for (int kind = WK_CUDA; config && kind < WK_KINDS; kind++) {
         const wk_slot *slot = wk_slot_of(state->context, kind);
-        PyObject *one = Py_BuildValue("{s:i,s:s,s:s}", "count", slot->count, "build",
-                                      slot->plugin ? slot->plugin->build : "", "why",
-                                      slot->why.text);
+        PyObject *one =
+            Py_BuildValue("{s:i,s:s,s:s}", "count", slot->count, "build",
+                          slot->plugin ? slot->plugin->build : "", "why", slot->why.text);
         if (one == NULL || PyDict_SetItemString(config, wk_kind_names[kind], one) < 0)
             Py_CLEAR(config);
         Py_XDECREF(one);

@@ -1,4 +1,4 @@
-/* glue.h -- what the files of this folder share; the only folder that knows Python and NumPy. */
+/* glue.h -- what the files of this folder share: the only ones that know Python and NumPy. */
 #ifndef WARPKIT_GLUE_H
 #define WARPKIT_GLUE_H
 
@@ -23,71 +23,51 @@ typedef struct wk_device {
 
 typedef struct wk_state { /* of the module */
     wk_context *context;
-    PyObject *device_error;  /* warpkit.DeviceError */
-    PyObject *axis_error;    /* numpy.exceptions.AxisError */
-    wk_device preferred;     /* set_default_device */
+    PyObject *device_error; /* warpkit.DeviceError */
+    PyObject *axis_error;   /* numpy.exceptions.AxisError */
+    wk_device preferred;    /* set_default_device */
 } wk_state;
 
-wk_state *
-wk_state_of(PyObject *module);
+wk_state *wk_state_of(PyObject *module);
 
 /* "O&" converters. The array is aligned, in native byte order, of a dtype in the contract, with
- * strides in whole elements; otherwise a copy is made. The device is "cpu", "cuda:1" or None. */
-int
-wk_array_arg(PyObject *object, void *slot);
-int
-wk_device_arg(PyObject *object, void *slot);
+ * strides in whole elements; otherwise a copy is made. The device is "cpu", "cuda:1" or None.
+ */
+int wk_array_arg(PyObject *object, void *slot);
+int wk_device_arg(PyObject *object, void *slot);
 
 /* Fills w from an array that came through wk_array_arg, or that wk_new_array made. */
-void
-wk_from_numpy(PyArrayObject *a, wk_array *w);
+void wk_from_numpy(PyArrayObject *a, wk_array *w);
 
 /* The same elements C-contiguous; steals and returns a reference. */
-PyArrayObject *
-wk_contiguous(PyArrayObject *a);
+PyArrayObject *wk_contiguous(PyArrayObject *a);
 
 /* A C-contiguous result, described in w as well. */
-PyArrayObject *
-wk_new_array(wk_dtype dtype, int ndim, const npy_intp *shape, wk_array *w);
+PyArrayObject *wk_new_array(wk_dtype dtype, int ndim, const npy_intp *shape, wk_array *w);
 
 /* An axis of an array of ndim axes, negative ones from the end; -1 with AxisError set. */
-int
-wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
+int wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
 
-/* The device a call runs on: the one named, else set_default_device's, else WARPKIT_DEVICE, else
- * the first GPU, else the CPU. -1 with an exception set. */
-int
-wk_choose_device(wk_state *state, wk_device *device);
+/* The device a call runs on: the one named, else set_default_device's, else WARPKIT_DEVICE,
+ * else the first GPU, else the CPU. -1 with an exception set. */
+int wk_choose_device(wk_state *state, wk_device *device);
 
 /* Runs the call with the GIL released; -1 with an exception set. */
-int
-wk_call_row(wk_state *state, wk_call *call, wk_device device, const char *variant);
+int wk_call_row(wk_state *state, wk_call *call, wk_device device, const char *variant);
 
-void
-wk_raise(wk_state *state, const wk_error *error);
+void wk_raise(wk_state *state, const wk_error *error);
 
-PyObject *
-wk_py_reduce(PyObject *module, PyObject *args);
-PyObject *
-wk_py_transpose(PyObject *module, PyObject *args);
-PyObject *
-wk_py_stencil1d(PyObject *module, PyObject *args);
-PyObject *
-wk_py_histogram(PyObject *module, PyObject *args);
-PyObject *
-wk_py_warp_histogram(PyObject *module, PyObject *args);
+PyObject *wk_py_reduce(PyObject *module, PyObject *args);
+PyObject *wk_py_transpose(PyObject *module, PyObject *args);
+PyObject *wk_py_stencil1d(PyObject *module, PyObject *args);
+PyObject *wk_py_histogram(PyObject *module, PyObject *args);
+PyObject *wk_py_warp_histogram(PyObject *module, PyObject *args);
 
-PyObject *
-wk_py_rows(PyObject *module, PyObject *ignored);
-PyObject *
-wk_py_devices(PyObject *module, PyObject *ignored);
-PyObject *
-wk_py_device_info(PyObject *module, PyObject *args);
-PyObject *
-wk_py_trim(PyObject *module, PyObject *args);
-PyObject *
-wk_py_set_default_device(PyObject *module, PyObject *args);
-PyObject *
-wk_py_config(PyObject *module, PyObject *ignored);
+PyObject *wk_py_rows(PyObject *module, PyObject *ignored);
+PyObject *wk_py_devices(PyObject *module, PyObject *ignored);
+PyObject *wk_py_device_info(PyObject *module, PyObject *args);
+PyObject *wk_py_trim(PyObject *module, PyObject *args);
+PyObject *wk_py_set_default_device(PyObject *module, PyObject *args);
+PyObject *wk_py_config(PyObject *module, PyObject *ignored);
 
 #endif

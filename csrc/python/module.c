@@ -93,14 +93,9 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "warpkit._core",
-    .m_size = sizeof(wk_state),
-    .m_methods = methods,
-    .m_slots = slots,
-    .m_traverse = traverse,
-    .m_clear = clear,
-    .m_free = release,
+    PyModuleDef_HEAD_INIT, .m_name = "warpkit._core", .m_size = sizeof(wk_state),
+    .m_methods = methods,  .m_slots = slots,          .m_traverse = traverse,
+    .m_clear = clear,      .m_free = release,
 };
 
 PyMODINIT_FUNC

@@ -24,8 +24,9 @@ check_edges(const wk_call *call)
     const wk_histogram_args *h = &call->args.histogram;
     const wk_dtype in = call->in.dtype, e = call->aux.dtype;
     const int floats = in == WK_F32 || in == WK_F64;
-    const int fits = h->kind == WK_BINS_EDGES ? e == WK_F64 || (!floats && (e == WK_I64 || e == WK_U64))
-                                              : e == WK_F64 || (e == WK_F32 && in == WK_F32);
+    const int fits = h->kind == WK_BINS_EDGES
+                         ? e == WK_F64 || (!floats && (e == WK_I64 || e == WK_U64))
+                         : e == WK_F64 || (e == WK_F32 && in == WK_F32);
     if (call->aux.ndim == 1 && call->aux.shape[0] == h->bins + 1 && fits) return 0;
     PyErr_Format(PyExc_ValueError, "%lld bins of %s do not go with %lld edges of %s",
                  (long long)h->bins, wk_dtype_names[in], (long long)call->aux.shape[0],

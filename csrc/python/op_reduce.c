@@ -35,7 +35,8 @@ axes_of(wk_state *state, PyObject *axis, int ndim, uint64_t *axes)
         const int d = wk_check_axis(state, number, ndim);
         if (d < 0) return -1;
         if (*axes >> d & 1) {
-            PyErr_Format(PyExc_ValueError, "duplicate value in 'axis': axis %d is given twice", d);
+            PyErr_Format(PyExc_ValueError, "duplicate value in 'axis': axis %d is given twice",
+                         d);
             return -1;
         }
         *axes |= (uint64_t)1 << d;

@@ -1,4 +1,5 @@
-/* op_stencil1d.c -- _core.stencil1d(a, coefficients, axis, mode, cval, origin, device, variant) */
+/* op_stencil1d.c -- _core.stencil1d(a, coefficients, axis, mode, cval, origin, device,
+ *                                   variant) */
 #include "glue.h"
 
 static int
@@ -7,10 +8,10 @@ mode_arg(PyObject *object, void *slot)
     static const struct {
         const char *name;
         wk_mode mode;
-    } modes[] = {{"reflect", WK_REFLECT},       {"constant", WK_CONSTANT},
-                 {"nearest", WK_NEAREST},       {"mirror", WK_MIRROR},
-                 {"wrap", WK_WRAP},             {"grid-mirror", WK_REFLECT},
-                 {"grid-constant", WK_CONSTANT}, {"grid-wrap", WK_WRAP}};
+    } modes[] = {
+        {"reflect", WK_REFLECT},        {"constant", WK_CONSTANT}, {"nearest", WK_NEAREST},
+        {"mirror", WK_MIRROR},          {"wrap", WK_WRAP},         {"grid-mirror", WK_REFLECT},
+        {"grid-constant", WK_CONSTANT}, {"grid-wrap", WK_WRAP}};
     const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
     for (size_t i = 0; text && i < sizeof modes / sizeof modes[0]; i++) {
         if (strcmp(text, modes[i].name) != 0) continue;
@@ -39,10 +40,11 @@ coefficients_of(PyObject *object, Py_ssize_t origin)
         return NULL;
     }
     if (PyArray_NDIM(given) != 1 || PyArray_SIZE(given) == 0) {
-        PyErr_Format(PyExc_RuntimeError, /* SciPy's type */
-                     "no filter weights given: coefficients must have one axis and at least one "
-                     "element, not %d axes and %zd elements",
-                     PyArray_NDIM(given), (Py_ssize_t)PyArray_SIZE(given));
+        PyErr_Format(
+            PyExc_RuntimeError, /* SciPy's type */
+            "no filter weights given: coefficients must have one axis and at least one "
+            "element, not %d axes and %zd elements",
+            PyArray_NDIM(given), (Py_ssize_t)PyArray_SIZE(given));
         Py_DECREF(given);
         return NULL;
     }
@@ -54,9 +56,9 @@ coefficients_of(PyObject *object, Py_ssize_t origin)
         Py_DECREF(given);
         return NULL;
     }
-    PyObject *c = PyArray_FROMANY((PyObject *)given, NPY_DOUBLE, 1, 1,
-                                  NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED |
-                                      NPY_ARRAY_FORCECAST);
+    PyObject *c =
+        PyArray_FROMANY((PyObject *)given, NPY_DOUBLE, 1, 1,
+                        NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
     Py_DECREF(given);
     return (PyArrayObject *)c;
 }

@@ -24,7 +24,8 @@ permutation_of(wk_state *state, PyObject *axes, int ndim, int *order)
         const int d = wk_check_axis(state, number, ndim);
         if (d < 0) goto done;
         if (seen >> d & 1) {
-            PyErr_Format(PyExc_ValueError, "repeated axis in transpose: axis %d is given twice", d);
+            PyErr_Format(PyExc_ValueError, "repeated axis in transpose: axis %d is given twice",
+                         d);
             goto done;
         }
         seen |= (uint64_t)1 << d;

@@ -3,7 +3,8 @@
 // In, out   n elements in any order, edges or none -> int64 counts[bins]; any number of bins.
 // Still bad equal values add to one address, and their adds take turns in the L2;
 //           02_smem_atomic keeps most of them on the chip.
-// Source    D. Kirk, W. Hwu, "Programming Massively Parallel Processors", chapter on histograms.
+// Source    D. Kirk, W. Hwu, "Programming Massively Parallel Processors", chapter on
+// histograms.
 #include "histogram/bins.cuh"
 
 namespace
@@ -32,8 +33,8 @@ wk_histogram_cuda_global_atomic(wk_call *call)
         return call->error.status;
     return wk::visit(call->in.dtype, [&](auto zero) {
         using T = decltype(zero);
-        return wk::launch(call, wk::grid_for(call, call->args.histogram.n, kThreads), kThreads, 0,
-                          histogram_global<T>, (const T *)call->in.data, wk::bins_of(call),
+        return wk::launch(call, wk::grid_for(call, call->args.histogram.n, kThreads), kThreads,
+                          0, histogram_global<T>, (const T *)call->in.data, wk::bins_of(call),
                           (unsigned long long *)call->out[0].data);
     });
 }

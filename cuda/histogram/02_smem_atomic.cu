@@ -4,14 +4,15 @@
 // Better    than 01_global_atomic: adds stay on the chip, and a literal 1 whose result nobody
 //           reads is merged among the lanes that want the same counter.
 // Still bad more bins than fit go the way of 01; one element a load.
-// Source    N. Sakharnykh, "GPU Pro Tip: Fast Histograms Using Shared Atomics on Maxwell" (2015).
+// Source    N. Sakharnykh, "GPU Pro Tip: Fast Histograms Using Shared Atomics on Maxwell"
+// (2015).
 #include "histogram/bins.cuh"
 
 namespace
 {
 
-constexpr int kThreads = 512;                     // two blocks' counters fit a multiprocessor
-constexpr int64_t kMostBins = 48 * 1024 / 4;      // what a block gets without asking for more
+constexpr int kThreads = 512;                      // two blocks' counters fit a multiprocessor
+constexpr int64_t kMostBins = 48 * 1024 / 4;       // what a block gets without asking for more
 constexpr int64_t kMostOfBlock = int64_t{1} << 31; // elements: a counter has 32 bits
 
 template <typename T>

@@ -20,8 +20,7 @@ inline bins_task
 bins_of(const wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
-    return {h->kind, call->aux.dtype, h->n,   h->bins,
-            h->width, h->low,         h->high, call->aux.data};
+    return {h->kind, call->aux.dtype, h->n, h->bins, h->width, h->low, h->high, call->aux.data};
 }
 
 // For equal bins, integers: between the smallest and the largest that counts.

@@ -1,9 +1,11 @@
 // warp_histogram / bitonic -- a warp sorts its 32 values by shuffles and counts runs by ballot.
 //
-// In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps]; zeros behind.
-// How       each lane keeps one key; a lane whose key differs from its left neighbour's heads a
-//           run, the ballot of heads tells each head its rank and where its run ends. Every lane
-//           writes one slot, heads to the front and zeros behind, so whole lines are stored.
+// In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps]; zeros
+// behind. How       each lane keeps one key; a lane whose key differs from its left neighbour's
+// heads a
+//           run, the ballot of heads tells each head its rank and where its run ends. Every
+//           lane writes one slot, heads to the front and zeros behind, so whole lines are
+//           stored.
 // Better    than shared memory: nothing leaves the registers before the result.
 // Source    K. Batcher, "Sorting networks and their applications" (1968).
 #include "prim/warp.cuh"
@@ -26,11 +28,16 @@ __device__ key_of<T>
 to_key(T x)
 {
     using K = key_of<T>;
-    if constexpr (std::is_same_v<T, float>) return wk_sort_key_f32(x);
-    else if constexpr (std::is_same_v<T, double>) return wk_sort_key_f64(x);
-    else if constexpr (std::is_same_v<T, wk::truth>) return x ? 1 : 0;
-    else if constexpr (std::is_signed_v<T>) return (K)x ^ (K)1 << (8 * sizeof(K) - 1);
-    else return x;
+    if constexpr (std::is_same_v<T, float>)
+        return wk_sort_key_f32(x);
+    else if constexpr (std::is_same_v<T, double>)
+        return wk_sort_key_f64(x);
+    else if constexpr (std::is_same_v<T, wk::truth>)
+        return x ? 1 : 0;
+    else if constexpr (std::is_signed_v<T>)
+        return (K)x ^ (K)1 << (8 * sizeof(K) - 1);
+    else
+        return x;
 }
 
 template <typename T>
@@ -38,11 +45,16 @@ __device__ T
 from_key(key_of<T> key)
 {
     using K = key_of<T>;
-    if constexpr (std::is_same_v<T, float>) return wk_from_sort_key_f32(key);
-    else if constexpr (std::is_same_v<T, double>) return wk_from_sort_key_f64(key);
-    else if constexpr (std::is_same_v<T, wk::truth>) return T{(uint8_t)key};
-    else if constexpr (std::is_signed_v<T>) return (T)(key ^ (K)1 << (8 * sizeof(K) - 1));
-    else return (T)key;
+    if constexpr (std::is_same_v<T, float>)
+        return wk_from_sort_key_f32(key);
+    else if constexpr (std::is_same_v<T, double>)
+        return wk_from_sort_key_f64(key);
+    else if constexpr (std::is_same_v<T, wk::truth>)
+        return T{(uint8_t)key};
+    else if constexpr (std::is_signed_v<T>)
+        return (T)(key ^ (K)1 << (8 * sizeof(K) - 1));
+    else
+        return (T)key;
 }
 
 template <typename T>
@@ -79,8 +91,9 @@ wk_warp_histogram_cuda_bitonic(wk_call *call)
     const wk_warp_histogram_args *a = &call->args.warp_histogram;
     return wk::visit(call->in.dtype, [&](auto zero) {
         using T = decltype(zero);
-        return wk::launch(call, wk::grid_for(call, a->n, kThreads), kThreads, 0, warp_bitonic<T>,
-                          (const T *)call->in.data, a->n, a->sorted != 0, (T *)call->out[0].data,
-                          (int32_t *)call->out[1].data, (int32_t *)call->out[2].data);
+        return wk::launch(call, wk::grid_for(call, a->n, kThreads), kThreads, 0,
+                          warp_bitonic<T>, (const T *)call->in.data, a->n, a->sorted != 0,
+                          (T *)call->out[0].data, (int32_t *)call->out[1].data,
+                          (int32_t *)call->out[2].data);
     });
 }

@@ -16,7 +16,8 @@ fold_lanes(typename F::A v)
     return v;
 }
 
-// Ascending over the lanes: Batcher's bitonic network, 15 exchanges of neighbours in a register.
+// Ascending over the lanes: Batcher's bitonic network, 15 exchanges of neighbours in a
+// register.
 template <typename K>
 __device__ K
 sort_lanes(K key, int lane)

@@ -37,19 +37,25 @@ struct arith {
     }
     static __device__ A load(T x)
     {
-        if constexpr (is_float<T>) return (double)x;
-        else return (uint64_t)(int64_t)x;
+        if constexpr (is_float<T>)
+            return (double)x;
+        else
+            return (uint64_t)(int64_t)x;
     }
     static __device__ A op(A a, A b)
     {
-        if constexpr (kProduct) return a * b;
-        else return a + b;
+        if constexpr (kProduct)
+            return a * b;
+        else
+            return a + b;
     }
     static __device__ R finish(A a, int64_t n)
     {
         if (n == 0) return kProduct ? 1 : 0;
-        if constexpr (is_float<T>) return one_nan((T)a);
-        else return a;
+        if constexpr (is_float<T>)
+            return one_nan((T)a);
+        else
+            return a;
     }
 };
 
@@ -65,10 +71,22 @@ struct mean {
     using A = double;
     using R = std::conditional_t<std::is_same_v<T, float>, float, double>;
 
-    static __device__ A identity() { return -0.0; }
-    static __device__ A load(T x) { return (double)x; }
-    static __device__ A op(A a, A b) { return a + b; }
-    static __device__ R finish(A a, int64_t n) { return one_nan((R)(a / (double)n)); }
+    static __device__ A identity()
+    {
+        return -0.0;
+    }
+    static __device__ A load(T x)
+    {
+        return (double)x;
+    }
+    static __device__ A op(A a, A b)
+    {
+        return a + b;
+    }
+    static __device__ R finish(A a, int64_t n)
+    {
+        return one_nan((R)(a / (double)n));
+    }
 };
 
 // The lanes' type of min and max: the ordered integer of a float, 32 bits for narrower ones.
@@ -87,19 +105,31 @@ struct extreme {
     static constexpr A kTop = limits::max(), kBottom = limits::min();
     static constexpr A kLoses = kMax ? kBottom : kTop, kWins = kMax ? kTop : kBottom;
 
-    static __device__ A identity() { return kLoses; }
+    static __device__ A identity()
+    {
+        return kLoses;
+    }
     static __device__ A load(T x)
     {
-        if constexpr (std::is_same_v<T, float>) return wk_order_f32(x, kWins);
-        else if constexpr (std::is_same_v<T, double>) return wk_order_f64(x, kWins);
-        else return (A)x;
+        if constexpr (std::is_same_v<T, float>)
+            return wk_order_f32(x, kWins);
+        else if constexpr (std::is_same_v<T, double>)
+            return wk_order_f64(x, kWins);
+        else
+            return (A)x;
     }
-    static __device__ A op(A a, A b) { return (kMax ? a > b : a < b) ? a : b; }
+    static __device__ A op(A a, A b)
+    {
+        return (kMax ? a > b : a < b) ? a : b;
+    }
     static __device__ R finish(A a, int64_t)
     {
-        if constexpr (std::is_same_v<T, float>) return wk_unorder_f32(a);
-        else if constexpr (std::is_same_v<T, double>) return wk_unorder_f64(a);
-        else return (R)a;
+        if constexpr (std::is_same_v<T, float>)
+            return wk_unorder_f32(a);
+        else if constexpr (std::is_same_v<T, double>)
+            return wk_unorder_f64(a);
+        else
+            return (R)a;
     }
 };
 
@@ -112,7 +142,10 @@ using largest = extreme<T, true>;
 template <class F>
 struct again : F {
     using T = typename F::A;
-    static __device__ typename F::A load(T x) { return x; }
+    static __device__ typename F::A load(T x)
+    {
+        return x;
+    }
 };
 
 } // namespace wk

@@ -16,9 +16,9 @@
 namespace wk
 {
 
-constexpr int kThreads = 256;      // 8 warps: enough for the scheduler, small enough for the tail
-constexpr int kColumns = kWarp;    // neighbouring columns of a block: one coalesced load a row
-constexpr int kChunksOfBlock = 4;  // rows of threads; 128 threads, as 32 lanes take registers
+constexpr int kThreads = 256;   // 8 warps: enough for the scheduler, small enough for the tail
+constexpr int kColumns = kWarp; // neighbouring columns of a block: one coalesced load a row
+constexpr int kChunksOfBlock = 4; // rows of threads; 128 threads, as 32 lanes take registers
 
 struct reduce_task {
     layout kept, folded;
@@ -135,7 +135,9 @@ reduce(wk_call *call)
     task.outputs = args->outputs;
     task.n = task.elements = args->n;
     task.chunks = args->n > 0 ? wk_chunks(args->n) : 1;
-    task.stride = task.folded.ndim == 0 ? 1 : task.folded.ndim == 1 ? task.folded.strides[0] : 0;
+    task.stride = task.folded.ndim == 0   ? 1
+                  : task.folded.ndim == 1 ? task.folded.strides[0]
+                                          : 0;
 
     void *totals = nullptr;
     const int64_t bytes = task.outputs * task.chunks * (int64_t)sizeof(typename F::A);
@@ -148,26 +150,24 @@ reduce(wk_call *call)
     const bool columns = last >= 0 && a->strides[last] == 1 && task.stride > 1;
     const int64_t column_blocks = columns ? (a->shape[last] + kColumns - 1) / kColumns : 0;
     const wk_status status =
-        columns ? launch(call, grid_for(call, column_blocks * (task.outputs / a->shape[last]) *
-                                                  task.chunks, kChunksOfBlock),
-                         dim3(kColumns, kChunksOfBlock), 0, reduce_columns<F>, in, task, partial,
-                         out)
-                : launch(call, grid_for(call, task.outputs * task.chunks, kThreads / kWarp),
-                         kThreads, 0, reduce_rows<F>, in, task, partial, out);
+        columns
+            ? launch(
+                  call,
+                  grid_for(call, column_blocks * (task.outputs / a->shape[last]) * task.chunks,
+                           kChunksOfBlock),
+                  dim3(kColumns, kChunksOfBlock), 0, reduce_columns<F>, in, task, partial, out)
+            : launch(call, grid_for(call, task.outputs * task.chunks, kThreads / kWarp),
+                     kThreads, 0, reduce_rows<F>, in, task, partial, out);
     return status ? status : fold_totals<F>(call, task, partial, out);
 }
 
-// For each fold, one file that instantiates it for all element types: they compile side by side.
-wk_status
-reduce_sum(wk_call *call);
-wk_status
-reduce_prod(wk_call *call);
-wk_status
-reduce_min(wk_call *call);
-wk_status
-reduce_max(wk_call *call);
-wk_status
-reduce_mean(wk_call *call);
+// For each fold, one file that instantiates it for all element types: they compile side by
+// side.
+wk_status reduce_sum(wk_call *call);
+wk_status reduce_prod(wk_call *call);
+wk_status reduce_min(wk_call *call);
+wk_status reduce_max(wk_call *call);
+wk_status reduce_mean(wk_call *call);
 
 template <template <typename> class Fold>
 wk_status

@@ -109,7 +109,8 @@ give_back(wk::session *s, wk_error *error)
     wk::gpu *g = s->stream ? wk::ready_gpu(s->device, error) : nullptr;
     if (g == nullptr) return error->status;
     for (int i = 0; i < s->count; i++)
-        WK_TRY(error, g->pool ? cudaFreeAsync(s->blocks[i], s->stream) : cudaFree(s->blocks[i]));
+        WK_TRY(error,
+               g->pool ? cudaFreeAsync(s->blocks[i], s->stream) : cudaFree(s->blocks[i]));
     WK_TRY(error, cudaStreamSynchronize(s->stream)); // the host's buffers may go after this
     std::lock_guard<std::mutex> hold(g->lock);
     g->streams.push_back(s->stream);
@@ -131,7 +132,7 @@ cuda_close(wk_call *call)
     return closing.status;
 }
 
-const wk_backend backend = {WK_CUDA,     0,           wk::count_devices, wk::device_info,
+const wk_backend backend = {WK_CUDA,       0,         wk::count_devices, wk::device_info,
                             wk::trim_pool, cuda_open, cuda_upload,       cuda_reserve,
                             cuda_download, cuda_close};
 
@@ -150,7 +151,8 @@ wk_plugin_open(void)
     static char build[200];
     int driver = 0;
     cudaDriverGetVersion(&driver);
-    snprintf(build, sizeof build, "built with CUDA %d.%d for %s; the driver supports CUDA %d.%d",
+    snprintf(build, sizeof build,
+             "built with CUDA %d.%d for %s; the driver supports CUDA %d.%d",
              CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, WK_CUDA_ARCHS, driver / 1000,
              driver % 1000 / 10);
     static const wk_plugin plugin = {WK_ABI, &backend, launches,

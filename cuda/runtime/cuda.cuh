@@ -25,7 +25,7 @@ namespace wk
 constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-wk_status
-failed(wk_error *error, cudaError_t code, const char *call, const char *file, int line);
+wk_status failed(wk_error *error, cudaError_t code, const char *call, const char *file,
+                 int line);
 
 } // namespace wk

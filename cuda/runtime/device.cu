@@ -2,6 +2,7 @@
 #include "runtime/device.cuh"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <memory>
@@ -59,10 +60,10 @@ no_devices(wk_error *error, cudaError_t code)
     int has = 0;
     cudaDriverGetVersion(&has);
     if (code == cudaErrorInsufficientDriver)
-        return WK_FAIL(error, WK_EDEVICE,
-                       "the driver is too old: it supports CUDA %d.%d, and this build needs %d.%d",
-                       has / 1000, has % 1000 / 10, CUDART_VERSION / 1000,
-                       CUDART_VERSION % 1000 / 10);
+        return WK_FAIL(
+            error, WK_EDEVICE,
+            "the driver is too old: it supports CUDA %d.%d, and this build needs %d.%d",
+            has / 1000, has % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     return WK_FAIL(error, WK_EDEVICE, "cudaGetDeviceCount: %s",
                    code == cudaSuccess ? "no device" : cudaGetErrorString(code));
 }
@@ -76,8 +77,8 @@ wk_status
 failed(wk_error *error, cudaError_t code, const char *call, const char *file, int line)
 {
     cudaGetLastError(); // clears it: the next call must not be blamed
-    return wk_fail(error, code == cudaErrorMemoryAllocation ? WK_EMEMORY : WK_EDEVICE, file, line,
-                   "%s: %s (%s)", call, cudaGetErrorString(code), cudaGetErrorName(code));
+    return wk_fail(error, code == cudaErrorMemoryAllocation ? WK_EMEMORY : WK_EDEVICE, file,
+                   line, "%s: %s (%s)", call, cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
 bool
@@ -91,9 +92,10 @@ wk_status
 check_process(wk_error *error)
 {
     if (owner.load() == getpid()) return WK_OK;
-    return WK_FAIL(error, WK_EDEVICE,
-                   "this process was forked from one that uses CUDA, which CUDA does not allow; "
-                   "start it with multiprocessing's 'spawn' method, or use device='cpu'");
+    return WK_FAIL(
+        error, WK_EDEVICE,
+        "this process was forked from one that uses CUDA, which CUDA does not allow; "
+        "start it with multiprocessing's 'spawn' method, or use device='cpu'");
 }
 
 gpu *

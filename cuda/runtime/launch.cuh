@@ -20,20 +20,16 @@ session_of(wk_call *call)
 }
 
 // Device memory until the call closes. Zero bytes give a valid pointer too.
-wk_status
-allocate(wk_call *call, int64_t bytes, void **block);
+wk_status allocate(wk_call *call, int64_t bytes, void **block);
 
 // Sets device memory to zero, in the stream's order.
-wk_status
-clear(wk_call *call, void *block, int64_t bytes);
+wk_status clear(wk_call *call, void *block, int64_t bytes);
 
 // Multiprocessors of the call's device.
-int
-processors(const wk_call *call);
+int processors(const wk_call *call);
 
 // WARPKIT_SYNC=1: wait after every launch, so that an error names the kernel that made it.
-bool
-sync_each_launch();
+bool sync_each_launch();
 
 // Blocks for a grid-stride kernel: enough for the work, at most 16 a multiprocessor (2048
 // threads fill one; twice that evens out the end).

@@ -8,7 +8,10 @@ namespace wk
 // numpy.bool: any byte but 0 is true, as in C.
 struct truth {
     uint8_t byte;
-    __host__ __device__ operator bool() const { return byte != 0; }
+    __host__ __device__ operator bool() const
+    {
+        return byte != 0;
+    }
 };
 
 // Calls f(T{}) with the element type of dtype; f returns a wk_status.

@@ -30,10 +30,14 @@ template <typename T>
 __device__ __forceinline__ T
 from_double(double v)
 {
-    if constexpr (wk::is_float<T>) return wk::one_nan((T)v);
-    else if constexpr (std::is_same_v<T, wk::truth>) return T{wk_to_i64(v) != 0};
-    else if constexpr (std::is_same_v<T, uint64_t>) return wk_to_u64(v);
-    else return (T)wk_to_i64(v);
+    if constexpr (wk::is_float<T>)
+        return wk::one_nan((T)v);
+    else if constexpr (std::is_same_v<T, wk::truth>)
+        return T{wk_to_i64(v) != 0};
+    else if constexpr (std::is_same_v<T, uint64_t>)
+        return wk_to_u64(v);
+    else
+        return (T)wk_to_i64(v);
 }
 
 template <typename T>

@@ -1,7 +1,8 @@
 // transpose / 01 naive -- each thread writes the next element of the output.
 //
 // In, out   any strides, axes in the output's order (plan.h) -> C-contiguous.
-// Still bad neighbouring threads read addresses a row apart: a 32-byte sector is fetched for each
+// Still bad neighbouring threads read addresses a row apart: a 32-byte sector is fetched for
+// each
 //           element, and most of it is thrown away; 02_smem mends that.
 // Source    G. Ruetsch, P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (2009).
 #include "runtime/launch.cuh"
@@ -31,8 +32,8 @@ wk_transpose_cuda_naive(wk_call *call)
         using T = decltype(zero);
         const wk_array *a = &call->in;
         const int64_t n = call->out[0].bytes / (int64_t)sizeof(T);
-        return wk::launch(call, wk::grid_for(call, n, kThreads), kThreads, 0, transpose_naive<T>,
-                          wk::first_element<T>(a), (T *)call->out[0].data, n,
-                          wk::axes_of(a, 0, a->ndim));
+        return wk::launch(call, wk::grid_for(call, n, kThreads), kThreads, 0,
+                          transpose_naive<T>, wk::first_element<T>(a), (T *)call->out[0].data,
+                          n, wk::axes_of(a, 0, a->ndim));
     });
 }

@@ -1,11 +1,13 @@
 // tile.cuh -- the tiled transpose under 02_smem and 03_smem_pad: they differ by one column.
 //
-// A tile spans p, the axis that is fastest in the input, and q, the fastest in the output. It is
-// read along p and written along q, so that both sides coalesce.
+// A tile spans p, the axis that is fastest in the input, and q, the fastest in the output. It
+// is read along p and written along q, so that both sides coalesce.
 #pragma once
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"
 #include "runtime/visit.cuh"
+
+#include <cstdlib>
 
 namespace wk
 {
@@ -14,7 +16,7 @@ constexpr int kTile = 32; // a warp reads and writes whole tile rows
 constexpr int kRows = 8;  // 256 threads, each moves 4 elements: loads in flight for each
 
 struct tile_task {
-    layout others; // the axes but p and q, by their input strides
+    layout others;                    // the axes but p and q, by their input strides
     int64_t out_strides[WK_MAX_DIMS]; // of those
     int64_t in_p, in_q, out_p;        // out_q is 1
     int64_t extent_p, extent_q, tiles_p, tiles_q, tiles;
@@ -56,7 +58,7 @@ plan_tiles(const wk_array *a, tile_task *task)
     int p = a->ndim - 1;
     const int q = a->ndim - 1;
     for (int d = a->ndim - 1; d >= 0; d--)
-        if (llabs(a->strides[d]) < llabs(a->strides[p])) p = d;
+        if (std::llabs(a->strides[d]) < std::llabs(a->strides[p])) p = d;
     if (p == q) return false;
 
     *task = {};

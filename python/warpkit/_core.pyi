@@ -6,19 +6,39 @@ from numpy.typing import ArrayLike
 class DeviceError(RuntimeError): ...
 
 def reduce(
-    a: ArrayLike, op: str, axis: int | tuple[int, ...] | None, keepdims: bool,
-    device: str | None, variant: str | None, /,
+    a: ArrayLike,
+    op: str,
+    axis: int | tuple[int, ...] | None,
+    keepdims: bool,
+    device: str | None,
+    variant: str | None,
+    /,
 ) -> Any: ...
 def transpose(
     a: ArrayLike, axes: Any, device: str | None, variant: str | None, /
 ) -> np.ndarray: ...
 def stencil1d(
-    a: ArrayLike, coefficients: ArrayLike, axis: int, mode: str, cval: float, origin: int,
-    device: str | None, variant: str | None, /,
+    a: ArrayLike,
+    coefficients: ArrayLike,
+    axis: int,
+    mode: str,
+    cval: float,
+    origin: int,
+    device: str | None,
+    variant: str | None,
+    /,
 ) -> np.ndarray: ...
 def histogram(
-    a: ArrayLike, kind: str, bins: int, edges: np.ndarray | None, width: float,
-    low: int, high: int, device: str | None, variant: str | None, /,
+    a: ArrayLike,
+    kind: str,
+    bins: int,
+    edges: np.ndarray | None,
+    width: float,
+    low: int,
+    high: int,
+    device: str | None,
+    variant: str | None,
+    /,
 ) -> np.ndarray: ...
 def warp_histogram(
     a: ArrayLike, assume_sorted: bool, device: str | None, variant: str | None, /

@@ -52,9 +52,7 @@ def histogram(
     else:
         edges = _given_edges(bins)
         keys = _comparable(a, edges)
-        counts = _core.histogram(
-            a, "edges", len(edges) - 1, keys, 0.0, 0, 0, device, variant
-        )
+        counts = _core.histogram(a, "edges", len(edges) - 1, keys, 0.0, 0, 0, device, variant)
     if density:
         return counts / np.diff(edges).astype(float) / counts.sum(), edges
     return counts, edges
@@ -144,9 +142,7 @@ def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low
 
 
-def _estimated_bins(
-    a: np.ndarray, name: str, range: tuple[float, float] | None, nan: str
-) -> int:
+def _estimated_bins(a: np.ndarray, name: str, range: tuple[float, float] | None, nan: str) -> int:
     if a.dtype.kind == "f" and range is None and np.isnan(a).any():
         if nan == "raise":
             raise ValueError(_nan_message(a))

@@ -68,7 +68,7 @@ def fma(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> np.ndarray:
     small = (np.abs(a) < 2.0**450) & (np.abs(b) < 2.0**450) & (np.abs(c) < 2.0**900)
     large = (np.abs(a) > 2.0**-450) & (np.abs(b) > 2.0**-450)
     rest = np.where(small & large, _rest_of_product(a, b, product), 0.0)
-    result = np.where(exact | finite, product + c, c)  # right where nothing was lost
+    result: np.ndarray = np.where(exact | finite, product + c, c)  # right where nothing was lost
     if rest.any():
         high, low = _two_sum(c, rest)
         top, below = _two_sum(product, high)
@@ -94,7 +94,8 @@ def _rest_of_product(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.nd
         return high, x - high
 
     (a1, a2), (b1, b2) = halves(a), halves(b)
-    return ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+    rest: np.ndarray = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+    return rest
 
 
 def _sum_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ enum {
 };
 
 typedef struct wk_folds {
-    int64_t total_size; /* of a total, at most 8 bytes */
+    int64_t total_size;                                   /* of a total, at most 8 bytes */
     void (*chunk)(const void *x, int64_t n, void *total); /* a run of elements */
     void (*gather)(const void *x, const int64_t *offsets, int64_t n, void *total);
     void (*columns)(const void *x, const int64_t *offsets, int64_t n, int64_t width,
@@ -20,14 +20,16 @@ typedef struct wk_folds {
 } wk_folds;
 
 /* One table per fold, indexed by the input's dtype. */
-extern const wk_folds WK_ISA_NAME(wk_folds_sum)[WK_DTYPES], WK_ISA_NAME(wk_folds_prod)[WK_DTYPES],
-    WK_ISA_NAME(wk_folds_min)[WK_DTYPES], WK_ISA_NAME(wk_folds_max)[WK_DTYPES],
-    WK_ISA_NAME(wk_folds_mean)[WK_DTYPES];
+extern const wk_folds WK_ISA_NAME(wk_folds_sum)[WK_DTYPES],
+    WK_ISA_NAME(wk_folds_prod)[WK_DTYPES], WK_ISA_NAME(wk_folds_min)[WK_DTYPES],
+    WK_ISA_NAME(wk_folds_max)[WK_DTYPES], WK_ISA_NAME(wk_folds_mean)[WK_DTYPES];
 
-/* An entry of such a table: the functions that reduce_body.h made for `type`, and for the lanes'
- * type `lane`. */
+/* An entry of such a table: the functions that reduce_body.h made for `type`, and for the
+ * lanes' type `lane`. */
 #define FOLDS(type, lane, finish)                                                              \
-    {sizeof_##lane, chunk_##type, gather_##type, columns_##type, chunk_##lane, finish}
+    {                                                                                          \
+        sizeof_##lane, chunk_##type, gather_##type, columns_##type, chunk_##lane, finish       \
+    }
 
 enum {
     sizeof_bool = 1,

@@ -1,5 +1,6 @@
 /* fold_extreme.h -- min and max: integers as they are, floats as ordered integers (scalar.h).
- * Expects TABLE, OP, EXTREME(T): the identity, and NAN_KEY(T): what NaN becomes, so that it wins. */
+ * Expects TABLE, OP, EXTREME(T): the identity, and NAN_KEY(T): what NaN becomes, so that it
+ * wins. */
 #include "fold.h"
 
 #define TOP(T) ((T)((T)-1 > (T)0 ? (T)-1 : (T)(((uint64_t)1 << (8 * sizeof(T) - 1)) - 1)))
@@ -47,10 +48,10 @@ finish_f64(const void *total, int64_t n, void *out)
 }
 
 const wk_folds TABLE[WK_DTYPES] = {
-    [WK_BOOL] = FOLDS(bool, u8, finish_8), [WK_I8] = FOLDS(i8, i8, finish_8),
-    [WK_U8] = FOLDS(u8, u8, finish_8),     [WK_I16] = FOLDS(i16, i16, finish_16),
-    [WK_U16] = FOLDS(u16, u16, finish_16), [WK_I32] = FOLDS(i32, i32, finish_32),
-    [WK_U32] = FOLDS(u32, u32, finish_32), [WK_I64] = FOLDS(i64, i64, finish_64),
-    [WK_U64] = FOLDS(u64, u64, finish_64), [WK_F32] = FOLDS(f32, i32, finish_f32),
+    [WK_BOOL] = FOLDS(bool, u8, finish_8),  [WK_I8] = FOLDS(i8, i8, finish_8),
+    [WK_U8] = FOLDS(u8, u8, finish_8),      [WK_I16] = FOLDS(i16, i16, finish_16),
+    [WK_U16] = FOLDS(u16, u16, finish_16),  [WK_I32] = FOLDS(i32, i32, finish_32),
+    [WK_U32] = FOLDS(u32, u32, finish_32),  [WK_I64] = FOLDS(i64, i64, finish_64),
+    [WK_U64] = FOLDS(u64, u64, finish_64),  [WK_F32] = FOLDS(f32, i32, finish_f32),
     [WK_F64] = FOLDS(f64, i64, finish_f64),
 };

@@ -1,4 +1,5 @@
-/* histogram / cpu private -- every thread counts in tables of its own; they are added at the end.
+/* histogram / cpu private -- every thread counts in tables of its own; they are added at the
+ * end.
  *
  * In, out   n elements in any order, edges or none -> int64 counts[bins].
  * Better    than atomics: no thread waits for another, and counts need no lock.
@@ -107,7 +108,7 @@ typedef struct job {
 #define COUNT(name) name##_f64
 #include "histogram_body.h"
 
-/* ---- bytes: 256 counters, then a bin for each value --------------------------------------------- */
+/* ---- bytes: 256 counters, then a bin for each value ------------------------------------- */
 
 static void
 count_bytes(const job *j, const void *from, int64_t n, int64_t *counts)
@@ -136,16 +137,16 @@ bin_bytes(const job *j, wk_dtype dtype)
     }
 }
 
-/* ---- all others ------------------------------------------------------------------------------------ */
+/* ---- all others ------------------------------------------------------------------------- */
 
-typedef void
-counter(const job *j, const void *from, int64_t n, int64_t *counts);
+typedef void counter(const job *j, const void *from, int64_t n, int64_t *counts);
 
 static const struct {
     counter *each, *few;
 } table[WK_DTYPES] = {
-    [WK_I16] = {each_i16, few_i16}, [WK_U16] = {each_u16, few_u16}, [WK_I32] = {each_i32, few_i32},
-    [WK_U32] = {each_u32, few_u32}, [WK_I64] = {each_i64, few_i64}, [WK_U64] = {each_u64, few_u64},
+    [WK_I16] = {each_i16, few_i16}, [WK_U16] = {each_u16, few_u16},
+    [WK_I32] = {each_i32, few_i32}, [WK_U32] = {each_u32, few_u32},
+    [WK_I64] = {each_i64, few_i64}, [WK_U64] = {each_u64, few_u64},
     [WK_F32] = {each_f32, few_f32}, [WK_F64] = {each_f64, few_f64},
 };
 
@@ -191,10 +192,11 @@ wk_status
 WK_ISA_NAME(wk_histogram_cpu_private)(wk_call *call)
 {
     const wk_histogram_args *a = &call->args.histogram;
-    job j = {.kind = a->kind, .bins = a->bins, .width = a->width, .low = a->low, .high = a->high};
+    job j = {
+        .kind = a->kind, .bins = a->bins, .width = a->width, .low = a->low, .high = a->high};
     j.edges_dtype = call->aux.dtype;
     j.edges = call->aux.data;
-    j.in = (const char *)call->in.data + call->in.first;
+    j.in = call->in.data;
     j.item = wk_itemsize[call->in.dtype];
     j.out = call->out[0].data;
     choose(&j, call->in.dtype);

@@ -1,6 +1,6 @@
-/* histogram_body.h -- counting elements of type T, whose bins are computed in E (float or double,
- * BINS_OF(name) the functions of bins_body.h). No include guard.
- *   INSIDE(x, j)  lies x within the first and the last edge? */
+/* histogram_body.h -- counting elements of type T, whose bins are computed in E (float or
+ * double, BINS_OF(name) the functions of bins_body.h). No include guard. INSIDE(x, j)  lies x
+ * within the first and the last edge? */
 
 /* The bin of x, or `bins` for none: the slot behind the last. */
 static inline int64_t

@@ -184,8 +184,8 @@ WK_ISA_NAME(wk_reduce_cpu_tree)(wk_call *call)
         const int64_t bytes = args->outputs * j.chunks * j.fold->total_size;
         j.totals = malloc((size_t)bytes);
         if (j.totals == NULL)
-            return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for partial folds",
-                           (long long)bytes);
+            return WK_FAIL(&call->error, WK_EMEMORY,
+                           "cannot allocate %lld bytes for partial folds", (long long)bytes);
     }
     wk_parallel(call->context, items, each < TASK ? TASK / each : 1,
                 columns ? columns_task : rows_task, &j);

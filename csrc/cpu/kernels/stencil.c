@@ -2,8 +2,8 @@
  *
  * In, out   C-contiguous [outer][n][inner] -> the same shape and dtype.
  * How       each output's multiply-adds run in the order of t, fused, from 0: that order is the
- *           contract with the CUDA kernel. Vectors run across outputs. Lines along the last axis
- *           are cut into segments with their halo; other axes take `inner` neighbours at once.
+ *           contract with the CUDA kernel. Vectors run across outputs. Lines along the last
+ * axis are cut into segments with their halo; other axes take `inner` neighbours at once.
  * Source    scipy.ndimage.correlate1d for the meaning. */
 #include "scalar.h"
 #include "cpu/isa.h"
@@ -81,7 +81,7 @@ typedef struct lines {
 
 static const lines table[WK_DTYPES] = {
     [WK_BOOL] = {load_bool, store_bool}, [WK_I8] = {load_i8, store_i8},
-    [WK_U8] = {load_u8, store_u8},        [WK_I16] = {load_i16, store_i16},
+    [WK_U8] = {load_u8, store_u8},       [WK_I16] = {load_i16, store_i16},
     [WK_U16] = {load_u16, store_u16},    [WK_I32] = {load_i32, store_i32},
     [WK_U32] = {load_u32, store_u32},    [WK_I64] = {load_i64, store_i64},
     [WK_U64] = {load_u64, store_u64},    [WK_F32] = {load_f32, store_f32},

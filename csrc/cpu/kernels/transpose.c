@@ -57,7 +57,8 @@ one_tile(const tiling *t, int64_t index)
     }
     const char *x = (const char *)in->data + in->first + from * item;
     char *y = (char *)t->call->out[0].data + to * item;
-    const int64_t columns = in->shape[t->q] - q0 < t->columns ? in->shape[t->q] - q0 : t->columns;
+    const int64_t columns =
+        in->shape[t->q] - q0 < t->columns ? in->shape[t->q] - q0 : t->columns;
     if (t->p == t->q) {
         switch (item) {
         case 1: row_1(x, y, columns, t); return;
@@ -131,6 +132,7 @@ WK_ISA_NAME(wk_transpose_cpu_blocked)(wk_call *call)
     int64_t tiles = t.tiles_p * t.tiles_q * (total / in->shape[t.q]);
     if (t.p != t.q) tiles /= in->shape[t.p];
     const int64_t bytes = t.rows * t.columns * item;
-    wk_parallel(call->context, tiles, bytes < TASK_BYTES ? TASK_BYTES / bytes : 1, tiles_task, &t);
+    wk_parallel(call->context, tiles, bytes < TASK_BYTES ? TASK_BYTES / bytes : 1, tiles_task,
+                &t);
     return WK_OK;
 }

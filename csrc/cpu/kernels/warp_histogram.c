@@ -1,8 +1,8 @@
 /* warp_histogram / cpu bitonic -- distinct values and their counts in each 32 elements.
  *
- * In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps]; zeros behind.
- * Better    than sorting each group by itself: 16 groups go through one sorting network side by
- *           side, so that each compare-exchange is one vector instruction and none is a branch.
+ * In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps]; zeros
+ * behind. Better    than sorting each group by itself: 16 groups go through one sorting network
+ * side by side, so that each compare-exchange is one vector instruction and none is a branch.
  * Source    K. Batcher, "Sorting networks and their applications" (1968). */
 #include "scalar.h"
 #include "cpu/isa.h"

@@ -48,8 +48,8 @@ WARPS(task)(void *arg, int64_t begin, int64_t end, int thread)
         const int64_t left = j->n - first * 32;
         for (int w = 0; w < TOGETHER; w++)
             for (int i = 0; i < 32; i++) /* what lies beyond the end sorts last */
-                keys[i][w] = w < warps && w * 32 + i < left ? (K)KEY(x[(first + w) * 32 + i])
-                                                            : (K)-1;
+                keys[i][w] =
+                    w < warps && w * 32 + i < left ? (K)KEY(x[(first + w) * 32 + i]) : (K)-1;
         if (!j->sorted) WARPS(sort)(keys);
         for (int w = 0; w < warps; w++) {
             const int n = left - w * 32 < 32 ? (int)(left - w * 32) : 32;
