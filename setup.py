@@ -20,6 +20,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -151,6 +152,11 @@ def compile_all(jobs):
 
 
 class BuildExt(build_ext):
+    def run(self):
+        if self.inplace and not any(ext.name.endswith("._cuda") for ext in self.extensions):
+            (ROOT / "python" / "warpkit" / "_cuda.so").unlink(missing_ok=True)  # an older build's
+        super().run()
+
     def build_extension(self, ext):
         target = Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -207,7 +213,10 @@ class BuildExt(build_ext):
 
 
 extensions = [Extension("warpkit._core", sources=[])]
-if find_nvcc() is not None:
-    extensions.append(Extension("warpkit._cuda", sources=[]))
+try:
+    if find_nvcc() is not None:
+        extensions.append(Extension("warpkit._cuda", sources=[]))
+except PlatformError as error:
+    sys.exit(f"error: {error}")  # a message, not a traceback
 
 setup(ext_modules=extensions, cmdclass={"build_ext": BuildExt})

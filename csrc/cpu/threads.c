@@ -45,13 +45,18 @@ take_tasks(struct wk_threads *pool, int thread)
     }
 }
 
+static void
+wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0) continue; /* interrupted by a signal: wait again */
+}
+
 static void *
 work(void *self)
 {
     worker *w = self;
     for (;;) {
-        while (sem_wait(&w->wake) != 0) {
-        } /* interrupted by a signal: wait again */
+        wait_for(&w->wake);
         if (atomic_load(&w->pool->stop)) return NULL;
         take_tasks(w->pool, w->number);
         sem_post(&w->pool->done);
@@ -149,8 +154,6 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     atomic_store(&pool->next, 0);
     for (int i = 0; i < helpers; i++) sem_post(&pool->workers[i].wake);
     take_tasks(pool, 0);
-    for (int i = 0; i < helpers; i++)
-        while (sem_wait(&pool->done) != 0) {
-        }
+    for (int i = 0; i < helpers; i++) wait_for(&pool->done);
     atomic_flag_clear(&pool->busy);
 }

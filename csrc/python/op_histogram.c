@@ -17,7 +17,7 @@ kind_arg(PyObject *object, void *slot)
     return 0;
 }
 
-/* Does the array of edges fit the call? The Python side made it; a mistake must not read past. */
+/* Do the edges fit the call? The Python side made them; a mistake must not read past them. */
 static int
 check_edges(const wk_call *call)
 {
