@@ -22,13 +22,12 @@ WK_FN int64_t
 BINS(edges_bin)(E x, const E *edges, int64_t bins)
 {
     if (!(x >= edges[0] && x <= edges[bins])) return -1;
-    int64_t low = 0, high = bins; /* edges[low] <= x; the answer is in [low, high) */
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (edges[middle] <= x)
-            low = middle;
-        else
-            high = middle;
+    int64_t low = 0; /* edges[low] <= x, and the answer is in [low, low + left) */
+    for (int64_t left = bins; left > 1;) {
+        const int64_t half = left / 2;
+        low =
+            edges[low + half] <= x ? low + half : low; /* a select: branches would be guesses */
+        left -= half;
     }
     return low;
 }

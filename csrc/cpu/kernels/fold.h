@@ -6,17 +6,17 @@
 #include "cpu/isa.h"
 
 enum {
-    WK_COLUMNS = 64 /* 32 lanes of them are 16 KiB of doubles: half a first-level cache */
+    WK_SLOTS = 2048, /* lanes times columns: 16 KiB of doubles, half a first-level cache */
+    WK_AHEAD = 12    /* rows asked for ahead: 100 ns of memory at 8 ns a row */
 };
 
 typedef struct wk_folds {
     int64_t total_size;                                   /* of a total, at most 8 bytes */
     void (*chunk)(const void *x, int64_t n, void *total); /* a run of elements */
-    void (*gather)(const void *x, const int64_t *offsets, int64_t n, void *total);
     void (*columns)(const void *x, const int64_t *offsets, int64_t n, int64_t width,
                     void *totals);
     void (*again)(const void *totals, int64_t n, void *total); /* a run of totals */
-    void (*finish)(const void *total, int64_t n, void *out);
+    void (*finish)(const void *totals, int64_t count, int64_t n, void *out);
 } wk_folds;
 
 /* One table per fold, indexed by the input's dtype. */
@@ -28,7 +28,7 @@ extern const wk_folds WK_ISA_NAME(wk_folds_sum)[WK_DTYPES],
  * lanes' type `lane`. */
 #define FOLDS(type, lane, finish)                                                              \
     {                                                                                          \
-        sizeof_##lane, chunk_##type, gather_##type, columns_##type, chunk_##lane, finish       \
+        sizeof_##lane, chunk_##type, columns_##type, chunk_##lane, finish                      \
     }
 
 enum {

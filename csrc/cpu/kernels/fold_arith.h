@@ -21,22 +21,25 @@
 #include "reduce_body.h"
 
 static void
-finish_int(const void *total, int64_t n, void *out)
+finish_int(const void *totals, int64_t count, int64_t n, void *out)
 {
     (void)n;
-    memcpy(out, total, 8);
+    memcpy(out, totals, 8 * (size_t)count);
 }
 
 static void
-finish_f32(const void *total, int64_t n, void *out)
+finish_f32(const void *totals, int64_t count, int64_t n, void *out)
 {
-    *(float *)out = n ? wk_one_nan_f32((float)*(const double *)total) : EMPTY;
+    const double *t = totals;
+    for (int64_t i = 0; i < count; i++)
+        ((float *)out)[i] = n ? wk_one_nan_f32((float)t[i]) : EMPTY;
 }
 
 static void
-finish_f64(const void *total, int64_t n, void *out)
+finish_f64(const void *totals, int64_t count, int64_t n, void *out)
 {
-    *(double *)out = n ? wk_one_nan_f64(*(const double *)total) : EMPTY;
+    const double *t = totals;
+    for (int64_t i = 0; i < count; i++) ((double *)out)[i] = n ? wk_one_nan_f64(t[i]) : EMPTY;
 }
 
 const wk_folds TABLE[WK_DTYPES] = {

@@ -22,29 +22,45 @@
 #define FOLD(name) name##_f64
 #include "reduce_body.h"
 
-#define FINISH(type, T)                                                                        \
-    static void finish_##type(const void *total, int64_t n, void *out)                         \
-    {                                                                                          \
-        (void)n;                                                                               \
-        memcpy(out, total, sizeof(T));                                                         \
-    }
-FINISH(8, uint8_t)
-FINISH(16, uint16_t)
-FINISH(32, uint32_t)
-FINISH(64, uint64_t)
-
 static void
-finish_f32(const void *total, int64_t n, void *out)
+finish_8(const void *totals, int64_t count, int64_t n, void *out)
 {
     (void)n;
-    *(float *)out = wk_unorder_f32(*(const int32_t *)total);
+    memcpy(out, totals, (size_t)count);
 }
 
 static void
-finish_f64(const void *total, int64_t n, void *out)
+finish_16(const void *totals, int64_t count, int64_t n, void *out)
+{
+    finish_8(totals, 2 * count, n, out);
+}
+
+static void
+finish_32(const void *totals, int64_t count, int64_t n, void *out)
+{
+    finish_8(totals, 4 * count, n, out);
+}
+
+static void
+finish_64(const void *totals, int64_t count, int64_t n, void *out)
+{
+    finish_8(totals, 8 * count, n, out);
+}
+
+static void
+finish_f32(const void *totals, int64_t count, int64_t n, void *out)
 {
     (void)n;
-    *(double *)out = wk_unorder_f64(*(const int64_t *)total);
+    const int32_t *t = totals;
+    for (int64_t i = 0; i < count; i++) ((float *)out)[i] = wk_unorder_f32(t[i]);
+}
+
+static void
+finish_f64(const void *totals, int64_t count, int64_t n, void *out)
+{
+    (void)n;
+    const int64_t *t = totals;
+    for (int64_t i = 0; i < count; i++) ((double *)out)[i] = wk_unorder_f64(t[i]);
 }
 
 const wk_folds TABLE[WK_DTYPES] = {

@@ -19,15 +19,18 @@
 #include "reduce_body.h"
 
 static void
-finish_f32(const void *total, int64_t n, void *out)
+finish_f32(const void *totals, int64_t count, int64_t n, void *out)
 {
-    *(float *)out = wk_one_nan_f32((float)(*(const double *)total / (double)n));
+    const double *t = totals;
+    for (int64_t i = 0; i < count; i++)
+        ((float *)out)[i] = wk_one_nan_f32((float)(t[i] / (double)n));
 }
 
 static void
-finish_f64(const void *total, int64_t n, void *out)
+finish_f64(const void *totals, int64_t count, int64_t n, void *out)
 {
-    *(double *)out = wk_one_nan_f64(*(const double *)total / (double)n);
+    const double *t = totals;
+    for (int64_t i = 0; i < count; i++) ((double *)out)[i] = wk_one_nan_f64(t[i] / (double)n);
 }
 
 const wk_folds WK_ISA_NAME(wk_folds_mean)[WK_DTYPES] = {

@@ -17,14 +17,15 @@ enum {
     TABLES = 4,
     FEW = 1024,            /* bins: 4 tables of them are 32 KiB, a first-level cache */
     BLOCK = 256,           /* elements whose quotients are computed together */
-    GRAIN = 1 << 16,       /* elements handed out at once */
+    GRAIN = 1 << 16,       /* elements handed out at once: 50 us or more */
     MOST_BYTES = 256 << 20 /* tables of all threads; with more bins fewer threads count */
 };
 
 typedef struct job {
     wk_bins_kind kind;
     wk_dtype edges_dtype;
-    int64_t bins, item, slots; /* slots: of one thread's tables */
+    int64_t bins, item;
+    int64_t tables_each, slots; /* of one thread: tables, and counters in all of them */
     const void *edges;
     double width;
     uint64_t low, high;
@@ -92,6 +93,7 @@ typedef struct job {
     ((E)(x) >= ((const E *)(j)->edges)[0] && (E)(x) <= ((const E *)(j)->edges)[(j)->bins])
 #define BINS_OF(name) wk_##name##_f32
 #define COUNT(name) name##_f32
+#define NO_VALUES
 #include "histogram_body.h"
 #define T float
 #define E double
@@ -99,6 +101,7 @@ typedef struct job {
     ((E)(x) >= ((const E *)(j)->edges)[0] && (E)(x) <= ((const E *)(j)->edges)[(j)->bins])
 #define BINS_OF(name) wk_##name##_f64
 #define COUNT(name) name##_f32_by_f64
+#define NO_VALUES
 #include "histogram_body.h"
 #define T double
 #define E double
@@ -106,6 +109,7 @@ typedef struct job {
     ((E)(x) >= ((const E *)(j)->edges)[0] && (E)(x) <= ((const E *)(j)->edges)[(j)->bins])
 #define BINS_OF(name) wk_##name##_f64
 #define COUNT(name) name##_f64
+#define NO_VALUES
 #include "histogram_body.h"
 
 /* ---- bytes: 256 counters, then a bin for each value ------------------------------------- */
@@ -141,13 +145,13 @@ bin_bytes(const job *j, wk_dtype dtype)
 
 typedef void counter(const job *j, const void *from, int64_t n, int64_t *counts);
 
-static const struct {
-    counter *each, *few;
+static const struct { /* values: integers only */
+    counter *each, *few, *values;
 } table[WK_DTYPES] = {
-    [WK_I16] = {each_i16, few_i16}, [WK_U16] = {each_u16, few_u16},
-    [WK_I32] = {each_i32, few_i32}, [WK_U32] = {each_u32, few_u32},
-    [WK_I64] = {each_i64, few_i64}, [WK_U64] = {each_u64, few_u64},
-    [WK_F32] = {each_f32, few_f32}, [WK_F64] = {each_f64, few_f64},
+    [WK_I16] = {each_i16, few_i16, values_i16}, [WK_U16] = {each_u16, few_u16, values_u16},
+    [WK_I32] = {each_i32, few_i32, values_i32}, [WK_U32] = {each_u32, few_u32, values_u32},
+    [WK_I64] = {each_i64, few_i64, values_i64}, [WK_U64] = {each_u64, few_u64, values_u64},
+    [WK_F32] = {each_f32, few_f32, NULL},       [WK_F64] = {each_f64, few_f64, NULL},
 };
 
 static void
@@ -176,15 +180,18 @@ add_task(void *arg, int64_t begin, int64_t end, int thread)
 static void
 choose(job *j, wk_dtype dtype)
 {
-    const int uniform = j->kind == WK_BINS_UNIFORM;
-    j->slots = uniform && j->bins <= FEW ? TABLES * (j->bins + 1) : j->bins + 1;
+    const int few = j->bins <= FEW && j->kind != WK_BINS_EDGES;
+    j->tables_each = few ? TABLES : 1;
+    j->slots = j->tables_each * (j->bins + 1);
     if (j->item == 1) {
         j->count = count_bytes;
         j->slots = TABLES * 257;
-    } else if (uniform && dtype == WK_F32 && j->edges_dtype == WK_F64) {
-        j->count = j->bins <= FEW ? few_f32_by_f64 : each_f32_by_f64;
+    } else if (j->kind == WK_BINS_VALUES) {
+        j->count = table[dtype].values;
+    } else if (dtype == WK_F32 && j->kind == WK_BINS_UNIFORM && j->edges_dtype == WK_F64) {
+        j->count = few ? few_f32_by_f64 : each_f32_by_f64;
     } else {
-        j->count = uniform && j->bins <= FEW ? table[dtype].few : table[dtype].each;
+        j->count = few ? table[dtype].few : table[dtype].each;
     }
 }
 

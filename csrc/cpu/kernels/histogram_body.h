@@ -34,7 +34,21 @@ COUNT(each)(const job *shared, const void *from, int64_t n, int64_t *counts)
     for (int64_t i = 0; i < n; i++) counts[COUNT(bin)(&j, x[i])]++;
 }
 
-/* The steps of uniform_bin for a few bins: the quotients in vectors, then the edges' say. */
+#ifndef NO_VALUES
+static void
+COUNT(values)(const job *j, const void *from, int64_t n, int64_t *counts)
+{
+    const T *x = from;
+    const int64_t table = j->tables_each > 1 ? j->bins + 1 : 0;
+    int64_t i = 0;
+    for (; i + TABLES <= n; i += TABLES)
+        for (int t = 0; t < TABLES; t++) counts[t * table + (int64_t)x[i + t]]++;
+    for (; i < n; i++) counts[(int64_t)x[i]]++;
+}
+#endif
+
+/* uniform_bin for a few bins: a first guess in vectors, then the edges' say. Any guess within one
+ * bin gives uniform_bin's answer, so a product does for the quotient, in E's precision. */
 static void
 COUNT(few)(const job *shared, const void *from, int64_t n, int64_t *counts)
 {
@@ -42,14 +56,13 @@ COUNT(few)(const job *shared, const void *from, int64_t n, int64_t *counts)
     const T *x = from;
     const E *edges = j.edges;
     const int64_t bins = j.bins;
-    const E first = edges[0];
-    const double scale = (double)bins, top = (double)(bins - 1);
+    const E first = edges[0], factor = (E)((double)bins / j.width), top = (E)(bins - 1);
     int32_t guess[BLOCK];
     for (; n > 0; n -= BLOCK, x += BLOCK) {
         const int64_t count = n < BLOCK ? n : BLOCK;
         for (int64_t i = 0; i < count; i++) {
-            double f = (double)(E)((E)x[i] - first) / j.width * scale;
-            f = f < scale ? f : top;
+            E f = ((E)x[i] - first) * factor;
+            f = f < top ? f : top;
             guess[i] = (int32_t)(f > 0 ? f : 0);
         }
         for (int64_t i = 0; i < count; i++) {
@@ -70,3 +83,4 @@ COUNT(few)(const job *shared, const void *from, int64_t n, int64_t *counts)
 #undef INSIDE
 #undef BINS_OF
 #undef BIN_ONLY
+#undef NO_VALUES

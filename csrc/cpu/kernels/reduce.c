@@ -3,7 +3,7 @@
  * In, out   any strides: kept axes, then reduced ones (see plan.h) -> one value per output.
  * How       work is (output, chunk of 1024); chunks of one output meet again in fold_totals.
  *           Three ways to walk a chunk: a contiguous run; neighbouring columns side by side;
- *           anything else by a list of offsets.
+ *           anything else is first copied into a run.
  * Source    the tree is scalar.h's, and cuda/reduce walks the same one. */
 #include "plan.h"
 #include "scalar.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 16 /* elements a task: 20 us of work against 1 us to hand it out */
+    TASK = 1 << 18 /* elements a task: 50 us of work, what waking another thread may cost */
 };
 
 static const wk_folds *const tables[WK_FOLDS] = {
@@ -45,26 +45,70 @@ offset_of(const wk_array *a, int from, int to, int64_t index)
     return offset;
 }
 
-/* Offsets of the reduced elements start .. start + n - 1, by an odometer. */
+/* The reduced axes as an odometer. */
+typedef struct odometer {
+    int64_t index[WK_MAX_DIMS], offset;
+} odometer;
+
+static odometer
+odometer_at(const job *j, int64_t start)
+{
+    const wk_array *a = j->in;
+    odometer o;
+    o.offset = offset_of(a, j->args->kept, a->ndim, start);
+    for (int d = a->ndim - 1; d >= j->args->kept; d--) {
+        o.index[d] = start % a->shape[d];
+        start /= a->shape[d];
+    }
+    return o;
+}
+
+/* Moves on by `steps` along the last axis, which has at least that many left. */
+static void
+advance(const job *j, odometer *o, int64_t steps)
+{
+    const wk_array *a = j->in;
+    int d = a->ndim - 1;
+    o->index[d] += steps;
+    o->offset += steps * a->strides[d];
+    for (; d > j->args->kept && o->index[d] == a->shape[d]; d--) {
+        o->offset += a->strides[d - 1] - a->shape[d] * a->strides[d];
+        o->index[d] = 0;
+        o->index[d - 1]++;
+    }
+}
+
+/* Offsets of the reduced elements start .. start + n - 1. */
 static void
 list_offsets(const job *j, int64_t start, int64_t n, int64_t *offsets)
 {
-    const wk_array *a = j->in;
-    const int from = j->args->kept;
-    int64_t index[WK_MAX_DIMS];
-    int64_t at = offset_of(a, from, a->ndim, start);
-    for (int d = a->ndim - 1; d >= from; d--) {
-        index[d] = start % a->shape[d];
-        start /= a->shape[d];
-    }
+    odometer o = odometer_at(j, start);
     for (int64_t i = 0; i < n; i++) {
-        offsets[i] = at;
-        for (int d = a->ndim - 1; d >= from; d--) {
-            at += a->strides[d];
-            if (++index[d] < a->shape[d]) break;
-            at -= a->strides[d] * a->shape[d];
-            index[d] = 0;
+        offsets[i] = o.offset;
+        advance(j, &o, 1);
+    }
+}
+
+#define COLLECT(T)                                                                             \
+    for (int64_t k = 0; k < run; k++) ((T *)to)[i + k] = ((const T *)x)[o.offset + k * stride]
+
+/* Copies the reduced elements start .. start + n - 1 of the output at x side by side. */
+static void
+collect(const job *j, const char *x, int64_t start, int64_t n, void *to)
+{
+    const int last = j->in->ndim - 1;
+    const int64_t stride = j->in->strides[last];
+    odometer o = odometer_at(j, start);
+    for (int64_t i = 0, run; i < n; i += run) {
+        run = j->in->shape[last] - o.index[last];
+        if (run > n - i) run = n - i;
+        switch (wk_itemsize[j->in->dtype]) {
+        case 1: COLLECT(uint8_t); break;
+        case 2: COLLECT(uint16_t); break;
+        case 4: COLLECT(uint32_t); break;
+        default: COLLECT(uint64_t); break;
         }
+        advance(j, &o, run);
     }
 }
 
@@ -75,14 +119,17 @@ reduced_is_a_run(const job *j)
     return axes == 0 || (axes == 1 && j->in->strides[j->args->kept] == 1);
 }
 
+/* The totals of one chunk of `count` neighbouring outputs: the results, where it is all. */
 static void
-put(const job *j, int64_t output, int64_t chunk, const char *total)
+put(const job *j, int64_t output, int64_t count, int64_t chunk, const char *totals)
 {
-    if (j->totals)
-        memcpy(j->totals + (output * j->chunks + chunk) * j->fold->total_size, total,
-               (size_t)j->fold->total_size);
+    const int64_t size = j->fold->total_size;
+    if (j->totals == NULL)
+        j->fold->finish(totals, count, j->args->n, j->out + output * j->out_size);
     else
-        j->fold->finish(total, j->args->n, j->out + output * j->out_size);
+        for (int64_t i = 0; i < count; i++)
+            memcpy(j->totals + ((output + i) * j->chunks + chunk) * size, totals + i * size,
+                   (size_t)size);
 }
 
 static void
@@ -92,20 +139,15 @@ rows_task(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     const int run = reduced_is_a_run(j);
     const int64_t item = wk_itemsize[j->in->dtype];
-    int64_t offsets[WK_CHUNK], listed = -1, total;
+    int64_t buffer[WK_CHUNK], total;
     for (int64_t i = begin; i < end; i++) {
         const int64_t output = i / j->chunks, chunk = i % j->chunks;
         const int64_t start = chunk * WK_CHUNK;
         const int64_t n = j->args->n - start < WK_CHUNK ? j->args->n - start : WK_CHUNK;
         const char *x = j->x + offset_of(j->in, 0, j->args->kept, output) * item;
-        if (run) {
-            j->fold->chunk(x + start * item, n, &total);
-        } else {
-            if (listed != chunk) list_offsets(j, start, n, offsets);
-            listed = chunk;
-            j->fold->gather(x, offsets, n, &total);
-        }
-        put(j, output, chunk, (const char *)&total);
+        if (!run) collect(j, x, start, n, buffer);
+        j->fold->chunk(run ? (const void *)(x + start * item) : buffer, n, &total);
+        put(j, output, 1, chunk, (const char *)&total);
     }
 }
 
@@ -117,7 +159,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
     const int64_t item = wk_itemsize[j->in->dtype];
     const int64_t columns = j->in->shape[j->args->kept - 1];
     const int64_t blocks = (columns + j->width - 1) / j->width;
-    int64_t offsets[WK_CHUNK], listed = -1, totals[WK_COLUMNS];
+    int64_t offsets[WK_CHUNK], listed = -1, totals[WK_SLOTS];
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = i % blocks, outer = i / blocks % (j->args->outputs / columns);
         const int64_t chunk = i / blocks / (j->args->outputs / columns);
@@ -128,9 +170,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
         if (listed != chunk) list_offsets(j, start, n, offsets);
         listed = chunk;
         j->fold->columns(j->x + at * item, offsets, n, width, totals);
-        for (int64_t w = 0; w < width; w++)
-            put(j, outer * columns + column + w, chunk,
-                (const char *)totals + w * j->fold->total_size);
+        put(j, outer * columns + column, width, chunk, (const char *)totals);
     }
 }
 
@@ -150,7 +190,7 @@ fold_totals(const job *j, int64_t output)
         }
         m = next;
     }
-    j->fold->finish(t, j->args->n, j->out + output * j->out_size);
+    j->fold->finish(t, 1, j->args->n, j->out + output * j->out_size);
 }
 
 static void
@@ -173,7 +213,10 @@ WK_ISA_NAME(wk_reduce_cpu_tree)(wk_call *call)
 
     const int last = args->kept - 1;
     const int columns = last >= 0 && in->strides[last] == 1 && !reduced_is_a_run(&j);
-    if (columns) j.width = in->shape[last] < WK_COLUMNS ? in->shape[last] : WK_COLUMNS;
+    if (columns) {
+        j.width = WK_SLOTS / (args->n < WK_LANES ? args->n : WK_LANES);
+        if (j.width > in->shape[last]) j.width = in->shape[last];
+    }
     const int64_t items = columns ? args->outputs / in->shape[last] * j.chunks *
                                         ((in->shape[last] + j.width - 1) / j.width)
                                   : args->outputs * j.chunks;

@@ -32,40 +32,28 @@ FOLD(chunk)(const void *from, int64_t n, void *total)
     *(A *)total = FOLD(lanes)(lane, n);
 }
 
-static void
-FOLD(gather)(const void *from, const int64_t *offsets, int64_t n, void *total)
-{
-    const T *x = from;
-    A lane[WK_LANES];
-    for (int l = 0; l < WK_LANES; l++) lane[l] = IDENTITY;
-    for (int64_t i = 0; i < n; i++) {
-        const T v = x[offsets[i]];
-        lane[i % WK_LANES] = OP(lane[i % WK_LANES], LOAD(v));
-    }
-    *(A *)total = FOLD(lanes)(lane, n);
-}
-
-/* `width` neighbouring columns at once: totals[w] folds x[offsets[i] + w] over i. */
+/* `width` neighbouring columns at once: totals[w] folds x[offsets[i] + w] over i. Rows lie far
+ * apart, where no hardware prefetcher follows, so each asks for one to come. */
 static void
 FOLD(columns)(const void *from, const int64_t *offsets, int64_t n, int64_t width, void *totals)
 {
     const T *x = from;
-    A lane[WK_LANES][WK_COLUMNS];
+    A lane[WK_SLOTS];
     const int64_t used = n < WK_LANES ? n : WK_LANES;
-    for (int64_t l = 0; l < used; l++)
-        for (int64_t w = 0; w < WK_COLUMNS; w++) lane[l][w] = IDENTITY;
+    for (int64_t s = 0; s < used * width; s++) lane[s] = IDENTITY;
     for (int64_t i = 0; i < n; i++) {
-        A *to = lane[i % WK_LANES];
-        const T *row = x + offsets[i];
-        if (width == WK_COLUMNS) /* a constant extent: the compiler unrolls it */
-            for (int64_t w = 0; w < WK_COLUMNS; w++) to[w] = OP(to[w], LOAD(row[w]));
-        else
-            for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], LOAD(row[w]));
+        A *restrict to = lane + i % WK_LANES * width;
+        const T *restrict row = x + offsets[i];
+        if (i + WK_AHEAD < n)
+            for (int64_t w = 0; w < width; w += 64 / (int64_t)sizeof(T))
+                __builtin_prefetch(x + offsets[i + WK_AHEAD] + w);
+        for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], LOAD(row[w]));
     }
     for (int64_t half = WK_LANES / 2; half > 0; half /= 2)
         for (int64_t l = 0; l < half && l + half < used; l++)
-            for (int64_t w = 0; w < width; w++) lane[l][w] = OP(lane[l][w], lane[l + half][w]);
-    memcpy(totals, lane[0], (size_t)width * sizeof(A));
+            for (int64_t w = 0; w < width; w++)
+                lane[l * width + w] = OP(lane[l * width + w], lane[(l + half) * width + w]);
+    memcpy(totals, lane, (size_t)width * sizeof(A));
 }
 
 #undef T

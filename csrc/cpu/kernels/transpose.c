@@ -14,7 +14,7 @@ enum {
     PAD_BYTES = 16,  /* buffer rows 256 bytes apart would use every fourth cache set only */
     MAX_RUNS = 256,  /* rows of a block of bytes */
     BUFFER_BYTES = MAX_RUNS * (RUN_BYTES + PAD_BYTES),
-    TASK_BYTES = 1 << 17
+    TASK_BYTES = 1 << 19 /* 50 us of work, what waking another thread may cost */
 };
 
 typedef struct tiling {

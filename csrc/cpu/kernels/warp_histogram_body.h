@@ -22,16 +22,18 @@ WARPS(sort)(K keys[32][TOGETHER])
 static int32_t
 WARPS(runs)(K keys[32][TOGETHER], int w, int n, T *values, int32_t *counts)
 {
-    K found[32];
-    int32_t total = 0;
-    memset(counts, 0, 32 * sizeof *counts);
-    for (int i = 0; i < n; i++) {
+    K found[32], last = 0;
+    int32_t ends[33] = {0}, total = 0;
+    for (int i = 0; i < n; i++) { /* stores only: a run's end moves on until the next begins */
         const K key = keys[i][w];
-        total += i == 0 || key != found[total - 1];
-        found[total - 1] = key;
-        counts[total - 1]++;
+        total += (i == 0) | (key != last);
+        found[total - 1] = last = key;
+        ends[total] = i + 1;
     }
-    for (int i = 0; i < 32; i++) values[i] = i < total ? (T)VALUE(found[i]) : (T)0;
+    for (int i = 0; i < 32; i++) {
+        counts[i] = i < total ? ends[i + 1] - ends[i] : 0;
+        values[i] = i < total ? (T)VALUE(found[i]) : (T)0;
+    }
     return total;
 }
 
