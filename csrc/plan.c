@@ -106,14 +106,21 @@ wk_plan_transpose(wk_array *a, const int *axes)
     fuse(a, 0);
 }
 
-/* Do the elements fill their block exactly, whatever the order of the axes? */
+/* Do the elements fill their block, each once, whatever the order of the axes? Then every stride
+ * is the product of the extents of the axes inside it. */
 static int
 dense(const wk_array *a)
 {
-    if (a->bytes != wk_size(a) * wk_itemsize[a->dtype]) return 0;
-    for (int d = 0; d < a->ndim; d++) /* equal sizes with a stride of 0 mean gaps elsewhere */
-        if (a->strides[d] == 0 && a->shape[d] > 1) return 0;
-    return 1;
+    int64_t step = 1; /* of the next axis outwards */
+    const int64_t n = wk_size(a);
+    for (int found = 1; step < n && found;) {
+        found = 0;
+        for (int d = 0; d < a->ndim && !found; d++) {
+            found = a->shape[d] > 1 && llabs(a->strides[d]) == step;
+            if (found) step *= a->shape[d];
+        }
+    }
+    return n == 0 || (step == n && a->bytes == n * wk_itemsize[a->dtype]);
 }
 
 wk_status

@@ -6,8 +6,8 @@
 #include "cpu/isa.h"
 
 enum {
-    WK_SLOTS = 2048, /* lanes times columns: 16 KiB of doubles, half a first-level cache */
-    WK_AHEAD = 12    /* rows asked for ahead: 100 ns of memory at 8 ns a row */
+    WK_LANE_BYTES = 1 << 15, /* lanes times columns: half a first-level cache */
+    WK_AHEAD = 8             /* rows asked for ahead; see bench/cpu.py, axis 0 */
 };
 
 typedef struct wk_folds {

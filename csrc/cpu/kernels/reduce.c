@@ -159,7 +159,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
     const int64_t item = wk_itemsize[j->in->dtype];
     const int64_t columns = j->in->shape[j->args->kept - 1];
     const int64_t blocks = (columns + j->width - 1) / j->width;
-    int64_t offsets[WK_CHUNK], listed = -1, totals[WK_SLOTS];
+    int64_t offsets[WK_CHUNK], listed = -1, totals[WK_LANE_BYTES / 8];
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = i % blocks, outer = i / blocks % (j->args->outputs / columns);
         const int64_t chunk = i / blocks / (j->args->outputs / columns);
@@ -214,7 +214,8 @@ WK_ISA_NAME(wk_reduce_cpu_tree)(wk_call *call)
     const int last = args->kept - 1;
     const int columns = last >= 0 && in->strides[last] == 1 && !reduced_is_a_run(&j);
     if (columns) {
-        j.width = WK_SLOTS / (args->n < WK_LANES ? args->n : WK_LANES);
+        const int64_t lanes = args->n < WK_LANES ? args->n : WK_LANES;
+        j.width = WK_LANE_BYTES / j.fold->total_size / lanes;
         if (j.width > in->shape[last]) j.width = in->shape[last];
     }
     const int64_t items = columns ? args->outputs / in->shape[last] * j.chunks *

@@ -38,21 +38,25 @@ static void
 FOLD(columns)(const void *from, const int64_t *offsets, int64_t n, int64_t width, void *totals)
 {
     const T *x = from;
-    A lane[WK_SLOTS];
+    A lane[WK_LANE_BYTES / sizeof(A)];
     const int64_t used = n < WK_LANES ? n : WK_LANES;
-    for (int64_t s = 0; s < used * width; s++) lane[s] = IDENTITY;
     for (int64_t i = 0; i < n; i++) {
         A *restrict to = lane + i % WK_LANES * width;
         const T *restrict row = x + offsets[i];
         if (i + WK_AHEAD < n)
             for (int64_t w = 0; w < width; w += 64 / (int64_t)sizeof(T))
                 __builtin_prefetch(x + offsets[i + WK_AHEAD] + w);
-        for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], LOAD(row[w]));
+        if (i < WK_LANES) /* a lane's first element: the identity would not change it */
+            for (int64_t w = 0; w < width; w++) to[w] = LOAD(row[w]);
+        else
+            for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], LOAD(row[w]));
     }
     for (int64_t half = WK_LANES / 2; half > 0; half /= 2)
-        for (int64_t l = 0; l < half && l + half < used; l++)
-            for (int64_t w = 0; w < width; w++)
-                lane[l * width + w] = OP(lane[l * width + w], lane[(l + half) * width + w]);
+        for (int64_t l = 0; l < half && l + half < used; l++) {
+            A *restrict to = lane + l * width;
+            const A *restrict other = lane + (l + half) * width;
+            for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], other[w]);
+        }
     memcpy(totals, lane, (size_t)width * sizeof(A));
 }
 
