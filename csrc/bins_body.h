@@ -3,7 +3,7 @@
 
 #ifndef BINS_SEARCH_ONLY
 /* numpy.histogram for equal bins, step by step (numpy/lib/_histograms_impl.py): the quotient
- * may be off by one at an edge, so the edges decide. `first` is edges[0]; x lies in the range.
+ * may be off by one at an edge, so the edges decide. x lies in the range that begins at first.
  * For float32 NumPy divides in float64 or float32, as the range was given; the edges make it
  * one. */
 WK_FN int64_t

@@ -51,7 +51,7 @@ load(wk_context *context, wk_kind kind)
     const wk_plugin *plugin = open ? open() : NULL;
     if (plugin == NULL || plugin->abi != WK_ABI) {
         WK_FAIL(&slot->why, WK_EDEVICE,
-                "%s is of another version of warpkit; install warpkit again", path);
+                "the plug-in %s is of another version of warpkit; install warpkit again", path);
         dlclose(handle);
         return;
     }
@@ -64,11 +64,10 @@ const wk_slot *
 wk_slot_of(wk_context *context, wk_kind kind)
 {
     wk_slot *slot = &context->slots[kind];
+    if (atomic_load(&slot->tried)) return slot; /* no lock: a fork could leave it held */
     pthread_mutex_lock(&context->lock);
-    if (!slot->tried) {
-        load(context, kind);
-        slot->tried = 1;
-    }
+    if (!atomic_load(&slot->tried)) load(context, kind);
+    atomic_store(&slot->tried, 1);
     pthread_mutex_unlock(&context->lock);
     return slot;
 }

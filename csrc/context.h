@@ -8,7 +8,8 @@
 #include <stdatomic.h>
 
 typedef struct wk_slot { /* one kind of device */
-    int tried, count;
+    atomic_int tried;    /* set last: what is below is constant from then on */
+    int count;
     const wk_backend *backend;
     const wk_plugin *plugin; /* NULL for the CPU                                          */
     wk_error why;            /* why there is none                                         */

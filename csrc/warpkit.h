@@ -120,7 +120,8 @@ typedef enum {
 typedef struct wk_histogram_args { /* in: n elements in any order; aux: bins + 1 edges */
     wk_bins_kind kind;
     int64_t n, bins;
-    double width;       /* UNIFORM: last edge - first edge as NumPy computes it            */
+    double first, last; /* UNIFORM: the range's ends, from which the edges were made       */
+    double width;       /* their difference, as NumPy computes it                          */
     uint64_t low, high; /* UNIFORM, integer input: smallest and largest value counted      */
 } wk_histogram_args;
 

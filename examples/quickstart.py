@@ -456,8 +456,10 @@ def draw_overview(photo: Array, terrain: Terrain, results: Results) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--device", help="cpu, cuda, cuda:1 ...; default: the first GPU, else cpu")
-    asked = parser.parse_args().device
-    info = warpkit.memory_info(asked)
+    try:
+        info = warpkit.memory_info(parser.parse_args().device)
+    except (ValueError, warpkit.DeviceError) as error:
+        parser.error(str(error))
     device = info["device"]
     print(f"device {device}: {info['name']}; present: {', '.join(warpkit.devices())}")
 

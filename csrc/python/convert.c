@@ -66,6 +66,14 @@ wk_array_arg(PyObject *object, void *slot)
     return Py_CLEANUP_SUPPORTED;
 }
 
+/* The array as the kernels may see it, for checks in Python before a call. */
+PyObject *
+wk_py_asarray(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    PyArrayObject *a = NULL;
+    return wk_array_arg(object, &a) ? (PyObject *)a : NULL;
+}
+
 int
 wk_device_arg(PyObject *object, void *slot)
 {

@@ -57,6 +57,7 @@ int wk_call_row(wk_state *state, wk_call *call, wk_device device, const char *va
 
 void wk_raise(wk_state *state, const wk_error *error);
 
+PyObject *wk_py_asarray(PyObject *module, PyObject *object);
 PyObject *wk_py_reduce(PyObject *module, PyObject *args);
 PyObject *wk_py_transpose(PyObject *module, PyObject *args);
 PyObject *wk_py_stencil1d(PyObject *module, PyObject *args);

@@ -3,6 +3,7 @@
 #include "glue.h"
 
 static PyMethodDef methods[] = {
+    {"asarray", wk_py_asarray, METH_O, NULL},
     {"reduce", wk_py_reduce, METH_VARARGS, NULL},
     {"transpose", wk_py_transpose, METH_VARARGS, NULL},
     {"stencil1d", wk_py_stencil1d, METH_VARARGS, NULL},

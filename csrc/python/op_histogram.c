@@ -1,5 +1,5 @@
 /* op_histogram.c -- the counting under histogram and bincount, and warp_histogram.
- *   _core.histogram(a, kind, bins, edges, width, low, high, device, variant)
+ *   _core.histogram(a, kind, bins, edges, (first, last, width), (low, high), device, variant)
  *   _core.warp_histogram(a, assume_sorted, device, variant) */
 #include "glue.h"
 
@@ -47,9 +47,9 @@ wk_py_histogram(PyObject *module, PyObject *args)
     wk_call call = {.op = WK_HISTOGRAM, .outs = 1};
     wk_histogram_args *h = &call.args.histogram;
 
-    if (!PyArg_ParseTuple(args, "O&O&nOdKKO&z:histogram", wk_array_arg, &a, kind_arg, &h->kind,
-                          &bins, &given, &h->width, &low, &high, wk_device_arg, &device,
-                          &variant))
+    if (!PyArg_ParseTuple(args, "O&O&nO(ddd)(KK)O&z:histogram", wk_array_arg, &a, kind_arg,
+                          &h->kind, &bins, &given, &h->first, &h->last, &h->width, &low, &high,
+                          wk_device_arg, &device, &variant))
         return NULL;
     wk_from_numpy(a, &call.in);
     h->n = wk_size(&call.in);

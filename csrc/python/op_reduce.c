@@ -56,7 +56,7 @@ result_dtype(wk_fold fold, wk_dtype in)
 static int
 check_empty(const wk_reduce_args *args)
 {
-    if (args->n > 0 || args->outputs == 0) return 0;
+    if (args->n > 0) return 0;
     if (args->fold == WK_MIN || args->fold == WK_MAX) {
         PyErr_Format(PyExc_ValueError,
                      "zero-size array to reduction operation %s which has no identity",

@@ -11,7 +11,7 @@ struct bins_task {
     wk_bins_kind kind;
     wk_dtype edges_dtype;
     int64_t n, bins;
-    double width;
+    double first, last, width;
     uint64_t low, high;
     const void *edges;
 };
@@ -20,7 +20,18 @@ inline bins_task
 bins_of(const wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
-    return {h->kind, call->aux.dtype, h->n, h->bins, h->width, h->low, h->high, call->aux.data};
+    bins_task b = {};
+    b.kind = h->kind;
+    b.edges_dtype = call->aux.dtype;
+    b.n = h->n;
+    b.bins = h->bins;
+    b.first = h->first;
+    b.last = h->last;
+    b.width = h->width;
+    b.low = h->low;
+    b.high = h->high;
+    b.edges = call->aux.data;
+    return b;
 }
 
 // For equal bins, integers: between the smallest and the largest that counts.
@@ -30,21 +41,22 @@ uniform_bin(const bins_task &b, T x)
 {
     const auto edges = (const double *)b.edges;
     if constexpr (is_float<T>) {
-        if (!(x >= edges[0] && x <= edges[b.bins])) return -1;
+        if (!((double)x >= b.first && (double)x <= b.last)) return -1;
     } else if constexpr (std::is_signed_v<T>) {
         if (x < (int64_t)b.low || x > (int64_t)b.high) return -1;
     } else {
         if ((uint64_t)x < b.low || (uint64_t)x > b.high) return -1;
     }
-    return wk_uniform_bin_f64((double)x, edges, b.bins, edges[0], b.width);
+    return wk_uniform_bin_f64((double)x, edges, b.bins, b.first, b.width);
 }
 
 __device__ __forceinline__ int64_t
 uniform_bin_f32(const bins_task &b, float x)
 {
     const auto edges = (const float *)b.edges;
-    if (!(x >= edges[0] && x <= edges[b.bins])) return -1;
-    return wk_uniform_bin_f32(x, edges, b.bins, edges[0], b.width);
+    const float first = (float)b.first, last = (float)b.last;
+    if (!(x >= first && x <= last)) return -1;
+    return wk_uniform_bin_f32(x, edges, b.bins, first, b.width);
 }
 
 // -1: in no bin.

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 class DeviceError(RuntimeError): ...
 
+def asarray(a: ArrayLike, /) -> np.ndarray: ...
 def reduce(
     a: ArrayLike,
     op: str,
@@ -33,9 +34,8 @@ def histogram(
     kind: str,
     bins: int,
     edges: np.ndarray | None,
-    width: float,
-    low: int,
-    high: int,
+    interval: tuple[float, float, float],
+    limits: tuple[int, int],
     device: str | None,
     variant: str | None,
     /,

@@ -42,17 +42,17 @@ def histogram(
     """
     if nan not in ("raise", "ignore"):
         raise ValueError(f"nan must be 'raise' or 'ignore', not {nan!r}")
-    a = np.asarray(a)
-    if a.dtype == bool:
-        a = a.view(np.uint8) if a.flags.aligned else a.astype(np.uint8)
+    a = _core.asarray(a)
     if isinstance(bins, str):
         bins = _estimated_bins(a, bins, range, nan)
     if np.ndim(bins) == 0:
         counts, edges = _equal_bins(a, bins, range, nan, device, variant)
     else:
         edges = _given_edges(bins)
-        keys = _comparable(a, edges)
-        counts = _core.histogram(a, "edges", len(edges) - 1, keys, 0.0, 0, 0, device, variant)
+        keys, bins = _comparable(a, edges), max(len(edges) - 1, 0)
+        if bins == 0:
+            return np.zeros(0, np.intp), edges
+        counts = _core.histogram(a, "edges", bins, keys, NOTHING, (0, 0), device, variant)
     if density:
         return counts / np.diff(edges).astype(float) / counts.sum(), edges
     return counts, edges
@@ -66,25 +66,28 @@ def _equal_bins(
     device: str | None,
     variant: str | None,
 ) -> tuple[np.ndarray, np.ndarray]:
+    dtype = np.dtype(np.uint8) if a.dtype == bool else a.dtype
     if range is not None or a.size == 0:
-        ends = np.empty(0, a.dtype)
+        ends = np.empty(0, dtype)
         first, last = range if range is not None else (0, 1)
     else:
         first, last = _extent(a, nan, device)
-        ends = np.array([first, last], a.dtype)
+        first, last = dtype.type(first), dtype.type(last)
+        ends = np.array([first, last])
     # Given the range's two ends, NumPy itself chooses the edges, their dtype and the errors.
     edges = np.histogram_bin_edges(ends, bins, range)
     if first == last:
         first, last = first - 0.5, last + 0.5
-    if a.dtype.kind in "iu" and edges.dtype == np.float32:
-        a = a.astype(np.float32)  # float32 ends and a narrow integer: NumPy's common type
-    low, high = _integer_bounds(a.dtype, first, last) if a.dtype.kind in "iu" else (0, 0)
+    if dtype.kind in "iu" and edges.dtype == np.float32:
+        dtype = edges.dtype  # float32 ends and a narrow integer: NumPy's common type
+        a = a.astype(dtype)
+    low, high = _integer_bounds(dtype, first, last) if dtype.kind in "iu" else (0, 0)
     if low > high:
         return np.zeros(len(edges) - 1, np.intp), edges
-    width, mask = float(_difference(first, last)), 2**64 - 1
-    counts = _core.histogram(
-        a, "uniform", len(edges) - 1, edges, width, low & mask, high & mask, device, variant
-    )
+    interval = float(first), float(last), float(_difference(first, last))
+    mask = 2**64 - 1
+    limits = low & mask, high & mask
+    counts = _core.histogram(a, "uniform", len(edges) - 1, edges, interval, limits, device, variant)
     return counts, edges
 
 
@@ -125,11 +128,11 @@ def _integer_bounds(dtype: np.dtype, first: Any, last: Any) -> tuple[int, int]:
     if np.result_type(first).kind in "iu":
         low = max(low, int(first))
     else:
-        low = _bisect(lambda x: float(x) >= first, low, high)
+        low = _bisect(lambda x: float(x) >= float(first), low, high)
     if np.result_type(last).kind in "iu":
         high = min(high, int(last))
     else:
-        high = _bisect(lambda x: float(x) > last, int(info.min), high) - 1
+        high = _bisect(lambda x: float(x) > float(last), int(info.min), high) - 1
     return low, high
 
 
@@ -168,7 +171,7 @@ def _given_edges(bins: Any) -> np.ndarray:
 
 def _comparable(a: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """The edges in the type in which numpy.searchsorted would compare them with a, widened."""
-    kind = np.result_type(a.dtype, edges.dtype).kind
+    kind = np.result_type(np.uint8 if a.dtype == bool else a.dtype, edges.dtype).kind
     return edges.astype({"f": np.float64, "i": np.int64, "u": np.uint64}[kind])
 
 
@@ -203,8 +206,6 @@ def bincount(
             f"Cannot cast array data from {a.dtype!r} to {np.dtype(np.intp)!r} "
             "according to the rule 'safe'"
         )
-    if a.dtype == bool:
-        a = a.astype(np.uint8)
     if a.size == 0:
         return np.zeros(minlength, np.intp)
     if a.dtype.kind == "i" and (low := int(_core.reduce(a, "min", None, False, device, None))) < 0:
@@ -214,7 +215,10 @@ def bincount(
             f"{low}, the first is {int(a[where])} at index {where}"
         )
     bins = max(int(_core.reduce(a, "max", None, False, device, None)) + 1, minlength)
-    return _core.histogram(a, "values", bins, None, 0.0, 0, 0, device, variant)
+    return _core.histogram(a, "values", bins, None, NOTHING, (0, 0), device, variant)
+
+
+NOTHING = (0.0, 0.0, 0.0)  # for kinds of bins that have no interval
 
 
 class WarpHistogram(NamedTuple):

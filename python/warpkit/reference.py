@@ -6,6 +6,7 @@ Arguments are those of the operations, without device and variant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -142,7 +143,9 @@ def reduce(
         result = _float_fold(lines, op)
     else:
         result = getattr(np, op)(lines, axis=-1)
-    return (np.expand_dims(result, axes) if keepdims and a.ndim else result)[()]
+    keepdims = keepdims and a.ndim > 0
+    extents = [1 if d in axes else n for d, n in enumerate(a.shape) if keepdims or d not in axes]
+    return result.reshape(extents)[()]
 
 
 def _as_taken(a: ArrayLike) -> np.ndarray:
@@ -155,16 +158,15 @@ def _as_taken(a: ArrayLike) -> np.ndarray:
 
 
 def _in_memory_order(a: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Shape (kept axes..., n): the elements of ``axes`` in the order in which they lie in memory,
+    """Shape (outputs, n): the elements of ``axes`` in the order in which they lie in memory,
     upwards, the axis with the smallest stride fastest."""
     for axis in axes:
         if a.strides[axis] < 0:
             a = np.flip(a, axis)
     kept = [d for d in range(a.ndim) if d not in axes]
     inner = sorted(axes, key=lambda d: -a.strides[d] if a.shape[d] > 1 else 0)
-    shape = [a.shape[d] for d in kept]
-    n = int(np.prod([a.shape[d] for d in axes], dtype=np.int64))
-    return a.transpose(kept + inner).reshape(*shape, n)
+    outputs, n = (math.prod(a.shape[d] for d in part) for part in (kept, inner))
+    return a.transpose(kept + inner).reshape(outputs, n)
 
 
 def _extreme(lines: np.ndarray, op: str) -> np.ndarray:
@@ -226,14 +228,15 @@ def stencil1d(
     out = np.empty(a.shape, a.dtype.newbyteorder("="))
     if a.size == 0:
         return out
-    lines = np.moveaxis(a, axis, -1).astype(np.float64)
+    lines = np.moveaxis(a, axis, -1)
     n, before = lines.shape[-1], len(taps) // 2 + origin
+    x = lines.reshape(-1, n).astype(np.float64)
     at = extend(np.arange(-before, n + len(taps) - 1 - before), n, mode)
-    extended = np.where(at >= 0, lines[..., at], cval)
-    total = np.zeros(lines.shape)
+    extended = np.where(at >= 0, x[:, at], cval)
+    total = np.zeros(x.shape)
     for t, tap in enumerate(taps):
-        total = fma(tap, extended[..., t : t + n], total)
-    out[...] = np.moveaxis(cast(total, out.dtype), -1, axis)
+        total = fma(tap, extended[:, t : t + n], total)
+    out[...] = np.moveaxis(cast(total, out.dtype).reshape(lines.shape), -1, axis)
     return out
 
 

@@ -27,7 +27,7 @@ typedef struct job {
     int64_t bins, item;
     int64_t tables_each, slots; /* of one thread: tables, and counters in all of them */
     const void *edges;
-    double width;
+    double first, last, width;
     uint64_t low, high;
     const char *in;
     int64_t *tables; /* [threads][slots] */
@@ -89,24 +89,21 @@ typedef struct job {
 #include "histogram_body.h"
 #define T float
 #define E float
-#define INSIDE(x, j)                                                                           \
-    ((E)(x) >= ((const E *)(j)->edges)[0] && (E)(x) <= ((const E *)(j)->edges)[(j)->bins])
+#define INSIDE(x, j) ((E)(x) >= (E)(j)->first && (E)(x) <= (E)(j)->last)
 #define BINS_OF(name) wk_##name##_f32
 #define COUNT(name) name##_f32
 #define NO_VALUES
 #include "histogram_body.h"
 #define T float
 #define E double
-#define INSIDE(x, j)                                                                           \
-    ((E)(x) >= ((const E *)(j)->edges)[0] && (E)(x) <= ((const E *)(j)->edges)[(j)->bins])
+#define INSIDE(x, j) ((E)(x) >= (E)(j)->first && (E)(x) <= (E)(j)->last)
 #define BINS_OF(name) wk_##name##_f64
 #define COUNT(name) name##_f32_by_f64
 #define NO_VALUES
 #include "histogram_body.h"
 #define T double
 #define E double
-#define INSIDE(x, j)                                                                           \
-    ((E)(x) >= ((const E *)(j)->edges)[0] && (E)(x) <= ((const E *)(j)->edges)[(j)->bins])
+#define INSIDE(x, j) ((E)(x) >= (E)(j)->first && (E)(x) <= (E)(j)->last)
 #define BINS_OF(name) wk_##name##_f64
 #define COUNT(name) name##_f64
 #define NO_VALUES
@@ -180,7 +177,9 @@ add_task(void *arg, int64_t begin, int64_t end, int thread)
 static void
 choose(job *j, wk_dtype dtype)
 {
-    const int few = j->bins <= FEW && j->kind != WK_BINS_EDGES;
+    const double factor = (double)j->bins / j->width; /* few's: it must not overflow a float */
+    const int guess = j->kind == WK_BINS_UNIFORM && factor > 1e-30 && factor < 1e30;
+    const int few = j->bins <= FEW && (guess || j->kind == WK_BINS_VALUES);
     j->tables_each = few ? TABLES : 1;
     j->slots = j->tables_each * (j->bins + 1);
     if (j->item == 1) {
@@ -199,8 +198,10 @@ wk_status
 WK_ISA_NAME(wk_histogram_cpu_private)(wk_call *call)
 {
     const wk_histogram_args *a = &call->args.histogram;
-    job j = {
-        .kind = a->kind, .bins = a->bins, .width = a->width, .low = a->low, .high = a->high};
+    job j = {.kind = a->kind, .bins = a->bins, .low = a->low, .high = a->high};
+    j.first = a->first;
+    j.last = a->last;
+    j.width = a->width;
     j.edges_dtype = call->aux.dtype;
     j.edges = call->aux.data;
     j.in = call->in.data;

@@ -13,7 +13,7 @@ COUNT(bin)(const job *j, T x)
     case WK_BINS_UNIFORM:
         if (INSIDE(x, j)) {
             const E *edges = j->edges;
-            b = BINS_OF(uniform_bin)((E)x, edges, bins, edges[0], j->width);
+            b = BINS_OF(uniform_bin)((E)x, edges, bins, (E)j->first, j->width);
         }
         break;
     case WK_BINS_EDGES:
@@ -56,7 +56,7 @@ COUNT(few)(const job *shared, const void *from, int64_t n, int64_t *counts)
     const T *x = from;
     const E *edges = j.edges;
     const int64_t bins = j.bins;
-    const E first = edges[0], factor = (E)((double)bins / j.width), top = (E)(bins - 1);
+    const E first = (E)j.first, factor = (E)((double)bins / j.width), top = (E)(bins - 1);
     int32_t guess[BLOCK];
     for (; n > 0; n -= BLOCK, x += BLOCK) {
         const int64_t count = n < BLOCK ? n : BLOCK;

@@ -116,7 +116,7 @@ static int
 reduced_is_a_run(const job *j)
 {
     const int axes = j->in->ndim - j->args->kept;
-    return axes == 0 || (axes == 1 && j->in->strides[j->args->kept] == 1);
+    return axes == 0 || j->args->n == 0 || (axes == 1 && j->in->strides[j->args->kept] == 1);
 }
 
 /* The totals of one chunk of `count` neighbouring outputs: the results, where it is all. */

@@ -1,0 +1,122 @@
+"""The suite's options: which devices, which sizes, and the record of a green run on a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+from pathlib import Path
+
+import helpers
+import pytest
+import warpkit
+
+TESTS = Path(__file__).parent
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("warpkit")
+    group.addoption(
+        "--device",
+        action="append",
+        metavar="NAME",
+        help='a device to test, such as "cpu" or "cuda:1"; repeatable; default: all present',
+    )
+    group.addoption(
+        "--small", action="store_true", help=f"only sizes up to {helpers.LARGE} elements"
+    )
+    group.addoption(
+        "--record", metavar="PATH", type=Path, help="write what a green run on a GPU has verified"
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "large: takes more elements than --small allows")
+    helpers.options["small"] = config.getoption("--small")
+    helpers.devices[:] = selected(config.getoption("--device"))
+    config.pluginmanager.register(Tally(), "warpkit-tally")
+    fill_fresh_memory()
+
+
+def selected(names):
+    """The devices that were asked for; one that is absent is an error, or it would pass unseen."""
+    present = warpkit.devices()
+    chosen = []
+    for name in names or present:
+        full = {"cuda": "cuda:0", "cpu:0": "cpu", "emu:0": "emu"}.get(name, name)
+        if full not in present:
+            try:
+                warpkit.memory_info(name)
+                why = ""
+            except (ValueError, warpkit.DeviceError) as error:
+                why = f" ({error})"
+            raise pytest.UsageError(f"--device {name}: there are {', '.join(present)}{why}")
+        if full not in chosen:
+            chosen.append(full)
+    return chosen
+
+
+def fill_fresh_memory():
+    """Have glibc's malloc fill what it hands out, so that no result is right by being unwritten."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).mallopt(-6, 0xA5)  # M_PERTURB
+
+
+def pytest_generate_tests(metafunc):
+    if "device" in metafunc.fixturenames:
+        metafunc.parametrize("device", helpers.devices)
+
+
+def pytest_collection_modifyitems(items):
+    if helpers.options["small"]:
+        skip = pytest.mark.skip(reason="--small")
+        for item in items:
+            if item.get_closest_marker("large"):
+                item.add_marker(skip)
+
+
+class Tally:
+    """Counts outcomes, and notes whether the run was a whole one."""
+
+    def __init__(self):
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        self.deselected = 0
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.outcome != "passed":
+            self.counts[report.outcome] += 1
+
+    def pytest_deselected(self, items):
+        self.deselected += len(items)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    path = session.config.getoption("--record")
+    if path is None or session.config.getoption("--collect-only"):
+        return
+    tally = session.config.pluginmanager.get_plugin("warpkit-tally")
+    gpus = [name for name in helpers.devices if name.startswith("cuda")]
+    files = {item.path for item in session.items}
+    if exitstatus != 0 or tally.counts["failed"]:
+        why = "not every test passed"
+    elif not gpus:
+        why = "no cuda device was tested"
+    elif helpers.options["small"] or tally.deselected:
+        why = "tests were left out"
+    elif missing := set(TESTS.glob("test_*.py")) - files:
+        why = f"{', '.join(sorted(p.name for p in missing))} did not run"
+    else:
+        record = helpers.gpu_record().describe(
+            warpkit.memory_info(gpus[0]), warpkit._core.config()["cuda"]["build"], tally.counts
+        )
+        path.write_text(json.dumps(record, indent=1) + "\n")
+        why = ""
+    session.config.stash[OUTCOME] = f"{path}: not written, {why}" if why else f"{path}: written"
+
+
+OUTCOME = pytest.StashKey[str]()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if OUTCOME in config.stash:
+        terminalreporter.write_line(config.stash[OUTCOME])

@@ -1,0 +1,190 @@
+"""What the tests share: rows and devices to run over, data to feed them, and how to compare."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import warpkit
+
+DTYPES = (
+    "bool",
+    *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+    *("float32", "float64"),
+)
+FLOATS = ("float32", "float64")
+FOLDS = ("sum", "prod", "min", "max", "mean")
+MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
+# Around a warp, a block, a chunk of the fold tree; then many blocks, and not a multiple of one.
+SIZES = (0, 1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2**18 + 1)
+LARGE = 5000  # elements; --small leaves out what takes more
+
+devices: list[str] = []  # those under test; conftest.py fills it before any test is collected
+options = {"small": False}  # likewise
+
+
+class Row(NamedTuple):
+    """One line of the kernel table on one device; called, it is the operation."""
+
+    op: str
+    name: str
+    device: str
+    production: bool
+    dtypes: tuple[str, ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(self.op, *args, **kwargs)
+
+    def run(self, function: str, *args: Any, **kwargs: Any) -> Any:
+        """A function that uses this row, such as bincount a histogram's."""
+        call = getattr(warpkit, function)
+        return call(*args, **kwargs, device=self.device, variant=self.name)
+
+    def __str__(self) -> str:
+        return f"{self.device}-{self.name}"
+
+
+def rows(op: str) -> list[Row]:
+    """Every row of an operation on every device under test; "emu" runs the CUDA rows."""
+    backend = {"cpu": "cpu", "cuda": "cuda", "emu": "cuda"}
+    return [
+        Row(op, v.name, device, v.production, v.dtypes)
+        for device in devices
+        for v in warpkit.variants(op)
+        if v.device == backend[device.split(":")[0]]
+    ]
+
+
+def rows_by_dtype(op: str, dtypes: tuple[str, ...] = DTYPES) -> list[Any]:
+    """parametrize's values for "row, dtype"."""
+    return [
+        pytest.param(row, dtype, id=f"{row}-{dtype}")
+        for row in rows(op)
+        for dtype in dtypes
+        if dtype in row.dtypes
+    ]
+
+
+def allowed(shape: Any) -> bool:
+    """Is an array of this shape, or of this many elements, within what --small allows?"""
+    return not options["small"] or math.prod(np.atleast_1d(shape).tolist()) <= LARGE
+
+
+def sizes(*shapes: Any) -> list[Any]:
+    """parametrize's values for numbers of elements, or shapes, those too large left out."""
+    return [shape for shape in shapes or SIZES if allowed(shape)]
+
+
+def values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
+    """Every value of an integer type alike; floats of both signs over 20 binades."""
+    dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    return (rng.normal(size=shape) * 2.0 ** rng.integers(-10, 11, shape)).astype(dtype)
+
+
+def factors(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
+    """Floats whose products stay within range; for other types values()."""
+    if np.dtype(dtype).kind != "f":
+        return values(dtype, shape, seed)
+    rng = np.random.default_rng(seed)
+    return (rng.choice([-1, 1], shape) * 2.0 ** rng.uniform(-0.01, 0.01, shape)).astype(dtype)
+
+
+def few_values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
+    """Small whole numbers, so that many are equal."""
+    low = -3 if np.dtype(dtype).kind in "if" else 0
+    return np.random.default_rng(seed).integers(low, 4, shape).astype(dtype)
+
+
+def special_floats(dtype: Any) -> np.ndarray:
+    """Infinities, zeros, subnormals, extremes, and NaN of several bits, none of them canonical."""
+    dtype = np.dtype(dtype)
+    info = np.finfo(dtype)
+    odd = {
+        "float32": [0xFFC00000, 0x7FC00001, 0xFFFFFFFF],
+        "float64": [0xFFF8 << 48, 0x7FF8 << 48 | 7],
+    }
+    nans = np.array(odd[dtype.name], f"u{dtype.itemsize}").view(dtype)
+    tiny = info.smallest_subnormal
+    numbers = [np.inf, -np.inf, 0.0, -0.0, tiny, -tiny, info.tiny, info.max, info.min, 1, -1]
+    return np.concatenate([np.array(numbers, dtype), nans])
+
+
+def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
+    """Any bits at all: for floats also signalling NaN, for bool 0 and 1."""
+    dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return values(dtype, shape, seed)
+    unsigned = f"u{dtype.itemsize}"
+    return rng.integers(0, np.iinfo(unsigned).max, shape, unsigned, endpoint=True).view(dtype)
+
+
+def poison(*expected: Any) -> None:
+    """Free blocks full of 0xA5 of the sizes that results of these shapes will ask for.
+
+    NumPy keeps small blocks for reuse, the newest first; for large ones conftest.py has malloc
+    fill what it hands out. So a kernel that leaves an element unwritten cannot pass by luck.
+    """
+    blocks = [np.full(np.asarray(e).nbytes, 0xA5, np.uint8) for e in expected]
+    del blocks
+
+
+def assert_same(got: Any, want: Any) -> None:
+    """The same kind of object, dtype, shape and bits."""
+    assert type(got) is type(want), f"{type(got)} instead of {type(want)}"
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype
+    assert got.dtype.isnative
+    assert got.shape == want.shape
+    assert got.flags.c_contiguous
+    if got.tobytes() != want.tobytes():  # values first: their message is the readable one
+        np.testing.assert_array_equal(got, want)
+        bits = f"u{got.itemsize}"
+        got, want = (np.ascontiguousarray(x).view(bits) for x in (got, want))
+        np.testing.assert_array_equal(got, want, "equal values, but other bits")
+
+
+def assert_near(got: Any, want: Any, tolerance: Any) -> None:
+    """Not further apart than tolerance; what is not finite must be the same."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
+    finite = np.isfinite(want)
+    np.testing.assert_array_equal(got[~finite], want[~finite])
+    got, want = got[finite].astype(np.float64), want[finite].astype(np.float64)
+    tolerance = np.broadcast_to(np.asarray(tolerance), finite.shape)[finite]
+    far = ~(np.abs(got - want) <= tolerance)  # so that NaN is far
+    assert not far.any(), f"{got[far][:3]} instead of {want[far][:3]}, {tolerance[far][:3]} allowed"
+
+
+def gpu_record() -> Any:
+    """tools/gpu_record.py, which is in no package."""
+    path = Path(__file__).resolve().parent.parent / "tools" / "gpu_record.py"
+    spec = importlib.util.spec_from_file_location("gpu_record", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def python(script: str, *args: str, env: dict[str, str] | None = None) -> str:
+    """What a script prints in a fresh interpreter, warnings being errors."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *args],
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stderr}"
+    return result.stdout

@@ -1,0 +1,102 @@
+"""Which devices there are, which one a call runs on, and what is said about them."""
+
+import re
+
+import helpers
+import numpy as np
+import pytest
+import warpkit
+
+KEYS = {
+    *("device", "name", "compute_capability", "total", "free"),
+    *("pool_used", "pool_reserved", "pool_keep", "pool_limit"),
+}
+
+
+@pytest.fixture(autouse=True)
+def default_device():
+    yield
+    warpkit.set_default_device(None)
+
+
+def test_the_cpu_is_always_there():
+    present = warpkit.devices()
+    assert present[0] == "cpu"
+    assert all(re.fullmatch(r"cpu|cuda:\d+|emu", name) for name in present)
+    assert len(set(present)) == len(present)
+
+
+def test_memory_is_described(device):
+    info = warpkit.memory_info(device)
+    assert set(info) == KEYS
+    assert 0 < info["free"] <= info["total"]
+    assert info["name"]
+    if device.startswith("cuda"):
+        assert info["compute_capability"] >= 50
+        assert 0 <= info["pool_used"] <= info["pool_reserved"]
+
+
+def test_a_device_may_be_named_with_its_number():
+    assert warpkit.memory_info("cpu:0")["name"] == warpkit.memory_info("cpu")["name"]
+    assert warpkit.reduce([1, 2], device="cpu:0") == 3
+
+
+def test_the_configuration_is_printed(capsys):
+    warpkit.show_config()
+    text = capsys.readouterr().out
+    assert warpkit.__version__ in text
+    assert np.__version__ in text
+    for kind in ("cpu", "cuda", "emu"):
+        assert re.search(rf"^{kind} +\S", text, re.MULTILINE)
+    for kind in ("cuda", "emu"):
+        if not any(name.startswith(kind) for name in warpkit.devices()):
+            assert re.search(rf"^{kind} +none: \w", text, re.MULTILINE)
+
+
+def test_rows_are_listed_by_operation():
+    everything = warpkit.variants()
+    ops = ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"]
+    assert [row for op in ops for row in warpkit.variants(op)] == everything
+    assert {dtype for row in everything for dtype in row.dtypes} <= set(helpers.DTYPES)
+
+
+def test_the_default_device_is_used(device):
+    """Seen by the variants that it has: each backend has its own."""
+    kind = "cpu" if device == "cpu" else "cuda"
+    warpkit.set_default_device(device)
+    for row in warpkit.variants("transpose"):
+        if row.device == kind:
+            assert warpkit.transpose([[1, 2]], variant=row.name).tolist() == [[1], [2]]
+        else:
+            with pytest.raises(ValueError, match=f"on '{kind}'"):
+                warpkit.transpose([[1, 2]], variant=row.name)
+    assert warpkit.memory_info()["name"] == warpkit.memory_info(device)["name"]
+
+
+def test_a_call_may_overrule_the_default(device):
+    warpkit.set_default_device("cpu")
+    row = helpers.rows("transpose")[-1]
+    assert row([[1, 2]]).tolist() == [[1], [2]]
+
+
+WHICH = """
+import warpkit
+{before}
+try:
+    warpkit.reduce([1], variant="nonsense")
+except (ValueError, warpkit.DeviceError) as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_the_environment_names_the_default_device():
+    run = helpers.python
+    script = WHICH.format(before="")
+    first = "cuda" if any(d.startswith("cuda") for d in warpkit.devices()) else "cpu"
+    assert f"on '{first}'" in run(script, env={"WARPKIT_DEVICE": ""})
+    assert "on 'cpu'" in run(script, env={"WARPKIT_DEVICE": "cpu"})
+    assert "ValueError unknown device 'gpu'" in run(script, env={"WARPKIT_DEVICE": "gpu"})
+    if first == "cpu":
+        assert "DeviceError no device 'cuda'" in run(script, env={"WARPKIT_DEVICE": "cuda"})
+    script = WHICH.format(before="warpkit.set_default_device('cpu')")
+    assert "on 'cpu'" in run(script, env={"WARPKIT_DEVICE": "cuda"})

@@ -1,0 +1,498 @@
+"""Bad input: NumPy's type of exception, a message that helps, and a next call that works."""
+
+import helpers
+import numpy as np
+import pytest
+import warpkit
+from warpkit import DeviceError
+
+A = np.arange(6.0).reshape(2, 3)
+NAN = np.array([[1.0, 2.0], [np.nan, 3.0], [4.0, np.nan]])
+TAPS = [1.0, 2.0, 3.0]
+PUBLIC = ("builtins", "numpy.exceptions")
+
+
+def check_next_call(device):
+    np.testing.assert_array_equal(warpkit.reduce(A, "sum", 0, device=device), A.sum(0))
+    np.testing.assert_array_equal(warpkit.histogram(A, 2, device=device)[0], [3, 3])
+
+
+def raised(call):
+    with pytest.raises(Exception) as info:  # noqa: PT011 -- the caller looks at it
+        call()
+    return info.value
+
+
+def check_error(device, call, theirs, words):
+    """`call` raises what `theirs` raises, and says all the words."""
+    error = raised(lambda: call(device))
+    if isinstance(theirs, type):
+        assert type(error) is theirs
+    else:
+        their_error = raised(theirs)
+        # NumPy raises private subclasses too; a caller can name only what is public.
+        public = [
+            next(c for c in type(e).__mro__ if c.__module__ in PUBLIC) for e in (error, their_error)
+        ]
+        assert public[0] is public[1]
+    for word in words:
+        assert word in str(error)
+    check_next_call(device)
+
+
+def correlate(a, *args, **kwargs):
+    ndimage = pytest.importorskip("scipy.ndimage")
+    return ndimage.correlate1d(a, *args, **kwargs)
+
+
+# ---- axes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("axis", "words"),
+    [
+        (2, ["axis 2", "dimension 2"]),
+        (-3, ["axis -3", "dimension 2"]),
+        ((0, 5), ["axis 5", "dimension 2"]),
+        ((0, 0), ["duplicate", "axis 0"]),
+        ((1, -1), ["duplicate", "axis 1"]),
+        (2**70, []),
+        ("x", ["str"]),
+        (0.5, ["float"]),
+        ([0], ["list"]),
+        ((0, None), ["NoneType"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("op", ["sum", "max"])
+def test_a_bad_axis_of_a_fold_is_numpys_error(device, op, axis, words):
+    check_error(
+        device,
+        lambda d: warpkit.reduce(A, op, axis, device=d),
+        lambda: getattr(np, op)(A, axis=axis),
+        words,
+    )
+
+
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        ((0, 2), ["axis 2", "dimension 2"]),
+        ((-3, 0), ["axis -3"]),
+        ((0, 0), ["repeated axis", "axis 0"]),
+        ((1, -1), ["repeated axis", "axis 1"]),
+        ((0,), ["axes don't match", "1 axes", "array of 2"]),
+        ((0, 1, 2), ["axes don't match", "3 axes"]),
+        ((), ["axes don't match"]),
+        ("ab", ["str"]),
+        ((0, 1.5), ["float"]),
+        ((0, None), ["NoneType"]),
+    ],
+    ids=str,
+)
+def test_bad_axes_of_a_transpose_are_numpys_error(device, axes, words):
+    check_error(
+        device, lambda d: warpkit.transpose(A, axes, device=d), lambda: np.transpose(A, axes), words
+    )
+
+
+@pytest.mark.parametrize(("axis", "words"), [(2, ["axis 2", "dimension 2"]), (-3, ["axis -3"])])
+def test_a_bad_axis_of_a_stencil_is_scipys_error(device, axis, words):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, TAPS, axis, device=d),
+        lambda: correlate(A, TAPS, axis),
+        words,
+    )
+
+
+def test_a_stencil_of_no_axis_is_scipys_error(device):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(3.0, TAPS, device=d),
+        lambda: correlate(3.0, TAPS),
+        ["dimension 0"],
+    )
+
+
+# ---- dtypes ------------------------------------------------------------------------------------
+
+NOT_TAKEN = [
+    np.array([1, None], object), np.array([1, 2], object), np.array(["a"]), np.array([b"a"]),
+    np.zeros(2, complex), np.zeros(2, np.float16), np.zeros(2, np.longdouble),
+    np.zeros(2, "M8[s]"), np.zeros(2, "m8[s]"), np.zeros(2, "V4"), np.zeros(2, "i4,f4"),
+]  # fmt: skip
+CALLS = [
+    lambda a, d: warpkit.reduce(a, device=d),
+    lambda a, d: warpkit.reduce(a, "min", 0, device=d),
+    lambda a, d: warpkit.transpose(a, device=d),
+    lambda a, d: warpkit.stencil1d(a, TAPS, device=d),
+    lambda a, d: warpkit.histogram(a, device=d),
+    lambda a, d: warpkit.histogram(a, [0, 1], device=d),
+    lambda a, d: warpkit.histogram(a, 4, (0, 1), device=d),
+    lambda a, d: warpkit.warp_histogram(a, device=d),
+]
+
+
+@pytest.mark.parametrize("a", NOT_TAKEN, ids=lambda a: str(a.dtype))
+def test_a_dtype_that_is_not_taken_is_named_beside_those_that_are(device, a):
+    for call in CALLS:
+        error = raised(lambda call=call: call(a, device))
+        assert type(error) is TypeError
+        assert str(a.dtype) in str(error)
+        assert "float64" in str(error)
+    check_next_call(device)
+
+
+def test_strings_are_numpys_error(device):
+    for a in (np.array(["a", "b"]), np.array([b"a", b"b"])):
+        check_error(
+            device, lambda d, a=a: warpkit.reduce(a, device=d), lambda a=a: np.sum(a), ["dtype"]
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "U1"])
+def test_a_bincount_of_what_is_no_integer_is_numpys_error(device, dtype):
+    a = np.array([1, 2]).astype(dtype)
+    check_error(
+        device,
+        lambda d: warpkit.bincount(a, device=d),
+        lambda: np.bincount(a),
+        ["safe", str(a.dtype), "int64"],
+    )
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "O"])
+def test_a_bincount_of_what_may_not_fit_an_index_is_refused(device, dtype):
+    """Newer NumPy takes these where the values happen to fit."""
+    a = np.array([1, 2]).astype(dtype)
+    check_error(device, lambda d: warpkit.bincount(a, device=d), TypeError, ["safe", "int64"])
+
+
+def test_ragged_lists_are_numpys_error(device):
+    ragged = [[1], [1, 2]]
+    for call in CALLS:
+        check_error(device, lambda d, c=call: c(ragged, d), lambda: np.asarray(ragged), ["shape"])
+
+
+# ---- reduce ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["min", "max"])
+def test_an_extreme_of_nothing_is_numpys_error(device, op):
+    for shape, axis in (
+        ((0,), None), ((0, 3), 0), ((3, 0), 1), ((3, 0), -1), ((2, 0, 3), (0, 1)), ((0, 4, 0), 0),
+    ):  # fmt: skip
+        a = np.zeros(shape)
+        check_error(
+            device,
+            lambda d, a=a, axis=axis: warpkit.reduce(a, op, axis, device=d),
+            lambda a=a, axis=axis: getattr(np, op)(a, axis=axis),
+            [f"{op}imum", "no identity"],
+        )
+
+
+def test_a_mean_of_nothing_warns_as_numpys_does(device):
+    for shape, axis in (((0,), None), ((0, 3), 0), ((2, 0, 3), (0, 1)), ((0, 4, 0), 0)):
+        with pytest.warns(RuntimeWarning, match="^Mean of empty slice.$"):
+            got = warpkit.reduce(np.zeros(shape), "mean", axis, device=device)
+        assert np.isnan(got).all()
+
+
+@pytest.mark.parametrize("op", ["median", "", "SUM", 3, None])
+def test_an_unknown_op_lists_those_there_are(device, op):
+    words = [repr(op), *map(repr, helpers.FOLDS)]
+    check_error(device, lambda d: warpkit.reduce(A, op, device=d), ValueError, words)
+
+
+# ---- stencil1d ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("taps", "words"),
+    [
+        ([], ["1 axes", "0 elements"]),
+        ([[1.0, 2.0]], ["2 axes", "2 elements"]),
+        (1.0, ["0 axes"]),
+        (np.zeros((0, 2)), ["2 axes", "0 elements"]),
+    ],
+    ids=str,
+)
+def test_coefficients_empty_or_not_of_one_axis_are_scipys_error(device, taps, words):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, taps, device=d),
+        lambda: correlate(A, taps),
+        ["no filter weights", *words],
+    )
+
+
+@pytest.mark.parametrize("taps", [[1j], [None], ["a"], np.zeros(2, "M8[s]")], ids=str)
+def test_coefficients_must_be_real_numbers(device, taps):
+    words = ["real", str(np.asarray(taps).dtype)]
+    check_error(device, lambda d: warpkit.stencil1d(A, taps, device=d), TypeError, words)
+
+
+@pytest.mark.parametrize(
+    ("taps", "origin"), [(TAPS, 2), (TAPS, -2), ([1.0, 2.0], 1), ([1.0], 1), ([1.0], -1)]
+)
+def test_an_origin_outside_the_window_is_scipys_error(device, taps, origin):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, taps, origin=origin, device=d),
+        lambda: correlate(A, taps, origin=origin),
+        ["origin", str(origin), f"{-(len(taps) // 2)} .. {(len(taps) - 1) // 2}"],
+    )
+
+
+@pytest.mark.parametrize("mode", ["circular", "", 3, None])
+def test_an_unknown_mode_lists_those_there_are(device, mode):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, TAPS, mode=mode, device=d),
+        lambda: correlate(A, TAPS, mode=mode),
+        [repr(mode), *map(repr, helpers.MODES)],
+    )
+
+
+@pytest.mark.parametrize("option", [{"cval": "x"}, {"cval": 1j}, {"origin": 0.5}, {"axis": 0.5}])
+def test_options_of_another_type_are_scipys_error(device, option):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, TAPS, **option, device=d),
+        lambda: correlate(A, TAPS, **option),
+        [type(next(iter(option.values()))).__name__],
+    )
+
+
+# ---- histogram and bincount --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bins", "words"),
+    [
+        (0, ["positive"]),
+        (-1, ["positive"]),
+        (2.5, ["integer"]),
+        ([3, 2, 1], ["increase monotonically", "edge 0 is 3", "edge 1 is 2"]),
+        ([0.0, 1.0, 0.5, 2.0], ["increase monotonically", "edge 1 is 1.0", "edge 2 is 0.5"]),
+        ([[1, 2]], ["1d", "2d"]),
+        ("nonsense", ["nonsense", "estimator"]),
+        (2**45, ["allocate"]),
+    ],
+    ids=str,
+)
+def test_bad_bins_are_numpys_error(device, bins, words):
+    check_error(
+        device,
+        lambda d: warpkit.histogram(A, bins, device=d),
+        lambda: np.histogram(A, bins),
+        words,
+    )
+
+
+def test_edges_of_nan_or_of_no_number_are_refused(device):
+    """NumPy counts something between such edges, and it means nothing."""
+    for edges, kind, words in (
+        ([0, np.nan, 1], ValueError, ["edge 0 is 0.0", "edge 1 is nan"]),
+        ([0, 1, np.nan], ValueError, ["edge 1 is 1.0", "edge 2 is nan"]),
+        (np.array([0, 1j]), TypeError, ["complex128"]),
+        (np.array([0, 1], object), TypeError, ["object"]),
+        (np.array([0, 1], np.longdouble), TypeError, [str(np.dtype(np.longdouble))]),
+        (["a", "b"], TypeError, ["<U1"]),
+    ):
+        check_error(device, lambda d, e=edges: warpkit.histogram(A, e, device=d), kind, words)
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        ((1, 0), ["max must be larger than min"]),
+        ((0, np.inf), ["[0, inf]", "not finite"]),
+        ((-np.inf, 0), ["not finite"]),
+        ((np.nan, 1), ["[nan, 1]", "not finite"]),
+        ((0,), ["expected 2"]),
+        ((0, 1, 2), ["expected 2"]),
+        ((0, "x"), ["str"]),
+        ((0, 1j), ["complex"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_a_bad_range_is_numpys_error(device, dtype, interval, words):
+    a = A.astype(dtype)
+    check_error(
+        device,
+        lambda d: warpkit.histogram(a, 4, interval, device=d),
+        lambda: np.histogram(a, 4, interval),
+        words,
+    )
+
+
+@pytest.mark.parametrize("bins", [4, "fd"])
+@pytest.mark.parametrize(
+    ("a", "words"),
+    [
+        (NAN, ["2 of 6", "index (1, 0)"]),
+        (NAN.ravel(), ["2 of 6", "index 2"]),
+        (NAN.astype(np.float32).T, ["2 of 6", "index (0, 1)"]),
+        (np.float64(np.nan), ["1 of 1", "index ()"]),
+        (np.full(1000, np.nan), ["1000 of 1000", "index 0"]),
+    ],
+    ids=["2-D", "1-D", "float32, strided", "0-d", "nothing else"],
+)
+def test_nan_without_a_range_is_counted_and_located(device, a, words, bins):
+    check_error(
+        device,
+        lambda d: warpkit.histogram(a, bins, device=d),
+        lambda: np.histogram(a, bins),
+        ["not finite", "NaN", *words],
+    )
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_without_a_range_is_numpys_error(device, value):
+    a = np.array([1.0, value, 3.0])
+    check_error(
+        device, lambda d: warpkit.histogram(a, device=d), lambda: np.histogram(a), ["not finite"]
+    )
+
+
+def test_how_to_treat_nan_is_one_of_two_words(device):
+    check_error(
+        device,
+        lambda d: warpkit.histogram(A, nan="drop", device=d),
+        ValueError,
+        ["'raise'", "'ignore'", "'drop'"],
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_negative_elements_of_a_bincount_are_located(device, dtype):
+    a = np.array([3, 0, -1, 2, -5], dtype)
+    check_error(
+        device,
+        lambda d: warpkit.bincount(a, device=d),
+        lambda: np.bincount(a),
+        ["negative", "-5", "-1 at index 2"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "minlength", "words"),
+    [
+        (np.ones((2, 2), int), 0, ["too deep", "2-D"]),
+        (np.int64(3), 0, ["too small depth", "0-D"]),
+        ([1], -1, ["minlength", "-1"]),
+        ([1], 1.5, ["float"]),
+        ([1], "3", ["str"]),
+        ([1], None, []),
+        ([1], 2**63, ["int too large"]),
+    ],
+)
+def test_bad_arguments_of_a_bincount_are_numpys_error(device, a, minlength, words):
+    check_error(
+        device,
+        lambda d: warpkit.bincount(a, minlength=minlength, device=d),
+        lambda: np.bincount(a, minlength=minlength),
+        words,
+    )
+
+
+def test_a_bincount_that_no_memory_holds_says_how_much_it_asked_for(device):
+    """2^48 bytes are more than an address space of 47 bits."""
+    for a, minlength in (([2**45], 0), ([1], 2**45)):
+        check = raised(lambda a=a, m=minlength: warpkit.bincount(a, minlength=m, device=device))
+        assert isinstance(check, MemoryError)
+        assert "256. TiB" in str(check)
+        check_next_call(device)
+
+
+# ---- devices, variants, types of the other arguments -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["gpu", "", "CPU", "cuda:", "cuda:x", "cuda:-1", " cpu", "cpu:0x0"]
+)
+def test_an_unknown_device_is_named_beside_those_there_are(name):
+    for call in (lambda: warpkit.reduce(A, device=name), lambda: warpkit.memory_info(name),
+                 lambda: warpkit.set_default_device(name)):  # fmt: skip
+        error = raised(call)
+        assert type(error) is ValueError
+        assert repr(name) in str(error)
+        for known in ("'cpu'", "'cuda'", "'emu'"):
+            assert known in str(error)
+    check_next_call(None)
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:63", "emu", "emu:7", "cpu:1"])
+def test_an_absent_device_says_why(name):
+    present = warpkit.devices()
+    if name in present or f"{name}:0" in present:
+        pytest.skip(f"{name} is present")
+    for call in (lambda: warpkit.reduce(A, device=name), lambda: warpkit.memory_info(name),
+                 lambda: warpkit.set_default_device(name)):  # fmt: skip
+        error = raised(call)
+        assert type(error) is DeviceError
+        kind, _, number = name.partition(":")
+        assert f"'{kind}" in str(error)
+        if any(other.split(":")[0] == kind for other in present):
+            assert number in str(error)
+        else:
+            why = warpkit._core.config()[kind]["why"]
+            assert why
+            assert why in str(error)
+    check_next_call(None)
+
+
+def test_a_device_error_is_a_runtime_error():
+    assert issubclass(DeviceError, RuntimeError)
+    assert DeviceError.__module__ == "warpkit"
+
+
+@pytest.mark.parametrize("op", ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"])
+def test_an_unknown_variant_lists_those_there_are(device, op):
+    arguments = (TAPS,) if op == "stencil1d" else ()
+    known = [row.name for row in helpers.rows(op) if row.device == device]
+    others = {v.name for v in warpkit.variants(op)} - set(known)
+    for name in ["nonsense", "", *others]:
+        check_error(
+            device,
+            lambda d, n=name: getattr(warpkit, op)(A, *arguments, device=d, variant=n),
+            ValueError,
+            [op, f"'{name}'", *known],
+        )
+
+
+def test_a_variant_far_too_long_is_an_error_too(device):
+    error = raised(lambda: warpkit.reduce(A, variant="x" * 10_000, device=device))
+    assert type(error) is ValueError
+    check_next_call(device)
+
+
+def test_an_unknown_operation_lists_those_there_are():
+    with pytest.raises(ValueError, match=r"'sum'.*reduce, transpose, stencil1d, histogram"):
+        warpkit.variants("sum")
+
+
+@pytest.mark.parametrize("option", [{"device": 3}, {"variant": 3}, {"device": b"cpu"}])
+def test_names_must_be_strings(option):
+    for call in (warpkit.reduce, warpkit.transpose, warpkit.histogram, warpkit.warp_histogram):
+        error = raised(lambda call=call: call(A, **option))
+        assert type(error) is TypeError
+        assert "str" in str(error)
+    check_next_call(None)
+
+
+def test_what_is_no_keyword_is_pythons_error():
+    for call in (
+        lambda: warpkit.reduce(A, shape=3),
+        lambda: warpkit.reduce(a=A),
+        lambda: warpkit.reduce(),
+        lambda: warpkit.transpose(A, None, "cpu"),
+        lambda: warpkit.stencil1d(A),
+        lambda: warpkit.bincount([1], None, 3),
+    ):
+        with pytest.raises(TypeError):
+            call()
+    check_next_call(None)

@@ -1,0 +1,157 @@
+"""The rules of the house that a grep can check: fences, the table, docstrings, stubs."""
+
+import ast
+import collections
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import warpkit
+from warpkit import _core, reference
+
+ROOT = Path(__file__).resolve().parent.parent
+OPERATIONS = ("reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram")
+FOLDERS = ("csrc", "cuda", "python", "tests", "tools", "bench", "examples", ".ci")
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def sources(*folders):
+    """The C and CUDA sources, without their comments, by their place in the tree."""
+    found = sorted(p for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file())
+    texts = (".c", ".h", ".cu", ".cuh", ".def")
+    return {
+        p.relative_to(ROOT).as_posix(): without_comments(p.read_text())
+        for p in found
+        if p.suffix in texts
+    }
+
+
+def having(pattern, texts):
+    return [name for name, text in texts.items() if re.search(pattern, text)]
+
+
+ALL = sources("csrc", "cuda")
+CUDA = sources("cuda")
+
+
+# ---- fences ------------------------------------------------------------------------------------
+
+
+def test_python_and_numpy_headers_stay_in_their_folder():
+    users = having(r"#\s*include\s*[<\"](Python|structmember|numpy/\w+)\.h[>\"]", ALL)
+    assert users
+    assert [name for name in users if not name.startswith("csrc/python/")] == []
+    beyond = {name: text for name, text in ALL.items() if not name.startswith("csrc/python/")}
+    assert having(r"\bPy(Object|Err_|_|Array_)", beyond) == []
+
+
+def test_one_header_includes_cuda_runtime():
+    users = having(r"#\s*include\s*[<\"]cuda(_runtime|_runtime_api)?\.h[>\"]", ALL)
+    assert len(users) == bool(CUDA)
+    assert all(name.startswith("cuda/") for name in users)
+
+
+def test_kernels_are_launched_and_memory_is_allocated_in_one_place():
+    assert having(r"<<<", CUDA) == []
+    beyond = {name: text for name, text in CUDA.items() if not name.startswith("cuda/runtime/")}
+    assert having(r"\bcuda(Malloc|Free|LaunchKernel)", beyond) == []
+
+
+def test_kernels_need_no_implicit_warp_synchrony():
+    assert having(r"__activemask", CUDA) == []
+    assert having(r"\b__(shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)\s*\(", CUDA) == []
+    plain = {name: re.sub(r"\basm\s+volatile\b", "", text) for name, text in CUDA.items()}
+    assert having(r"\bvolatile\b", plain) == []
+    beyond = {name: text for name, text in CUDA.items() if not name.startswith("cuda/prim/")}
+    assert having(r"\basm\b", beyond) == []
+
+
+def test_no_source_names_a_place_on_somebodys_machine():
+    found = []
+    files = [p for p in ROOT.iterdir() if p.is_file()]
+    files += (p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.is_file())
+    for path in files:
+        if path.suffix in (".so", ".pyc", ".png", ".o") or "egg-info" in str(path):
+            continue
+        if re.search(r"(?<![\w.])/(work|root|home|Users)/", path.read_text(errors="ignore")):
+            found.append(path.relative_to(ROOT).as_posix())
+    assert found == []
+
+
+# ---- the table ---------------------------------------------------------------------------------
+
+ROWS = warpkit.variants()
+
+
+def test_the_table_in_the_sources_is_the_table_in_use():
+    text = without_comments((ROOT / "csrc" / "kernels.def").read_text())
+    written = re.findall(r"ROW\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,", text)
+    assert written == [(row.op, row.device, row.name) for row in ROWS]
+
+
+def test_one_row_of_each_operation_and_backend_is_for_production():
+    production = collections.Counter((r.op, r.device) for r in ROWS if r.production)
+    assert production == dict.fromkeys({(r.op, r.device) for r in ROWS}, 1)
+
+
+def test_no_two_rows_share_a_name():
+    assert len({row[:3] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r.op}-{r.device}-{r.name}")
+def test_a_row_has_its_launcher_in_one_file_and_says_what_it_teaches(row):
+    assert len(row.teaches) > 20
+    if row.device == "cuda" and not CUDA:
+        pytest.skip("no CUDA sources")
+    name = f"wk_{row.op}_{row.device}_{row.name}"
+    definition = rf"^(?:extern \"C\" )?(?:WK_ISA_NAME\()?{name}\)?\(wk_call \*\w+\)\s*\{{"
+    files = [n for n, text in ALL.items() if re.search(definition, text, re.MULTILINE)]
+    assert len(files) == 1
+    assert files[0].startswith({"cpu": "csrc/cpu/", "cuda": "cuda/"}[row.device])
+
+
+# ---- Python ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", warpkit.__all__)
+def test_whatever_is_public_has_a_docstring(name):
+    assert inspect.getdoc(getattr(warpkit, name))
+
+
+@pytest.mark.parametrize("module", [warpkit, reference], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_docstring_of_an_operation_names_what_it_takes_and_gives(module, name):
+    function = getattr(module, name)
+    text = inspect.getdoc(function)
+    wanted = ["Returns", "Source"] + ["Raises"] * (module is warpkit or name != "warp_histogram")
+    for word in wanted:
+        assert re.search(rf"^{word} ", text, re.MULTILINE), f"{name} has no line {word}"
+    if module is warpkit:
+        own = set(inspect.signature(function).parameters) - {"device", "variant"}
+        assert [p for p in own if not re.search(rf"\b{p}\b", text)] == []
+
+
+def test_what_can_fail_by_its_device_says_so():
+    for name in ("set_default_device", "memory_info", "release_memory"):
+        assert "DeviceError" in inspect.getdoc(getattr(warpkit, name))
+
+
+def test_the_stub_lists_what_core_has():
+    tree = ast.parse((Path(_core.__file__).parent / "_core.pyi").read_text())
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    listed = {node.name for node in tree.body if isinstance(node, definitions)}
+    assert listed == {name for name in dir(_core) if not name.startswith("__")}
+
+
+def test_signatures_begin_and_end_alike():
+    """What is taken by position is NumPy's; device and variant are the last two, by keyword."""
+    for name in OPERATIONS:
+        parameters = list(inspect.signature(getattr(warpkit, name)).parameters.values())
+        assert parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY
+        assert [p.name for p in parameters[-2:]] == ["device", "variant"]
+        assert {p.kind for p in parameters[-2:]} == {inspect.Parameter.KEYWORD_ONLY}
+        assert all(p.default is None for p in parameters[-2:])

@@ -1,0 +1,458 @@
+"""Every row of the kernel table, on every device under test, against the oracles."""
+
+import itertools
+
+import numpy as np
+import pytest
+import warpkit
+from helpers import (
+    DTYPES,
+    FLOATS,
+    FOLDS,
+    MODES,
+    allowed,
+    assert_near,
+    assert_same,
+    devices,
+    factors,
+    few_values,
+    poison,
+    raw_bits,
+    rows,
+    rows_by_dtype,
+    sizes,
+    special_floats,
+    values,
+)
+from warpkit import reference
+
+# ---- reduce ------------------------------------------------------------------------------------
+
+
+def check_fold(row, a, op, axis=None, keepdims=False):
+    """Exact bits; of rows that teach, floats may differ as far as n roundings explain."""
+    want = reference.reduce(a, op, axis, keepdims)
+    poison(want)
+    got = row(a, op, axis, keepdims=keepdims)
+    if row.production or op in ("min", "max") or want.dtype.kind != "f":
+        assert_same(got, want)
+        return
+    n = a.size / max(want.size, 1)
+    absolute = np.abs(a.astype(np.float64)).sum(axis, keepdims=keepdims)
+    size = {"sum": absolute, "mean": absolute / max(n, 1), "prod": np.abs(want)}
+    assert_near(got, want, (n + 1) * np.finfo(want.dtype).eps * size[op])
+
+
+@pytest.mark.parametrize("n", sizes())
+@pytest.mark.parametrize("op", FOLDS)
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("reduce"))
+def test_every_row_folds_as_the_oracle_does(row, dtype, op, n):
+    a = (factors if op == "prod" else values)(dtype, n, seed=n)
+    if n == 0 and op in ("min", "max"):
+        with pytest.raises(ValueError, match="zero-size array"):
+            row(a, op)
+    elif n == 0 and op == "mean":
+        with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+            assert_same(row(a, op), reference.reduce(a, op))
+    else:
+        check_fold(row, a, op)
+
+
+SHAPES = [(5, 7, 33), (33, 1025), (1025, 33), (2, 3, 4, 5, 6), (1, 1), (1, 300, 1), (70, 2050)]
+SHAPES += [(3, 64), (64, 3), (4, 65, 64), (1, 33), (33, 1)]
+
+
+@pytest.mark.parametrize("op", FOLDS)
+@pytest.mark.parametrize("shape", sizes(*SHAPES), ids=str)
+@pytest.mark.parametrize("row", rows("reduce"), ids=str)
+def test_every_row_folds_every_set_of_axes(row, shape, op):
+    dims = range(len(shape))
+    sets = [c for k in range(len(shape) + 1) for c in itertools.combinations(dims, k)]
+    for i, axes in enumerate([None, -1, *sets]):
+        dtype = ("float32", "int16", "float64", "uint64", "bool", "int8")[i % 6]
+        a = (factors if op == "prod" else values)(dtype, shape, seed=i)
+        check_fold(row, a, op, axes, keepdims=i % 2 == 1)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("op", FOLDS)
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("row", rows("reduce"), ids=str)
+def test_every_row_folds_outputs_of_many_chunks(row, dtype, op):
+    a = (factors if op == "prod" else values)(dtype, (3, 40_001))
+    check_fold(row, a, op, 1)
+    check_fold(row, np.ascontiguousarray(a.T), op, 0)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("row", rows("reduce"), ids=str)
+def test_every_row_folds_more_than_a_chunk_of_chunks(row):
+    a = values("int8", 2**20 + 1025).astype(np.float32) / 3
+    check_fold(row, a, "sum")
+    check_fold(row, a, "mean")
+
+
+@pytest.mark.parametrize("op", FOLDS)
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("reduce", FLOATS))
+def test_every_row_keeps_the_rules_of_special_floats(row, dtype, op):
+    special = special_floats(dtype)
+    lines = [*itertools.product(special, repeat=2), *([x] * 40 for x in special)]
+    for line in [*lines, [0.0, -0.0] * 20, [-0.0] * 1030]:
+        a = np.array(line, dtype)
+        want = reference.reduce(a, op)
+        got = row(a, op)
+        if row.production or np.isnan(want) or op in ("min", "max"):
+            assert_same(got, want)
+
+
+@pytest.mark.parametrize("op", FOLDS)
+@pytest.mark.parametrize("n", [33, 1025, 3001])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("reduce", FLOATS))
+def test_nan_propagates_from_every_place(row, dtype, n, op):
+    canonical = {"float32": 0x7FC00000, "float64": 0x7FF8000000000000}[dtype]
+    for at in {0, 1, 31, 32, n // 2, n - 2, n - 1}:
+        a = factors(dtype, n)
+        a[at] = -np.nan  # the sign bit set
+        got = row(a, op)
+        assert int(got.view(f"u{got.itemsize}")) == canonical
+
+
+# ---- transpose ---------------------------------------------------------------------------------
+
+
+def check_transpose(row, a, axes=None):
+    want = reference.transpose(a, axes)
+    poison(want)
+    assert_same(row(a, axes), want)
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 255, 257])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("transpose"))
+def test_every_row_transposes_matrices(row, dtype, n):
+    for m in (0, 1, 7, 31, 32, 33, 64, 129):
+        if allowed((n, m)):
+            check_transpose(row, raw_bits(dtype, (n, m), seed=m))
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("shape", [(1025, 257), (3, 87_383), (87_383, 3), (2**18 + 1,)], ids=str)
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("transpose"))
+def test_every_row_transposes_large_and_lopsided_matrices(row, dtype, shape):
+    check_transpose(row, raw_bits(dtype, shape))
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (1, 1), (3, 5, 7), (33, 2, 31), (4, 3, 5, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("row", "dtype"), rows_by_dtype("transpose", ("uint8", "int16", "float32", "float64"))
+)
+def test_every_row_permutes_axes_in_every_order(row, dtype, shape):
+    a = raw_bits(dtype, shape)
+    check_transpose(row, a)
+    for axes in itertools.permutations(range(len(shape))):
+        check_transpose(row, a, axes)
+        check_transpose(row, a, [d - len(shape) for d in axes])
+
+
+@pytest.mark.parametrize("row", rows("transpose"), ids=str)
+def test_every_row_permutes_eight_axes(row):
+    a = raw_bits("int32", (2, 3, 1, 4, 2, 5, 1, 3))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        check_transpose(row, a, tuple(rng.permutation(8)))
+
+
+# ---- stencil1d ---------------------------------------------------------------------------------
+
+TAPS = np.array([0.3, -1.7, 0.9, 2.25, 1 / 3, -0.1, 0.7, 1.1])
+
+
+def check_stencil(row, a, taps, axis=-1, mode="reflect", cval=0.0, origin=0):
+    want = reference.stencil1d(a, taps, axis, mode, cval, origin)
+    poison(want)
+    got = row(a, taps, axis, mode=mode, cval=cval, origin=origin)
+    if row.production:
+        assert_same(got, want)
+        return
+    if a.dtype.kind == "f":  # one rounding per tap, in a's own type at worst
+        size = reference.stencil1d(abs(a), abs(np.asarray(taps)), axis, mode, abs(cval), origin)
+        tolerance = (len(taps) + 1) * np.finfo(a.dtype).eps * size.astype(np.float64)
+    else:
+        tolerance = 1  # a value just beside a whole number
+    assert_near(got, want, tolerance)
+
+
+def small_numbers(dtype, shape, seed=0):
+    """Results fit the type: where they do not, rows that teach have no tolerance."""
+    if np.dtype(dtype).kind == "f":
+        return values(dtype, shape, seed)
+    return (values("uint8", shape, seed) % 12).astype(dtype)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", sizes(0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025))
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d"))
+def test_every_row_correlates_lines(row, dtype, n, mode):
+    make = values if row.production else small_numbers
+    for taps in (1, 2, 5, 8):
+        check_stencil(row, make(dtype, n, seed=taps), TAPS[:taps], mode=mode, cval=1.5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", sizes(2047, 2049, 4097, 2**18 + 1))
+@pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
+def test_every_row_correlates_long_lines(row, n, mode):
+    dtype = DTYPES[(MODES.index(mode) + n) % 2 + 9]
+    check_stencil(row, values(dtype, n), TAPS[:5], mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "shape", sizes((7, 33, 5), (33, 257), (3, 1500), (1500, 3), (2, 1, 9)), ids=str
+)
+@pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
+def test_every_row_correlates_along_every_axis(row, shape, mode):
+    for axis in range(-1, len(shape)):
+        for i, dtype in enumerate(("float32", "int16", "float64")):
+            a = small_numbers(dtype, shape, seed=axis + 1)
+            check_stencil(row, a, TAPS[: 3 + i], axis, mode, cval=-2.0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
+def test_every_row_shifts_by_every_origin(row, mode):
+    for taps in range(1, 9):
+        for origin in range(-(taps // 2), (taps - 1) // 2 + 1):
+            for n in (1, 2, 3, 40):
+                check_stencil(row, values("float32", n), TAPS[:taps], -1, mode, 0.5, origin)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [1, 2, 5, 200, 3000])
+@pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
+def test_every_row_takes_more_taps_than_elements(row, n, mode):
+    check_stencil(row, values("float64", n), values("float64", 301, seed=1), mode=mode, cval=3.0)
+
+
+@pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
+def test_every_row_takes_thousands_of_taps(row):
+    a = few_values("float32", (40, 3))
+    check_stencil(row, a, few_values("float64", 5001, seed=1), 0, "wrap")
+    check_stencil(row, a.T, few_values("float64", 5001, seed=1), 1, "mirror")
+
+
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d", FLOATS))
+def test_every_row_correlates_special_floats(row, dtype):
+    a = np.random.default_rng(0).permutation(np.tile(special_floats(dtype), 3))
+    for taps in ([1.0], [-1.0, 0.0], [0.5, 1e300, -2.0], [np.inf, 1.0], [np.nan]):
+        want = reference.stencil1d(a, taps)
+        got = row(a, taps)
+        if row.production:
+            assert_same(got, want)
+        else:
+            np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+
+
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d", DTYPES[:-2]))
+def test_what_no_integer_holds_is_stored_as_documented(row, dtype):
+    a = np.ones(5, dtype)
+    for value in (300.7, -1.5, -0.9, 2.0**31, -(2.0**40) - 1, 2.0**63, 2.0**64, -(2.0**70), np.nan):
+        assert_same(row(a, [value]), reference.stencil1d(a, [value]))
+
+
+# ---- histogram and bincount --------------------------------------------------------------------
+
+BINS = (1, 2, 31, 256, 1024, 1025, 20_000)  # shared memory holds the first few, not the last
+
+
+def check_histogram(row, a, bins, range=None, everything=True):
+    counts, edges = reference.histogram(a, bins, range)
+    poison(counts)
+    got, got_edges = row(a, bins, range)
+    assert_same(got, counts)
+    assert_same(got_edges, edges)
+    if everything:
+        assert got.sum() == a.size
+
+
+@pytest.mark.parametrize("n", sizes())
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("histogram"))
+def test_every_row_counts_equal_bins(row, dtype, n):
+    a = (values if n > 1 else few_values)(dtype, n, seed=n)  # one huge value leaves no range
+    for bins in BINS:
+        check_histogram(row, a, bins)
+    if a.dtype.kind == "f":
+        check_histogram(row, a, 100, (-1.0, 1.0), everything=False)
+        check_histogram(row, a, 2000, (-1.0, 1.0), everything=False)
+    elif dtype != "bool":
+        info = np.iinfo(dtype)
+        check_histogram(row, a, 100, (int(info.min) // 2, int(info.max) // 3), everything=False)
+
+
+@pytest.mark.parametrize("n", sizes())
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("histogram"))
+def test_every_row_counts_between_given_edges(row, dtype, n):
+    a = few_values(dtype, n, seed=n)
+    for edges in ([-3, 0, 1, 2, 3], [-3.0, -0.5, 0.0, 0.0, 1.5, 3.0]):
+        check_histogram(row, a, edges)
+    check_histogram(row, a, [0.5, 1.0], everything=False)
+    check_histogram(row, a, np.linspace(-3, 3, 3001))
+
+
+@pytest.mark.parametrize("n", sizes())
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "uint16", "int32", "int64"])
+@pytest.mark.parametrize("row", rows("histogram"), ids=str)
+def test_every_row_counts_each_integer(row, dtype, n):
+    few = abs(few_values("int8", n)).astype(dtype)
+    many = np.abs(values("int16", n) % (100 if few.itemsize == 1 else 3000)).astype(dtype)
+    for a in (few, many):
+        for minlength in (0, 3, 5000):
+            want = reference.bincount(a, minlength)
+            poison(want)
+            got = row.run("bincount", a, minlength=minlength)
+            assert_same(got, want)
+            assert got.sum() == a.size
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("row", rows("histogram"), ids=str)
+def test_every_row_counts_into_more_bins_than_fit_any_cache(row):
+    a = np.array([0, 2**20, 3, 2**20, 77, 2**19], np.int32)
+    assert_same(row.run("bincount", a), reference.bincount(a))
+    check_histogram(row, a, 2**19 + 1)
+
+
+@pytest.mark.parametrize("n", sizes(33, 1025, 2**18 + 1))
+@pytest.mark.parametrize("row", rows("histogram"), ids=str)
+def test_every_row_counts_equal_values(row, n):
+    """All threads want one counter: the worst case of an atomic."""
+    for dtype in ("uint8", "int32", "float32", "float64"):
+        check_histogram(row, np.full(n, 3, dtype), 10)
+        check_histogram(row, np.full(n, 3, dtype), 3000)
+
+
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("histogram", FLOATS))
+def test_nan_and_infinity_lie_in_no_bin(row, dtype):
+    a = np.tile(special_floats(dtype), 30)
+    check_histogram(row, a, 7, (-2.0, 2.0), everything=False)
+    check_histogram(row, a, 3000, (-2.0, 2.0), everything=False)
+    edges = [-np.inf, -1.0, 0.0, 1.0, np.inf]
+    a = a[~np.isnan(a)]
+    check_histogram(row, a, edges)
+    counts, _ = row(np.append(a, [np.nan, -np.nan]).astype(dtype), edges)
+    assert_same(counts, reference.histogram(a, edges)[0])  # NumPy's own needs a sort of NaN
+
+
+# ---- warp_histogram ----------------------------------------------------------------------------
+
+
+def check_warps(row, a, assume_sorted=False):
+    want = reference.warp_histogram(a, assume_sorted)
+    poison(*want)
+    got = row(a, assume_sorted=assume_sorted)
+    for mine, theirs in zip(got, want, strict=True):
+        assert_same(mine, theirs)
+    assert got.counts.sum() == a.size
+
+
+def in_sorted_warps(a):
+    a = a.copy()
+    for first in range(0, a.size, 32):
+        a[first : first + 32].sort()
+    return a
+
+
+@pytest.mark.parametrize(
+    "n", sizes(2, 63, 511, 512, 513, 0, 1, 31, 32, 33, 255, 257, 1025, 2**18 + 1)
+)
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("warp_histogram"))
+def test_every_row_counts_per_warp(row, dtype, n):
+    for a in (values(dtype, n), few_values(dtype, n), np.full(n, 1, dtype)):
+        check_warps(row, a)
+    check_warps(row, in_sorted_warps(few_values(dtype, n)), assume_sorted=True)
+    check_warps(row, in_sorted_warps(values(dtype, n)), assume_sorted=True)
+
+
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("warp_histogram"))
+def test_values_assumed_sorted_are_taken_as_they_come(row, dtype):
+    check_warps(row, few_values(dtype, 1000), assume_sorted=True)
+
+
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("warp_histogram"))
+def test_the_extremes_of_a_type_are_counted(row, dtype):
+    """The largest key is what fills a short warp."""
+    if dtype in FLOATS:
+        ends = special_floats(dtype)
+    else:
+        ends = [0, 1] if dtype == "bool" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    for n in (1, 5, 31, 32, 33, 50):
+        check_warps(row, np.random.default_rng(n).choice(np.array(ends, dtype), n))
+
+
+# ---- the comparisons themselves ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", rows("reduce")[:1] + rows("stencil1d")[:1], ids=str)
+def test_the_tolerance_for_rows_that_teach_admits_what_is_right(row):
+    row = row._replace(production=False)
+    for dtype in ("float32", "float64", "int16"):
+        a = factors(dtype, (33, 40))
+        if row.op == "stencil1d":
+            check_stencil(row, small_numbers(dtype, (33, 40)), TAPS, 0)
+        else:
+            for op, axis in itertools.product(FOLDS, (None, 0, 1)):
+                check_fold(row, a, op, axis)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, 1.5, np.inf, -1.0])
+def test_a_tolerance_rejects_what_is_far_and_what_is_nan(wrong):
+    assert_near(np.array([1.0, 2.0]), np.array([1.0, 2.1]), 0.2)
+    with pytest.raises(AssertionError):
+        assert_near(np.array([wrong, 2.0]), np.array([1.0, 2.0]), 0.2)
+    with pytest.raises(AssertionError):
+        assert_near(np.array([1.0, 2.0]), np.array([np.nan, 2.0]), 0.2)
+
+
+def test_equal_bits_are_more_than_equal_values():
+    one = np.array([0.0, np.nan])
+    assert_same(one, one.copy())
+    for other in (np.array([-0.0, np.nan]), np.array([0.0, -np.nan]), one.astype("f4"), one[:1]):
+        with pytest.raises(AssertionError):
+            assert_same(other, one)
+    with pytest.raises(AssertionError):
+        assert_same(np.array(1.0), np.float64(1.0))
+
+
+# ---- all ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"])
+def test_a_row_refuses_the_dtypes_it_does_not_take(op):
+    arguments = ([1.0],) if op == "stencil1d" else ()
+    for row in rows(op):
+        for dtype in set(DTYPES) - set(row.dtypes):
+            with pytest.raises(TypeError, match=f"{row.name}.*{dtype}"):
+                row(np.ones(3, dtype), *arguments)
+
+
+def some_results(device):
+    """Results of every production row over data large enough for many blocks or threads."""
+    for dtype in ("float32", "float64", "int32", "uint8"):
+        a = values(dtype, (300, 257))
+        for op, axis in itertools.product(FOLDS, (None, 0, 1)):
+            yield warpkit.reduce(
+                factors(dtype, a.shape) if op == "prod" else a, op, axis, device=device
+            )
+        yield warpkit.transpose(a, device=device)
+        for axis in (0, 1):
+            yield warpkit.stencil1d(a, TAPS, axis, device=device)
+        yield warpkit.histogram(a, 50, device=device)[0]
+        yield from warpkit.warp_histogram(a, device=device)
+
+
+@pytest.mark.large
+def test_every_device_gives_the_bits_of_the_cpu():
+    """For "cpu" itself: a second run, whose threads share the work otherwise."""
+    wanted = list(some_results("cpu"))
+    for device in devices:
+        for got, want in zip(some_results(device), wanted, strict=True):
+            assert_same(got, want)

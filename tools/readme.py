@@ -1,0 +1,182 @@
+"""Renew what README.md says by itself: the examples' output and the tables.
+
+    python tools/readme.py [--check]
+
+- A ```python block followed by a ```text block: the text becomes what the block prints. Each block
+  runs in an interpreter of its own, as a reader's would, on WARPKIT_DEVICE or else the CPU.
+- <!-- kernels --> ... <!-- /kernels -->: every kernel, from warpkit.variants().
+- <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
+
+--check changes nothing; it exits 1, with the difference, where README.md is not current.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import warpkit
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+CPU_RESULTS = ROOT / "bench" / "results" / "cpu.json"
+
+EXAMPLE = re.compile(
+    r"^```python\n(?P<code>(?:(?!```).*\n)*)```\n\s*^```text\n(?P<output>(?:(?!```).*\n)*)```$",
+    re.MULTILINE,
+)
+
+# (operation, case, dtype, words for it) of bench/cpu.py, in the table's order
+SHOWN = (
+    ("reduce", "sum flat", "f4", "sum of 2^26"),
+    ("reduce", "sum flat", "i4", "sum of 2^26"),
+    ("reduce", "max flat", "f8", "max of 2^25"),
+    ("reduce", "mean flat", "i1", "mean of 2^28"),
+    ("reduce", "sum square axis 0", "f4", "sum along axis 0, 8192 x 8192"),
+    ("reduce", "sum tall axis 0", "f4", "sum along axis 0, 2^20 x 16"),
+    ("reduce", "sum tiny", "f4", "sum of 1000"),
+    ("transpose", "square", "f4", "8192 x 8192"),
+    ("transpose", "odd", "u1", "8191 x 8209"),
+    ("transpose", "NCHW to NHWC", "f4", "NCHW to NHWC"),
+    ("stencil1d", "radius 4 last axis", "f4", "9 taps along axis 1, 4096 x 8192"),
+    ("stencil1d", "radius 4 first axis", "f8", "9 taps along axis 0, 4096 x 8192"),
+    ("histogram", "100 bins", "f4", "100 bins, 2^25"),
+    ("histogram", "100 bins", "u1", "100 bins, 2^26"),
+    ("bincount", "1000 values", "i8", "1000 values, 2^25"),
+    ("warp_histogram", "random", "i4", "2^24"),
+)
+
+
+def complain(text: str) -> None:
+    print(f"readme.py: {text}", file=sys.stderr)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> str:
+    """Markdown, padded; right has one character a column, ">" for numbers and "<" for words."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    rules = ["-" * (w - 1) + (":" if s == ">" else "-") for w, s in zip(widths, right, strict=True)]
+    return "".join(
+        "| "
+        + " | ".join(f"{text:{s}{w}}" for text, w, s in zip(line, widths, right, strict=True))
+        + " |\n"
+        for line in (head, rules, *rows)
+    )
+
+
+def printed_by(code: str, line: int) -> str:
+    """Standard output of an example; its traceback ends the program."""
+    environment = {"WARPKIT_DEVICE": "cpu", **os.environ}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    if done.returncode:
+        sys.exit(f"readme.py: the example at line {line} of {README.name} fails\n{done.stderr}")
+    return done.stdout
+
+
+def with_output(text: str) -> str:
+    found = 0
+
+    def renew(match: re.Match[str]) -> str:
+        nonlocal found
+        found += 1
+        printed = printed_by(match["code"], text.count("\n", 0, match.start()) + 1)
+        if printed and not printed.endswith("\n"):
+            printed += "\n"
+        start, end = (at - match.start() for at in match.span("output"))
+        return match[0][:start] + printed + match[0][end:]
+
+    text = EXAMPLE.sub(renew, text)
+    if not found:
+        complain("no ```python block followed by a ```text block")
+    return text
+
+
+def kernel_table() -> str:
+    rows = [
+        (
+            f"`{row.op}`",
+            row.device,
+            f"`{row.name}`",
+            "yes" if row.production else "",
+            row.teaches.replace("|", r"\|"),
+        )
+        for row in warpkit.variants()
+    ]
+    return table(("operation", "device", "variant", "production", "what it teaches"), rows, "<<<<<")
+
+
+def milliseconds(x: float) -> str:
+    """Three digits, and no exponent."""
+    return f"{x:.{max(0, 2 - math.floor(math.log10(x)))}f}"
+
+
+def cpu_table() -> str | None:
+    try:
+        result = json.loads(CPU_RESULTS.read_text())
+    except FileNotFoundError:
+        complain(f"no {CPU_RESULTS.relative_to(ROOT)}: run bench/cpu.py; the cpu table stays")
+        return None
+    # where a case has several shapes, the first
+    measured: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in result["rows"]:
+        measured.setdefault((row["op"], row["case"], row["dtype"]), row)
+    rows = []
+    for op, case, dtype, words in SHOWN:
+        row = measured.get((op, case, dtype))
+        if row is None:
+            complain(f"{CPU_RESULTS.name} has no {op} {case} {dtype}; its row is left out")
+            continue
+        times = milliseconds(row["peer_ms"]), milliseconds(row["ms"])
+        rows.append((f"`{op}`", words, dtype, row["peer"], *times, f"{row['ratio']:.1f}"))
+    m = result["machine"]
+    head = ("operation", "case", "dtype", "peer", "peer ms", "warpkit ms", "ratio")
+    source = (
+        f"{m['cpu']}, {m['cores']} cores, {m['threads']} threads, {m['isa']}; "
+        f"Python {m['python']}, NumPy {m['numpy']}, SciPy {m['scipy']}, warpkit {m['warpkit']}; "
+        f"{m['date'][:10]}."
+    )
+    return f"{table(head, rows, '<<<<>>>')}\n{source}\n"
+
+
+def with_section(text: str, name: str, make: Callable[[], str | None]) -> str:
+    """The text with what lies between <!-- name --> and <!-- /name --> made anew."""
+    section = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    match = section.search(text)
+    if match is None:
+        complain(f"no <!-- {name} --> ... <!-- /{name} --> in {README.name}")
+        return text
+    made = make()
+    if made is None:
+        return text
+    # the empty lines let Markdown see a table, not more of an HTML block
+    return f"{text[: match.end(1)]}\n{made}\n{text[match.start(2) :]}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="exit 1 if README.md is not current")
+    check = parser.parse_args().check
+
+    old = README.read_text()
+    new = with_section(with_output(old), "kernels", kernel_table)
+    new = with_section(new, "cpu", cpu_table)
+    if check and new != old:
+        lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
+        sys.stdout.writelines(difflib.unified_diff(*lines, "README.md", "README.md, current"))
+        sys.exit(1)
+    if not check and new != old:
+        README.write_text(new)
+    print(f"{README.name} is current" if new == old else f"{README.name} is renewed")
+
+
+if __name__ == "__main__":
+    main()
