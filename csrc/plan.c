@@ -106,8 +106,8 @@ wk_plan_transpose(wk_array *a, const int *axes)
     fuse(a, 0);
 }
 
-/* Do the elements fill their block, each once, whatever the order of the axes? Then every stride
- * is the product of the extents of the axes inside it. */
+/* Do the elements fill their block, each once, whatever the order of the axes? Then every
+ * stride is the product of the extents of the axes inside it. */
 static int
 dense(const wk_array *a)
 {

@@ -3,8 +3,7 @@
 // In, out   n elements in any order, edges or none -> int64 counts[bins]; any number of bins.
 // Still bad equal values add to one address, and their adds take turns in the L2;
 //           02_smem_atomic keeps most of them on the chip.
-// Source    D. Kirk, W. Hwu, "Programming Massively Parallel Processors", chapter on
-// histograms.
+// Source    D. Kirk, W. Hwu, "Programming Massively Parallel Processors", on histograms.
 #include "histogram/bins.cuh"
 
 namespace

@@ -5,7 +5,7 @@
 //           reads is merged among the lanes that want the same counter.
 // Still bad more bins than fit go the way of 01; one element a load.
 // Source    N. Sakharnykh, "GPU Pro Tip: Fast Histograms Using Shared Atomics on Maxwell"
-// (2015).
+//           (2015).
 #include "histogram/bins.cuh"
 
 namespace

@@ -1,11 +1,10 @@
 // warp_histogram / bitonic -- a warp sorts its 32 values by shuffles and counts runs by ballot.
 //
-// In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps]; zeros
-// behind. How       each lane keeps one key; a lane whose key differs from its left neighbour's
-// heads a
+// In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps];
+//           zeros behind.
+// How       each lane keeps one key; a lane whose key differs from its left neighbour's heads a
 //           run, the ballot of heads tells each head its rank and where its run ends. Every
-//           lane writes one slot, heads to the front and zeros behind, so whole lines are
-//           stored.
+//           lane writes one slot, heads to the front, so that whole lines are stored.
 // Better    than shared memory: nothing leaves the registers before the result.
 // Source    K. Batcher, "Sorting networks and their applications" (1968).
 #include "prim/warp.cuh"

@@ -2,8 +2,7 @@
 //
 // In, out   any strides, axes in the output's order (plan.h) -> C-contiguous.
 // Still bad neighbouring threads read addresses a row apart: a 32-byte sector is fetched for
-// each
-//           element, and most of it is thrown away; 02_smem mends that.
+//           each element, and most of it is thrown away; 02_smem mends that.
 // Source    G. Ruetsch, P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (2009).
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"

@@ -1,5 +1,4 @@
-/* histogram / cpu private -- every thread counts in tables of its own; they are added at the
- * end.
+/* histogram / cpu private -- every thread counts in its own tables; they are added at last.
  *
  * In, out   n elements in any order, edges or none -> int64 counts[bins].
  * Better    than atomics: no thread waits for another, and counts need no lock.

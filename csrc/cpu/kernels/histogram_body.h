@@ -1,6 +1,6 @@
 /* histogram_body.h -- counting elements of type T, whose bins are computed in E (float or
- * double, BINS_OF(name) the functions of bins_body.h). No include guard. INSIDE(x, j)  lies x
- * within the first and the last edge? */
+ * double, BINS_OF(name) the functions of bins_body.h). No include guard.
+ *   INSIDE(x, j)  does x lie within the range? */
 
 /* The bin of x, or `bins` for none: the slot behind the last. */
 static inline int64_t
@@ -47,8 +47,8 @@ COUNT(values)(const job *j, const void *from, int64_t n, int64_t *counts)
 }
 #endif
 
-/* uniform_bin for a few bins: a first guess in vectors, then the edges' say. Any guess within one
- * bin gives uniform_bin's answer, so a product does for the quotient, in E's precision. */
+/* uniform_bin for a few bins: a first guess in vectors, then the edges' say. Any guess within
+ * one bin gives uniform_bin's answer, so a product does for the quotient, in E's precision. */
 static void
 COUNT(few)(const job *shared, const void *from, int64_t n, int64_t *counts)
 {

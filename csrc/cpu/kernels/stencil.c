@@ -2,8 +2,9 @@
  *
  * In, out   C-contiguous [outer][n][inner] -> the same shape and dtype.
  * How       each output's multiply-adds run in the order of t, fused, from 0: that order is the
- *           contract with the CUDA kernel. Vectors run across outputs. Lines along the last
- * axis are cut into segments with their halo; other axes take `inner` neighbours at once.
+ *           contract with the CUDA kernel. Vectors run across outputs. Lines along the
+ *           last axis are cut into segments with their halo; other axes take `inner` neighbours
+ *           at once.
  * Source    scipy.ndimage.correlate1d for the meaning. */
 #include "scalar.h"
 #include "cpu/isa.h"

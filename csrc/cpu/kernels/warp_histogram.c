@@ -1,16 +1,21 @@
 /* warp_histogram / cpu bitonic -- distinct values and their counts in each 32 elements.
  *
- * In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps]; zeros
- * behind. Better    than sorting each group by itself: 16 groups go through one sorting network
- * side by side, so that each compare-exchange is one vector instruction and none is a branch.
+ * In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps];
+ *           zeros behind.
+ * Better    than sorting each group by itself: 4 or 8 go through one sorting network side by
+ *           side, so that each compare-exchange is a vector's and none is a branch.
  * Source    K. Batcher, "Sorting networks and their applications" (1968). */
 #include "scalar.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
 
 enum {
-    TOGETHER = 16, /* groups side by side: 4 KiB of 64-bit keys */
-    GRAIN = 64 * TOGETHER
+    GRAIN = 1024, /* groups a task: 50 us of work */
+#ifdef __AVX2__
+    VECTOR = 32 /* bytes of a register; longer vectors are taken apart element by element */
+#else
+    VECTOR = 16
+#endif
 };
 
 typedef struct job {

@@ -1,26 +1,28 @@
 /* warp_histogram_body.h -- groups of 32 elements of type T, sorted as keys of type K. No guard.
  *   KEY(x)  element to key, in the same order      VALUE(k)  back */
 
+/* A key of each of TOGETHER groups, in one register: compilers did not see that in a loop. */
+#define TOGETHER ((int)(VECTOR / sizeof(K)))
+typedef K WARPS(keys) __attribute__((vector_size(VECTOR)));
+
 static void
-WARPS(sort)(K keys[32][TOGETHER])
+WARPS(sort)(WARPS(keys) * keys)
 {
     for (int size = 2; size <= 32; size *= 2)
         for (int step = size / 2; step > 0; step /= 2)
             for (int i = 0; i < 32; i++) {
                 const int k = i ^ step;
                 if (k < i) continue;
-                K *low = i & size ? keys[k] : keys[i], *high = i & size ? keys[i] : keys[k];
-                for (int w = 0; w < TOGETHER; w++) {
-                    const K a = low[w], b = high[w];
-                    low[w] = a < b ? a : b;
-                    high[w] = a < b ? b : a;
-                }
+                const WARPS(keys) a = keys[i], b = keys[k];
+                const WARPS(keys) swap = (WARPS(keys))(i & size ? a < b : b < a) & (a ^ b);
+                keys[i] = a ^ swap;
+                keys[k] = b ^ swap;
             }
 }
 
 /* The runs of equal keys among the first n of 32 ascending ones. */
 static int32_t
-WARPS(runs)(K keys[32][TOGETHER], int w, int n, T *values, int32_t *counts)
+WARPS(runs)(const WARPS(keys) * keys, int w, int n, T *values, int32_t *counts)
 {
     K found[32], last = 0;
     int32_t ends[33] = {0}, total = 0;
@@ -44,7 +46,7 @@ WARPS(task)(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     const T *x = j->in;
     T *values = j->values;
-    K keys[32][TOGETHER];
+    WARPS(keys) keys[32];
     for (int64_t first = begin; first < end; first += TOGETHER) {
         const int warps = end - first < TOGETHER ? (int)(end - first) : TOGETHER;
         const int64_t left = j->n - first * 32;
@@ -66,3 +68,4 @@ WARPS(task)(void *arg, int64_t begin, int64_t end, int thread)
 #undef KEY
 #undef VALUE
 #undef WARPS
+#undef TOGETHER
