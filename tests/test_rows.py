@@ -434,6 +434,24 @@ def test_a_row_refuses_the_dtypes_it_does_not_take(op):
                 row(np.ones(3, dtype), *arguments)
 
 
+@pytest.mark.large
+def test_work_for_hundreds_of_tasks_is_done_whole():
+    """Far more than a thread or a block takes at once, so that a share of it cannot be lost."""
+    a = values("uint8", (2049, 4097))
+    for row in rows("reduce"):
+        for axis in (None, 0, 1):
+            check_fold(row, a, "sum", axis)
+    for row in rows("transpose"):
+        check_transpose(row, a)
+    for row in rows("stencil1d"):
+        check_stencil(row, small_numbers("uint8", a.shape), [1.0, 2.0, 1.0])
+    for row in rows("histogram"):
+        check_histogram(row, a, 200)
+        check_histogram(row, a.astype(np.int32), 2000)
+    for row in rows("warp_histogram"):
+        check_warps(row, a.ravel())
+
+
 def some_results(device):
     """Results of every production row over data large enough for many blocks or threads."""
     for dtype in ("float32", "float64", "int32", "uint8"):

@@ -64,7 +64,7 @@ template <typename T>
 __device__ int64_t
 bin_of(const bins_task &b, T x)
 {
-    if (b.kind == WK_BINS_VALUES) return (int64_t)x;
+    if (b.kind == WK_BINS_VALUES) return (uint64_t)x < (uint64_t)b.bins ? (int64_t)x : -1;
     if (b.kind == WK_BINS_UNIFORM) {
         if constexpr (std::is_same_v<T, float>)
             if (b.edges_dtype == WK_F32) return uniform_bin_f32(b, x);

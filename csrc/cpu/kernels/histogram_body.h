@@ -9,7 +9,7 @@ COUNT(bin)(const job *j, T x)
     const int64_t bins = j->bins;
     int64_t b = -1;
     switch (j->kind) {
-    case WK_BINS_VALUES: b = (int64_t)x; break;
+    case WK_BINS_VALUES: b = (uint64_t)x < (uint64_t)bins ? (int64_t)x : -1; break;
     case WK_BINS_UNIFORM:
         if (INSIDE(x, j)) {
             const E *edges = j->edges;
@@ -39,11 +39,11 @@ static void
 COUNT(values)(const job *j, const void *from, int64_t n, int64_t *counts)
 {
     const T *x = from;
-    const int64_t table = j->tables_each > 1 ? j->bins + 1 : 0;
-    int64_t i = 0;
-    for (; i + TABLES <= n; i += TABLES)
-        for (int t = 0; t < TABLES; t++) counts[t * table + (int64_t)x[i + t]]++;
-    for (; i < n; i++) counts[(int64_t)x[i]]++;
+    const uint64_t bins = (uint64_t)j->bins, table = j->tables_each > 1 ? bins + 1 : 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t v = (uint64_t)x[i];
+        counts[(uint64_t)i % TABLES * table + (v < bins ? v : bins)]++;
+    }
 }
 #endif
 
