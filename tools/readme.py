@@ -47,11 +47,14 @@ SHOWN = (
     ("transpose", "square", "f4", "8192 x 8192"),
     ("transpose", "odd", "u1", "8191 x 8209"),
     ("transpose", "NCHW to NHWC", "f4", "NCHW to NHWC"),
+    ("transpose", "tiny", "f4", "32 x 32"),
     ("stencil1d", "radius 4 last axis", "f4", "9 taps along axis 1, 4096 x 8192"),
     ("stencil1d", "radius 4 first axis", "f8", "9 taps along axis 0, 4096 x 8192"),
     ("histogram", "100 bins", "f4", "100 bins, 2^25"),
     ("histogram", "100 bins", "u1", "100 bins, 2^26"),
     ("bincount", "1000 values", "i8", "1000 values, 2^25"),
+    ("bincount", "2**20 values", "i8", "2^20 values, 2^24"),
+    ("bincount", "tiny", "i8", "1000 of 1000 values"),
     ("warp_histogram", "random", "i4", "2^24"),
 )
 

@@ -67,6 +67,8 @@ def _equal_bins(
     variant: str | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     dtype = np.dtype(np.uint8) if a.dtype == bool else a.dtype
+    first: Any
+    last: Any
     if range is not None or a.size == 0:
         ends = np.empty(0, dtype)
         first, last = range if range is not None else (0, 1)
