@@ -209,6 +209,7 @@ class BuildExt(build_ext):
             for s in sources
         ]
         link = [nvcc, "-shared", "-cudart=static", *compile_all(jobs), "-o", target]
+        link += ["-L", nvcc.parent.parent / "lib"]  # PyPI's CUDA has no lib64, where nvcc looks
         run([*link, "-Xlinker=--exclude-libs,ALL"], "linking _cuda")
 
 
