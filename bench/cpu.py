@@ -9,8 +9,8 @@ WARPKIT_NUM_THREADS, or all cores. GB/s counts each input byte once and each out
 thread or on as many as warpkit has, whichever is faster. Results are compared; a "!" marks a row
 whose results differ.
 
-NumPy has no warp_histogram. Its peer is numpy_warp_histogram below: a sort along rows of 32,
-comparisons of neighbours, and boolean masks.
+NumPy has no warp_histogram. Its peer is warpkit.reference.warp_histogram: a sort along rows of
+32, comparisons of neighbours, and boolean masks.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import warpkit
 from common import Run
 from numpy.typing import NDArray
 from scipy import ndimage
+from warpkit import reference
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -190,24 +191,9 @@ def warp_histogram(what: str, dtype: str, n: int, most: int, ascending: bool = F
         if ascending:
             a.reshape(-1, 32).sort(axis=1)
         ours = partial(warpkit.warp_histogram, a, assume_sorted=ascending, device="cpu")
-        return ours, partial(numpy_warp_histogram, a, ascending), a
+        return ours, partial(reference.warp_histogram, a, ascending), a
 
     return Case("warp_histogram", what, dtype, (n,), "NumPy", prepare)
-
-
-def numpy_warp_histogram(a: Array, ascending: bool) -> tuple[Array, Array, Array]:
-    """The same without a loop, for sizes that are multiples of 32 and data without NaN."""
-    lanes = a.reshape(-1, 32)
-    if not ascending:
-        lanes = np.sort(lanes, axis=1)
-    first = np.ones(lanes.shape, np.bool_)  # of its run of equal values
-    np.not_equal(lanes[:, 1:], lanes[:, :-1], out=first[:, 1:])
-    totals = first.sum(axis=1, dtype=np.int32)
-    slots = np.arange(32) < totals[:, None]
-    values, counts = np.zeros_like(lanes), np.zeros(lanes.shape, np.int32)
-    values[slots] = lanes[first]
-    counts[slots] = np.diff(np.flatnonzero(first), append=first.size)
-    return values, counts, totals
 
 
 def histograms() -> Iterator[Case]:

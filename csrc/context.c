@@ -71,3 +71,16 @@ wk_slot_of(wk_context *context, wk_kind kind)
     pthread_mutex_unlock(&context->lock);
     return slot;
 }
+
+const wk_slot *
+wk_find_device(wk_context *context, wk_kind kind, int ordinal, wk_error *error)
+{
+    const wk_slot *slot = wk_slot_of(context, kind);
+    if (ordinal < slot->count) return slot;
+    if (slot->count == 0)
+        WK_FAIL(error, WK_EDEVICE, "no device '%s': %s", wk_kind_names[kind], slot->why.text);
+    else
+        WK_FAIL(error, WK_EDEVICE, "no device '%s:%d': there are %d", wk_kind_names[kind],
+                ordinal, slot->count);
+    return NULL;
+}

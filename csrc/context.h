@@ -28,6 +28,9 @@ void wk_context_free(wk_context *context);
 /* The kind's slot, its plug-in loaded on first use; slot->count is 0 where there is none. */
 const wk_slot *wk_slot_of(wk_context *context, wk_kind kind);
 
+/* The slot of a device that is there, or NULL with the reason in error. */
+const wk_slot *wk_find_device(wk_context *context, wk_kind kind, int ordinal, wk_error *error);
+
 /* One way through: find the row, check its dtypes, open, upload, launch, download, close. */
 wk_status wk_run(wk_call *call, wk_kind kind, const char *variant);
 

@@ -89,14 +89,8 @@ through(wk_call *call, const wk_backend *there, wk_launch *launch)
 wk_status
 wk_run(wk_call *call, wk_kind kind, const char *variant)
 {
-    const wk_slot *slot = wk_slot_of(call->context, kind);
-    if (call->ordinal >= slot->count) {
-        if (slot->count == 0)
-            return WK_FAIL(&call->error, WK_EDEVICE, "no device '%s': %s", wk_kind_names[kind],
-                           slot->why.text);
-        return WK_FAIL(&call->error, WK_EDEVICE, "no device '%s:%d': there are %d",
-                       wk_kind_names[kind], call->ordinal, slot->count);
-    }
+    const wk_slot *slot = wk_find_device(call->context, kind, call->ordinal, &call->error);
+    if (slot == NULL) return call->error.status;
     wk_launch *launch = NULL;
     const wk_row *row = find(call, kind, slot, variant, &launch);
     if (row == NULL) return call->error.status;

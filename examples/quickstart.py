@@ -32,6 +32,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy import ndimage
+from warpkit import reference
 
 OUT = Path(__file__).parent / "out"
 EIGHTH_ORDER = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
@@ -85,19 +86,6 @@ def load() -> tuple[Array, Terrain]:
         degree = 111_200.0  # metres in a degree of latitude
         dx = degree * float(dem["dx"]) * np.cos(np.radians(float(dem["ymin"])))
         return photo, Terrain(dem["elevation"], float(dx), degree * float(dem["dy"]))
-
-
-def numpy_warp_histogram(a: Array) -> tuple[Array, Array, Array]:
-    """warpkit.warp_histogram without a loop, for sizes that are multiples of 32."""
-    lanes = np.sort(a.reshape(-1, 32), axis=1)
-    first = np.ones(lanes.shape, bool)  # of its run of equal values
-    np.not_equal(lanes[:, 1:], lanes[:, :-1], out=first[:, 1:])
-    totals = first.sum(axis=1, dtype=np.int32)
-    slots = np.arange(32) < totals[:, None]
-    values, counts = np.zeros_like(lanes), np.zeros(lanes.shape, np.int32)
-    values[slots] = lanes[first]
-    counts[slots] = np.diff(np.flatnonzero(first), append=first.size)
-    return values, counts, totals
 
 
 def tiles(grey: Array) -> Array:
@@ -216,7 +204,7 @@ def run_all(run: Runner, photo: Array, terrain: Terrain) -> Results:
         "warp_histogram",
         lanes,
         partial(warpkit.warp_histogram, lanes, device=on),
-        partial(numpy_warp_histogram, lanes),
+        partial(reference.warp_histogram, lanes),
     )
     counts = [found for found, _ in histograms]
     east, north = slopes

@@ -94,7 +94,7 @@ wk_device_arg(PyObject *object, void *slot)
         long ordinal = 0;
         if (*end == ':' && end[1] >= '0' && end[1] <= '9') ordinal = strtol(end + 1, &end, 10);
         if (*end != '\0' || ordinal > 1000) continue;
-        *device = (wk_device){.kind = kind, .ordinal = (int)ordinal, .given = 1};
+        *device = (wk_device){.kind = kind, .ordinal = ordinal, .given = 1};
         return 1;
     }
     PyErr_Format(PyExc_ValueError,
@@ -143,14 +143,23 @@ wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim)
     return -1;
 }
 
+const wk_slot *
+wk_load_slot(wk_state *state, wk_kind kind)
+{
+    const wk_slot *slot = &state->context->slots[kind];
+    if (atomic_load(&slot->tried)) return slot; /* every call but the first */
+    Py_BEGIN_ALLOW_THREADS
+    slot = wk_slot_of(state->context, kind);
+    Py_END_ALLOW_THREADS
+    return slot;
+}
+
 int
 wk_choose_device(wk_state *state, wk_device *device)
 {
     if (device->given) return 0;
-    if (state->preferred.given) {
-        *device = state->preferred;
-        return 0;
-    }
+    *device = state->preferred;
+    if (device->given) return 0;
     const char *wanted = getenv("WARPKIT_DEVICE");
     if (wanted && wanted[0]) {
         PyObject *text = PyUnicode_DecodeFSDefault(wanted);
@@ -158,7 +167,7 @@ wk_choose_device(wk_state *state, wk_device *device)
         Py_XDECREF(text);
         return ok ? 0 : -1;
     }
-    const int gpus = wk_slot_of(state->context, WK_CUDA)->count;
+    const int gpus = wk_load_slot(state, WK_CUDA)->count;
     *device = (wk_device){.kind = gpus > 0 ? WK_CUDA : WK_CPU, .given = 1};
     return 0;
 }

@@ -40,7 +40,7 @@ wk_py_devices(PyObject *module, PyObject *Py_UNUSED(ignored))
     wk_state *state = wk_state_of(module);
     PyObject *list = PyList_New(0);
     for (int kind = 0; list && kind < WK_KINDS; kind++) {
-        const int count = wk_slot_of(state->context, kind)->count;
+        const int count = wk_load_slot(state, kind)->count;
         for (int i = 0; list && i < count; i++) {
             PyObject *name = device_name(kind, i);
             if (name == NULL || PyList_Append(list, name) < 0) Py_CLEAR(list);
@@ -57,12 +57,10 @@ backend_of(wk_state *state, PyObject *args, wk_device *device)
     wk_error error = {.status = WK_OK};
     if (!PyArg_ParseTuple(args, "O&", wk_device_arg, device)) return NULL;
     if (wk_choose_device(state, device) < 0) return NULL;
-    const wk_slot *slot = wk_slot_of(state->context, device->kind);
-    if (device->ordinal < slot->count) return slot->backend;
-    WK_FAIL(&error, WK_EDEVICE, "no device '%s:%d': %s", wk_kind_names[device->kind],
-            device->ordinal, slot->count ? "there are fewer" : slot->why.text);
-    wk_raise(state, &error);
-    return NULL;
+    wk_load_slot(state, device->kind);
+    const wk_slot *slot = wk_find_device(state->context, device->kind, device->ordinal, &error);
+    if (slot == NULL) wk_raise(state, &error);
+    return slot ? slot->backend : NULL;
 }
 
 PyObject *
@@ -74,7 +72,10 @@ wk_py_device_info(PyObject *module, PyObject *args)
     wk_error error = {.status = WK_OK};
     const wk_backend *backend = backend_of(state, args, &device);
     if (backend == NULL) return NULL;
-    if (backend->info(device.ordinal, &info, &error) != WK_OK) {
+    Py_BEGIN_ALLOW_THREADS
+    backend->info(device.ordinal, &info, &error);
+    Py_END_ALLOW_THREADS
+    if (error.status != WK_OK) {
         wk_raise(state, &error);
         return NULL;
     }
@@ -95,7 +96,10 @@ wk_py_trim(PyObject *module, PyObject *args)
     wk_error error = {.status = WK_OK};
     const wk_backend *backend = backend_of(state, args, &device);
     if (backend == NULL) return NULL;
-    if (backend->trim(device.ordinal, &error) != WK_OK) {
+    Py_BEGIN_ALLOW_THREADS
+    backend->trim(device.ordinal, &error); /* waits for the device */
+    Py_END_ALLOW_THREADS
+    if (error.status != WK_OK) {
         wk_raise(state, &error);
         return NULL;
     }
@@ -120,7 +124,7 @@ wk_py_config(PyObject *module, PyObject *Py_UNUSED(ignored))
     PyObject *config =
         Py_BuildValue("{s:s,s:i}", "isa", wk_isa(), "threads", wk_thread_count(state->context));
     for (int kind = WK_CUDA; config && kind < WK_KINDS; kind++) {
-        const wk_slot *slot = wk_slot_of(state->context, kind);
+        const wk_slot *slot = wk_load_slot(state, kind);
         PyObject *one =
             Py_BuildValue("{s:i,s:s,s:s}", "count", slot->count, "build",
                           slot->plugin ? slot->plugin->build : "", "why", slot->why.text);

@@ -15,17 +15,17 @@
 #include "context.h"
 #include "plan.h"
 
-typedef struct wk_device {
-    wk_kind kind;
-    int ordinal;
-    int given; /* 0: none was named */
+typedef struct wk_device { /* 4 bytes, so that threads without a GIL read and write it whole */
+    uint8_t kind;          /* a wk_kind */
+    uint8_t given;         /* 0: none was named */
+    uint16_t ordinal;
 } wk_device;
 
 typedef struct wk_state { /* of the module */
     wk_context *context;
-    PyObject *device_error; /* warpkit.DeviceError */
-    PyObject *axis_error;   /* numpy.exceptions.AxisError */
-    wk_device preferred;    /* set_default_device */
+    PyObject *device_error;      /* warpkit.DeviceError */
+    PyObject *axis_error;        /* numpy.exceptions.AxisError */
+    _Atomic wk_device preferred; /* set_default_device */
 } wk_state;
 
 wk_state *wk_state_of(PyObject *module);
@@ -47,6 +47,9 @@ PyArrayObject *wk_new_array(wk_dtype dtype, int ndim, const npy_intp *shape, wk_
 
 /* An axis of an array of ndim axes, negative ones from the end; -1 with AxisError set. */
 int wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
+
+/* wk_slot_of, with the GIL released while a driver starts. */
+const wk_slot *wk_load_slot(wk_state *state, wk_kind kind);
 
 /* The device a call runs on: the one named, else set_default_device's, else WARPKIT_DEVICE,
  * else the first GPU, else the CPU. -1 with an exception set. */

@@ -3,7 +3,7 @@
 #include "runtime/device.cuh"
 
 #include <cstdio>
-#include <cstdlib>
+#include <new>
 
 namespace wk
 {
@@ -68,13 +68,11 @@ wk_status
 cuda_open(wk_call *call)
 {
     if (wk::check_process(&call->error) != WK_OK) return call->error.status;
-    auto *s = static_cast<wk::session *>(std::calloc(1, sizeof(wk::session)));
+    auto *s = new (std::nothrow) wk::session;
     if (s == nullptr) return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate a session");
     s->device = call->ordinal;
-    s->previous = -1;
     call->session = s;
-    WK_TRY(&call->error, cudaGetDevice(&s->previous));
-    WK_TRY(&call->error, cudaSetDevice(s->device));
+    if (s->current.set(s->device, &call->error) != WK_OK) return call->error.status;
     return take_stream(s, &call->error);
 }
 
@@ -125,8 +123,7 @@ cuda_close(wk_call *call)
     call->session = nullptr;
     wk_error closing = {};
     give_back(s, &closing);
-    if (s->previous >= 0) cudaSetDevice(s->previous);
-    std::free(s);
+    delete s;
     if (closing.status != WK_OK)
         wk_fail(&call->error, closing.status, closing.file, closing.line, "%s", closing.text);
     return closing.status;

@@ -98,6 +98,16 @@ check_process(wk_error *error)
         "start it with multiprocessing's 'spawn' method, or use device='cpu'");
 }
 
+wk_status
+current_device::set(int device, wk_error *error)
+{
+    int before = 0;
+    WK_TRY(error, cudaGetDevice(&before));
+    WK_TRY(error, cudaSetDevice(device));
+    previous = before;
+    return WK_OK;
+}
+
 gpu *
 ready_gpu(int device, wk_error *error)
 {
@@ -136,12 +146,12 @@ device_info(int device, wk_device_info *info, wk_error *error)
 {
     *info = {};
     if (check_process(error) != WK_OK) return error->status;
-    int previous = 0, major = 0, minor = 0;
+    int major = 0, minor = 0;
     size_t free = 0, total = 0;
     uint64_t used = 0, reserved = 0;
     cudaDeviceProp properties;
-    WK_TRY(error, cudaGetDevice(&previous));
-    WK_TRY(error, cudaSetDevice(device));
+    current_device current;
+    if (current.set(device, error) != WK_OK) return error->status;
     WK_TRY(error, cudaGetDeviceProperties(&properties, device));
     WK_TRY(error, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     WK_TRY(error, cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
@@ -153,7 +163,6 @@ device_info(int device, wk_device_info *info, wk_error *error)
         WK_TRY(error,
                cudaMemPoolGetAttribute(g->pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
     }
-    WK_TRY(error, cudaSetDevice(previous));
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     info->compute_capability = major * 10 + minor;
     info->memory_total = (int64_t)total;
@@ -169,14 +178,12 @@ wk_status
 trim_pool(int device, wk_error *error)
 {
     if (check_process(error) != WK_OK) return error->status;
-    int previous = 0;
-    WK_TRY(error, cudaGetDevice(&previous));
-    WK_TRY(error, cudaSetDevice(device));
+    current_device current;
+    if (current.set(device, error) != WK_OK) return error->status;
     gpu *g = ready_gpu(device, error);
     if (g == nullptr) return error->status;
     WK_TRY(error, cudaDeviceSynchronize()); // what was freed in a stream's order is free now
     if (g->pool) WK_TRY(error, cudaMemPoolTrimTo(g->pool, 0));
-    WK_TRY(error, cudaSetDevice(previous));
     return WK_OK;
 }
 

@@ -5,12 +5,30 @@
 namespace wk
 {
 
+// Makes a device the thread's current one, and on every way out what it was before, for the
+// caller's sake.
+class current_device
+{
+  public:
+    current_device() = default;
+    current_device(const current_device &) = delete;
+    wk_status set(int device, wk_error *error);
+    ~current_device()
+    {
+        if (previous >= 0) cudaSetDevice(previous);
+    }
+
+  private:
+    int previous = -1;
+};
+
 // One operation's stay on a device; wk_call::session points at it.
 struct session {
-    int device, previous; // previous: what was current before, for the caller's sake
-    cudaStream_t stream;
+    int device;
+    current_device current;
+    cudaStream_t stream = nullptr;
     void *blocks[16]; // of device memory, given back when the call closes
-    int count;
+    int count = 0;
 };
 
 inline session *

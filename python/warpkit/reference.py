@@ -324,26 +324,31 @@ def warp_histogram(
     Source   numpy.unique(return_counts=True)
     """
     a = np.asarray(a)
-    x = np.array(a, a.dtype.newbyteorder("="), order="C", copy=True).reshape(-1)
-    if x.dtype.kind == "f":
-        x = np.where(x == 0, x.dtype.type(0), _one_nan(x))
+    x = np.ascontiguousarray(a, a.dtype.newbyteorder("=")).reshape(-1)
     whole = x.size // LANES * LANES
     warps = [x[:whole].reshape(-1, LANES)]
     if whole < x.size:
         warps.append(x[np.newaxis, whole:])
     found = [_runs(w if assume_sorted else np.sort(w, axis=1)) for w in warps]
+    if len(found) == 1:
+        return found[0]
     values, counts, totals = (np.concatenate(part) for part in zip(*found, strict=True))
     return values, counts, totals
 
 
 def _runs(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    bits = warps.view(f"u{warps.itemsize}")  # NaN equals NaN in bits
-    new = np.ones(warps.shape, bool)
-    new[:, 1:] = bits[:, 1:] != bits[:, :-1]
-    slot = np.cumsum(new, axis=1) - 1
-    row = np.broadcast_to(np.arange(len(warps))[:, np.newaxis], warps.shape)
-    values = np.zeros((len(warps), LANES), warps.dtype)
-    counts = np.zeros((len(warps), LANES), np.int32)
-    values[row, slot] = warps
-    np.add.at(counts, (row, slot), 1)
-    return values, counts, new.sum(axis=1, dtype=np.int32)
+    new = np.ones(warps.shape, bool)  # the first of its run of equal values
+    left, right = warps[:, :-1], warps[:, 1:]
+    np.not_equal(right, left, out=new[:, 1:])
+    if warps.dtype.kind == "f":
+        new[:, 1:] &= (right == right) | (left == left)  # NaN beside NaN is no new value
+    totals = new.sum(axis=1, dtype=np.int32)
+    slots = np.arange(LANES) < totals[:, np.newaxis]
+    first = warps[new]
+    if first.dtype.kind == "f":
+        first = _one_nan(first + first.dtype.type(0))  # -0.0 + 0.0 is 0.0
+    values = np.zeros(slots.shape, warps.dtype)
+    counts = np.zeros(slots.shape, np.int32)
+    values[slots] = first
+    counts[slots] = np.diff(np.flatnonzero(new), append=new.size)
+    return values, counts, totals
