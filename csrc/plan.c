@@ -62,6 +62,7 @@ void
 wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
 {
     wk_array kept = {.ndim = 0}, reduced = {.ndim = 0};
+    const int empty = wk_size(a) == 0; /* its block has no first element, nor a last */
     args->outputs = args->n = 1;
     for (int d = 0; d < a->ndim; d++) {
         const int folds = axes >> d & 1;
@@ -71,7 +72,7 @@ wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
         if (folds) {
             args->n *= a->shape[d];
             if (stride < 0) { /* walk it upwards: the order of a fold is the memory's */
-                a->first += (a->shape[d] - 1) * stride * wk_itemsize[a->dtype];
+                if (!empty) a->first += (a->shape[d] - 1) * stride * wk_itemsize[a->dtype];
                 stride = -stride;
             }
             for (; at > 0 && reduced.strides[at - 1] < stride; at--) {
