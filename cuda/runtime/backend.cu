@@ -1,8 +1,7 @@
-// backend.cu -- stream, device memory and copies, behind the same slots as the CPU; and the
-// plug-in's one exported function.
+// backend.cu -- stream, device memory and copies, behind the same slots as the CPU.
 #include "runtime/device.cuh"
+#include "runtime/driver.cuh"
 
-#include <cstdio>
 #include <new>
 
 namespace wk
@@ -26,8 +25,8 @@ allocate(wk_call *call, int64_t bytes, void **block)
         size_t free = 0, total = 0;
         cudaMemGetInfo(&free, &total);
         return WK_FAIL(&call->error, WK_EMEMORY,
-                       "cannot allocate %lld bytes on cuda:%d: %zu of %zu are free%s",
-                       (long long)bytes, s->device, free, total,
+                       "cannot allocate %lld bytes on %s:%d: %zu of %zu are free%s",
+                       (long long)bytes, wk_kind_names[driver_kind], s->device, free, total,
                        g->limit ? ", and WARPKIT_POOL_LIMIT is set" : "");
     }
     WK_TRY(&call->error, code);
@@ -129,30 +128,8 @@ cuda_close(wk_call *call)
     return closing.status;
 }
 
-const wk_backend backend = {WK_CUDA,       0,         wk::count_devices, wk::device_info,
-                            wk::trim_pool, cuda_open, cuda_upload,       cuda_reserve,
-                            cuda_download, cuda_close};
-
-#define ROW_cpu(op, variant)
-#define ROW_cuda(op, variant) wk_##op##_cuda_##variant,
-#define ROW(op, backend, variant, dtypes, production, teaches) ROW_##backend(op, variant)
-wk_launch *const launches[] = {
-#include "kernels.def"
-};
-
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) const wk_plugin *
-wk_plugin_open(void)
-{
-    static char build[200];
-    int driver = 0;
-    cudaDriverGetVersion(&driver);
-    snprintf(build, sizeof build,
-             "built with CUDA %d.%d for %s; the driver supports CUDA %d.%d",
-             CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, WK_CUDA_ARCHS, driver / 1000,
-             driver % 1000 / 10);
-    static const wk_plugin plugin = {WK_ABI, &backend, launches,
-                                     (int)(sizeof launches / sizeof launches[0]), build};
-    return &plugin;
-}
+const wk_backend wk::backend = {wk::driver_kind, 0,         wk::count_devices, wk::device_info,
+                                wk::trim_pool,   cuda_open, cuda_upload,       cuda_reserve,
+                                cuda_download,   cuda_close};

@@ -1,15 +1,17 @@
 // cuda.cuh -- the one place that includes cuda_runtime.h; every kernel file includes this.
 //
-// Another implementation of these names (threads, barriers, shuffles, launch) can stand here:
-// kernels use nothing else of CUDA's.
+// For the emulated device it is emu/include/cuda_runtime.h, by the order of the include paths.
 #pragma once
 #include "scalar.h"
 #include <cuda_runtime.h>
 
 // Dynamic shared memory, under one symbol: extern arrays of two types must not share a name.
+// The emulated device's header has its own.
+#ifndef WK_DYNAMIC_SHARED
 #define WK_DYNAMIC_SHARED(T, name)                                                             \
     extern __shared__ __align__(16) unsigned char wk_dynamic_shared_[];                        \
     T *name = reinterpret_cast<T *>(wk_dynamic_shared_)
+#endif
 
 // The only check of a CUDA call: records the first failure, with the call that failed, clears
 // CUDA's own record of it, and returns. Out of memory is a kind of its own.

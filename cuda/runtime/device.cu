@@ -1,10 +1,10 @@
 // device.cu -- which GPUs there are, and what is kept for each.
 #include "runtime/device.cuh"
+#include "runtime/driver.cuh"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <memory>
 #include <unistd.h>
 
@@ -50,24 +50,6 @@ set_up(wk::gpu &g, int device, wk_error *error)
     return WK_OK;
 }
 
-wk_status
-no_devices(wk_error *error, cudaError_t code)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (driver == nullptr)
-        return WK_FAIL(error, WK_EDEVICE, "no NVIDIA driver (libcuda.so.1 was not found)");
-    dlclose(driver);
-    int has = 0;
-    cudaDriverGetVersion(&has);
-    if (code == cudaErrorInsufficientDriver)
-        return WK_FAIL(
-            error, WK_EDEVICE,
-            "the driver is too old: it supports CUDA %d.%d, and this build needs %d.%d",
-            has / 1000, has % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
-    return WK_FAIL(error, WK_EDEVICE, "cudaGetDeviceCount: %s",
-                   code == cudaSuccess ? "no device" : cudaGetErrorString(code));
-}
-
 } // namespace
 
 namespace wk
@@ -92,10 +74,11 @@ wk_status
 check_process(wk_error *error)
 {
     if (owner.load() == getpid()) return WK_OK;
-    return WK_FAIL(
-        error, WK_EDEVICE,
-        "this process was forked from one that uses CUDA, which CUDA does not allow; "
-        "start it with multiprocessing's 'spawn' method, or use device='cpu'");
+    return WK_FAIL(error, WK_EDEVICE,
+                   "this process was forked from one that uses device '%s', which no child can "
+                   "go on using; "
+                   "start it with multiprocessing's 'spawn' method, or use device='cpu'",
+                   wk_kind_names[driver_kind]);
 }
 
 wk_status

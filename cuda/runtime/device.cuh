@@ -23,6 +23,8 @@ gpu *ready_gpu(int device, wk_error *error);
 // Only the process that counted the devices may use CUDA; a forked child may not.
 wk_status check_process(wk_error *error);
 
+extern const wk_backend backend;
+
 // Slots of the backend.
 int count_devices(wk_error *error);
 wk_status device_info(int device, wk_device_info *info, wk_error *error);

@@ -1,0 +1,20 @@
+// plugin.cu -- the one function that a plug-in exports: its backend, and a launcher for every
+// CUDA row of the table.
+#include "runtime/device.cuh"
+#include "runtime/driver.cuh"
+
+#define ROW_cpu(op, variant)
+#define ROW_cuda(op, variant) wk_##op##_cuda_##variant,
+#define ROW(op, backend, variant, dtypes, production, teaches) ROW_##backend(op, variant)
+static wk_launch *const launches[] = {
+#include "kernels.def"
+};
+
+extern "C" __attribute__((visibility("default"))) const wk_plugin *
+wk_plugin_open(void)
+{
+    static const wk_plugin plugin = {WK_ABI, &wk::backend, launches,
+                                     (int)(sizeof launches / sizeof launches[0]),
+                                     wk::driver_build()};
+    return &plugin;
+}
