@@ -13,7 +13,7 @@ constexpr int kThreads = 256;
 
 template <typename T>
 __global__ void
-histogram_global(const T *in, const __grid_constant__ wk::bins_task task,
+histogram_global(const T *in, const wk::bins_task __grid_constant__ task,
                  unsigned long long *counts)
 {
     const int64_t step = (int64_t)gridDim.x * kThreads;

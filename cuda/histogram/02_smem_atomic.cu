@@ -17,7 +17,7 @@ constexpr int64_t kMostOfBlock = int64_t{1} << 31; // elements: a counter has 32
 
 template <typename T>
 __global__ void
-histogram_smem(const T *in, const __grid_constant__ wk::bins_task task,
+histogram_smem(const T *in, const wk::bins_task __grid_constant__ task,
                unsigned long long *counts)
 {
     WK_DYNAMIC_SHARED(unsigned, mine);

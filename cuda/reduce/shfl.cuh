@@ -41,7 +41,7 @@ put(const reduce_task &task, int64_t output, int64_t chunk, typename F::A total,
 
 template <class F>
 __global__ void
-reduce_rows(const typename F::T *in, const __grid_constant__ reduce_task task,
+reduce_rows(const typename F::T *in, const reduce_task __grid_constant__ task,
             typename F::A *totals, typename F::R *out)
 {
     const int lane = threadIdx.x % kWarp;
@@ -68,7 +68,7 @@ reduce_rows(const typename F::T *in, const __grid_constant__ reduce_task task,
 // Thread x of a block has one column, thread y one chunk of it; no thread needs another.
 template <class F>
 __global__ void
-reduce_columns(const typename F::T *in, const __grid_constant__ reduce_task task,
+reduce_columns(const typename F::T *in, const reduce_task __grid_constant__ task,
                typename F::A *totals, typename F::R *out)
 {
     const int64_t columns = task.kept.shape[task.kept.ndim - 1];

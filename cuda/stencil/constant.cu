@@ -51,8 +51,8 @@ element(const T *line, int64_t i, const wk_stencil_args &a)
 // many: the coefficients in global memory, or null when they fit the parameter.
 template <typename T>
 __global__ void
-stencil_constant(const T *in, T *out, const __grid_constant__ wk_stencil_args a,
-                 const __grid_constant__ taps few, const double *many)
+stencil_constant(const T *in, T *out, const wk_stencil_args __grid_constant__ a,
+                 const taps __grid_constant__ few, const double *many)
 {
     const int64_t total = a.outer * a.n * a.inner, step = (int64_t)gridDim.x * kThreads;
     int64_t at = (int64_t)blockIdx.x * kThreads + threadIdx.x;

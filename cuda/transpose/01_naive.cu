@@ -15,7 +15,7 @@ constexpr int kThreads = 256; // any multiple of a warp does: no thread needs an
 
 template <typename T>
 __global__ void
-transpose_naive(const T *in, T *out, int64_t n, const __grid_constant__ wk::layout axes)
+transpose_naive(const T *in, T *out, int64_t n, const wk::layout __grid_constant__ axes)
 {
     const int64_t step = (int64_t)gridDim.x * kThreads;
     for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < n; i += step)

@@ -24,7 +24,7 @@ struct tile_task {
 
 template <typename T, int kPad>
 __global__ void
-transpose_tile(const T *in, T *out, const __grid_constant__ tile_task task)
+transpose_tile(const T *in, T *out, const tile_task __grid_constant__ task)
 {
     __shared__ T tile[kTile][kTile + kPad];
     for (int64_t work = blockIdx.x; work < task.tiles; work += gridDim.x) {
