@@ -3,11 +3,14 @@
 _core  the Python extension: glue, registry, CPU backend; each file of csrc/cpu/kernels is
        compiled once per instruction set
 _cuda  a plug-in without Python, which _core loads on the first use of a GPU
+_emu   the same .cu files by the C++ compiler, over cuda/emu: the emulated GPU
 
 WARPKIT_CUDA        0 (CPU only), 1 (required) or auto (the default: if nvcc is found)
 WARPKIT_CUDA_ARCHS  such as "80 90"; default: this machine's GPU, else the set DEFAULT_ARCHS
+WARPKIT_EMU         0 (none), 1 (the default) or debug: unoptimised, for stepping through kernels
+WARPKIT_SANITIZE    1: _core and _emu report bad accesses and undefined behaviour (make sanitize)
 WARPKIT_JOBS        compilers at once; default: the processors
-CC, CFLAGS, CUDA_HOME, NVCCFLAGS as usual
+CC, CFLAGS, CXX, CXXFLAGS, CUDA_HOME, NVCCFLAGS as usual
 
 Objects are kept in build/objects under a hash of everything that went into them.
 """
@@ -46,14 +49,29 @@ def run(command, what):
     return result.stdout
 
 
-def c_compiler():
-    command = shlex.split(os.environ.get("CC", "") or "cc")
+def compiler(variable, otherwise, language):
+    command = shlex.split(os.environ.get(variable, "") or otherwise)
     if shutil.which(command[0]) is None:
         raise PlatformError(
-            f"warpkit needs a C compiler, and '{command[0]}' was not found. Install one "
-            "(Debian, Ubuntu: apt install build-essential) or name it in CC."
+            f"warpkit needs a {language} compiler, and '{command[0]}' was not found. Install one "
+            f"(Debian, Ubuntu: apt install build-essential) or name it in {variable}."
+            + (" WARPKIT_EMU=0 does without the emulated device." if variable == "CXX" else "")
         )
     return command
+
+
+def setting(name, *values):
+    """An environment variable that takes one of a few values, the first by default."""
+    value = os.environ.get(name, "") or values[0]
+    if value not in values:
+        raise PlatformError(f"{name} must be one of {', '.join(values)}, not {value!r}")
+    return value
+
+
+def sanitizers():
+    if setting("WARPKIT_SANITIZE", "0", "1") == "0":
+        return []
+    return ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 
 
 def python_headers():
@@ -70,9 +88,7 @@ def python_headers():
 
 def find_nvcc():
     """The path of nvcc, or None with the reason printed; WARPKIT_CUDA=1 makes that an error."""
-    wanted = os.environ.get("WARPKIT_CUDA", "auto")
-    if wanted not in ("0", "1", "auto"):
-        raise PlatformError(f"WARPKIT_CUDA must be 0, 1 or auto, not {wanted!r}")
+    wanted = setting("WARPKIT_CUDA", "auto", "0", "1")
     if wanted == "0":
         print("warpkit: CPU only, as WARPKIT_CUDA=0 asks")
         return None
@@ -107,15 +123,16 @@ def cuda_archs():
     return own or DEFAULT_ARCHS
 
 
-def included(path, seen):
-    """The file and all of the project's own headers that it includes."""
+def included(path, folders, seen):
+    """The file and all headers that it includes, found beside it or in folders."""
     if path in seen:
         return
     seen.add(path)
-    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE):
-        for folder in (path.parent, ROOT / "csrc", ROOT / "cuda"):
+    pattern = r'^\s*#\s*include\s+["<]([^">]+)[">]'
+    for name in re.findall(pattern, path.read_text(), re.MULTILINE):
+        for folder in (path.parent, *folders):
             if (folder / name).exists():
-                included((folder / name).resolve(), seen)
+                included((folder / name).resolve(), folders, seen)
                 break
 
 
@@ -125,7 +142,8 @@ class Job:
     def __init__(self, command, source, version):
         self.command, self.source = list(map(str, command)), source
         files = set()
-        included(source, files)
+        folders = [p for p in command if isinstance(p, Path) and ROOT in p.parents]  # behind -I
+        included(source, folders, files)
         text = [version, *self.command]
         for path in sorted(files):
             text += [str(path.relative_to(ROOT)), path.read_text()]
@@ -153,8 +171,12 @@ def compile_all(jobs):
 
 class BuildExt(build_ext):
     def run(self):
-        if self.inplace and not any(ext.name.endswith("._cuda") for ext in self.extensions):
-            (ROOT / "python" / "warpkit" / "_cuda.so").unlink(missing_ok=True)  # an older build's
+        # What an older build made, and this one does not, must not be installed or loaded.
+        folder = ROOT / "python" if self.inplace else Path(self.build_lib)
+        wanted = {Path(self.get_ext_fullpath(ext.name)).name for ext in self.extensions}
+        for path in (folder / "warpkit").glob("*.so"):
+            if path.name not in wanted:
+                path.unlink()
         super().run()
 
     def build_extension(self, ext):
@@ -162,7 +184,7 @@ class BuildExt(build_ext):
         target.parent.mkdir(parents=True, exist_ok=True)
         # Another process may have the old file mapped: replace it, do not write into it.
         part = target.with_suffix(".part")
-        (self.build_core if ext.name == "warpkit._core" else self.build_cuda)(part)
+        getattr(self, "build" + ext.name.removeprefix("warpkit."))(part)
         part.rename(target)
 
     def get_ext_filename(self, name):
@@ -171,12 +193,13 @@ class BuildExt(build_ext):
         return os.path.join(*name.split(".")) + ".so"  # a plug-in belongs to no Python version
 
     def build_core(self, target):
-        cc = c_compiler()
+        cc = compiler("CC", "cc", "C")
         version = run([*cc, "--version"], "asking the C compiler for its version")
         flags = ["-std=c11", "-O3", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"]
         # Contraction is off because the same bits are promised: fma is written where it is meant.
         flags += ["-ffp-contract=off", "-fno-math-errno", "-I", ROOT / "csrc"]
         flags += ["-DWK_X86"] if X86 else []
+        flags += sanitizers()
         flags += shlex.split(os.environ.get("CFLAGS", ""))
         jobs = []
         for source in sorted((ROOT / "csrc").rglob("*.c")):
@@ -189,7 +212,8 @@ class BuildExt(build_ext):
                 jobs.append(Job([*cc, *flags], source, version))
         libraries = ["-lm", "-lpthread", "-ldl"]
         extra = shlex.split(os.environ.get("LDFLAGS", ""))
-        run([*cc, "-shared", *compile_all(jobs), "-o", target, *extra, *libraries], "linking _core")
+        link = [*cc, "-shared", *sanitizers(), *compile_all(jobs), "-o", target]
+        run([*link, *extra, *libraries], "linking _core")
 
     def build_cuda(self, target):
         nvcc, archs = find_nvcc(), cuda_archs()
@@ -202,7 +226,7 @@ class BuildExt(build_ext):
         flags += [f"-gencode=arch=compute_{a},code=compute_{a}" for a in plain[-1:]]
         flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
         flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
-        sources = sorted(p for p in (ROOT / "cuda").rglob("*.cu") if "emu" not in p.parts)
+        sources = sorted((ROOT / "cuda").rglob("*.cu"))
         sources.append(ROOT / "csrc" / "contract.c")
         jobs = [
             Job([nvcc, *flags, *(["-x", "c++"] if s.suffix == ".c" else [])], s, version)
@@ -212,12 +236,51 @@ class BuildExt(build_ext):
         link += ["-L", nvcc.parent.parent / "lib"]  # PyPI's CUDA has no lib64, where nvcc looks
         run([*link, "-Xlinker=--exclude-libs,ALL"], "linking _cuda")
 
+    def build_emu(self, target):
+        emu_link(emu_jobs(emu_sources()), target, "-shared")
 
-extensions = [Extension("warpkit._core", sources=[])]
-try:
+
+def emu_compiler(*folders):
+    """The command that compiles a .cu file for the emulated device; folders are searched first."""
+    command = [*compiler("CXX", "c++", "C++"), "-std=c++17", "-g", "-fPIC", "-fvisibility=hidden"]
+    # The kernels' own pragmas, and helpers that a file does not use, are no mistakes.
+    command += ["-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-ffp-contract=off"]
+    command += ["-O0" if setting("WARPKIT_EMU", "1", "0", "debug") == "debug" else "-O2"]
+    command += [f"-fmacro-prefix-map={ROOT}/=", *sanitizers()]  # errors name cuda/...
+    own = [ROOT / "cuda" / "emu" / "include", ROOT / "csrc", ROOT / "cuda"]
+    for folder in (*folders, *own):
+        command += ["-I", folder]
+    return [*command, *shlex.split(os.environ.get("CXXFLAGS", "")), "-x", "c++"]
+
+
+def emu_jobs(sources, *folders):
+    command = emu_compiler(*folders)
+    version = run([*compiler("CXX", "c++", "C++"), "--version"], "asking the C++ compiler")
+    return [Job(command, source, version) for source in sorted(sources)]
+
+
+def emu_link(jobs, target, *options):
+    command = [*compiler("CXX", "c++", "C++"), *options, *sanitizers(), *compile_all(jobs)]
+    command += shlex.split(os.environ.get("CXXFLAGS", "") + " " + os.environ.get("LDFLAGS", ""))
+    run([*command, "-o", target, "-lpthread", "-ldl", "-lrt"], f"linking {target.name}")
+
+
+def emu_sources():
+    found = [*(ROOT / "cuda").rglob("*.cu"), *(ROOT / "cuda").rglob("*.cc")]
+    return [s for s in found if s.name != "driver.cu"] + [ROOT / "csrc" / "contract.c"]
+
+
+def extensions():
+    names = ["_core"]
+    if setting("WARPKIT_EMU", "1", "0", "debug") != "0":
+        names.append("_emu")
     if find_nvcc() is not None:
-        extensions.append(Extension("warpkit._cuda", sources=[]))
-except PlatformError as error:
-    sys.exit(f"error: {error}")  # a message, not a traceback
+        names.append("_cuda")
+    return [Extension(f"warpkit.{name}", sources=[]) for name in names]
 
-setup(ext_modules=extensions, cmdclass={"build_ext": BuildExt})
+
+if __name__ == "__main__":
+    try:
+        setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExt})
+    except PlatformError as error:
+        sys.exit(f"error: {error}")  # a message, not a traceback

@@ -32,6 +32,9 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "large: takes more elements than --small allows")
+    config.addinivalue_line(
+        "markers", "unsanitized: cannot be judged in a process that AddressSanitizer watches"
+    )
     helpers.options["small"] = config.getoption("--small")
     helpers.devices[:] = selected(config.getoption("--device"))
     config.pluginmanager.register(Tally(), "warpkit-tally")

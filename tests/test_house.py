@@ -22,7 +22,7 @@ def without_comments(text):
 def sources(*folders):
     """The C and CUDA sources, without their comments, by their place in the tree."""
     found = sorted(p for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file())
-    texts = (".c", ".h", ".cu", ".cuh", ".def")
+    texts = (".c", ".cc", ".h", ".cu", ".cuh", ".def")
     return {
         p.relative_to(ROOT).as_posix(): without_comments(p.read_text())
         for p in found
@@ -35,7 +35,7 @@ def having(pattern, texts):
 
 
 ALL = sources("csrc", "cuda")
-CUDA = sources("cuda")
+CUDA = {name: text for name, text in sources("cuda").items() if not name.startswith("cuda/emu/")}
 
 
 # ---- fences ------------------------------------------------------------------------------------
@@ -53,6 +53,11 @@ def test_one_header_includes_cuda_runtime():
     users = having(r"#\s*include\s*[<\"]cuda(_runtime|_runtime_api)?\.h[>\"]", ALL)
     assert len(users) == bool(CUDA)
     assert all(name.startswith("cuda/") for name in users)
+
+
+def test_no_source_asks_whether_it_is_emulated():
+    """But the header that takes CUDA's names, which may be given the emulator's macro."""
+    assert having(r"#\s*(if|ifdef|ifndef|elif)\b", CUDA) == ["cuda/runtime/cuda.cuh"]
 
 
 def test_kernels_are_launched_and_memory_is_allocated_in_one_place():

@@ -146,6 +146,7 @@ print(resident() - before)
 """
 
 
+@pytest.mark.unsanitized
 @pytest.mark.large
 def test_memory_does_not_grow_over_many_calls(device):
     """One result lost per round would be 30 MiB."""
@@ -229,6 +230,7 @@ print(codes)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.unsanitized
 @pytest.mark.large
 def test_a_forked_child_works_after_the_parent_used_threads():
     assert python(FORK, env={"WARPKIT_NUM_THREADS": "4"}).strip() == str([0] * 6)
@@ -265,6 +267,7 @@ print(hung)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.unsanitized
 @pytest.mark.large
 def test_a_fork_leaves_the_child_no_lock_that_another_thread_holds():
     """A matter of luck: one fork in a hundred meets a lock that is held around every call."""

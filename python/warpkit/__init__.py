@@ -1,10 +1,10 @@
 """Reduction, transpose, 1D stencil and histogram at the memory's speed, on CPU and CUDA GPU.
 
 Every operation takes array-likes with any strides, computes on ``device`` and returns new NumPy
-arrays. ``device`` is ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; None means ``set_default_device``'s,
-else the environment's ``WARPKIT_DEVICE``, else the first GPU, else the CPU. ``variant`` names one
-row of the kernel table (see ``variants``); None means the production kernel. Results are the same
-bits on every device.
+arrays. ``device`` is ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"emu"``, which runs the CUDA kernels
+on the CPU, for tests and for learning; None means ``set_default_device``'s, else the environment's
+``WARPKIT_DEVICE``, else the first GPU, else the CPU. ``variant`` names one row of the kernel table
+(see ``variants``); None means the production kernel. Results are the same bits on every device.
 """
 
 from warpkit._core import DeviceError

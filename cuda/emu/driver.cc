@@ -1,0 +1,20 @@
+// driver.cc -- what the emulated device says of itself; runtime/driver.cuh asks.
+#include "runtime/driver.cuh"
+
+const wk_kind wk::driver_kind = WK_EMU;
+
+const char *
+wk::driver_build()
+{
+#if defined(__clang__)
+    return "CUDA kernels on the CPU, built with clang " __clang_version__;
+#else
+    return "CUDA kernels on the CPU, built with gcc " __VERSION__;
+#endif
+}
+
+wk_status
+wk::no_devices(wk_error *error, cudaError_t code)
+{
+    return WK_FAIL(error, WK_EDEVICE, "%s", cudaGetErrorString(code));
+}

@@ -1,0 +1,9 @@
+// cuda_runtime.h -- stands where CUDA's own header of this name stands, for a host compiler:
+// the same kernel sources then run on the CPU. docs/emulator.md tells how.
+#pragma once
+#include "emu/vectors.h"
+#include "emu/simt.h"
+#include "emu/warp.h"
+#include "emu/atomics.h"
+#include "emu/math.h"
+#include "emu/api.h"

@@ -1,0 +1,209 @@
+// launch.cc -- a grid: its blocks in the schedule's order, shared by threads of the operating
+// system, each of which runs one block at a time.
+#include "emu/runtime.h"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+
+namespace emu
+{
+
+namespace
+{
+
+constexpr int64_t kWorthAThread = 4096; // CUDA threads: what runs while another one starts
+
+// Blocks that idle between launches: their stacks and pages are expensive to make. No more than
+// there were workers at some time; they last as long as the process.
+std::mutex spare_lock;
+auto &spare = *new std::vector<std::unique_ptr<block>>;
+
+class borrowed_block
+{
+  public:
+    borrowed_block()
+    {
+        std::lock_guard<std::mutex> hold(spare_lock);
+        if (spare.empty()) {
+            own = std::make_unique<block>();
+        } else {
+            own = std::move(spare.back());
+            spare.pop_back();
+        }
+    }
+    ~borrowed_block()
+    {
+        std::lock_guard<std::mutex> hold(spare_lock);
+        spare.push_back(std::move(own));
+    }
+    borrowed_block(const borrowed_block &) = delete;
+    std::unique_ptr<block> own;
+};
+
+uint64_t
+mix(uint64_t z)
+{
+    z = (z ^ z >> 33) * 0xff51afd7ed558ccdu; // Murmur's finaliser (A. Appleby, public domain)
+    z = (z ^ z >> 33) * 0xc4ceb9fe1a85ec53u;
+    return z ^ z >> 33;
+}
+
+uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+// The order of the blocks: i -> (i * step + first) modulo count.
+struct block_order {
+    uint64_t count, first = 0, step = 1;
+
+    block_order(const settings &s, uint64_t n) : count(n)
+    {
+        if (s.order == schedule::reverse) {
+            first = n - 1;
+            step = n - 1;
+        } else if (s.order == schedule::random) {
+            first = mix(s.seed + 1) % n;
+            step = mix(s.seed + 2) % n;
+            while (common_divisor(step, n) != 1) step = (step + 1) % n;
+        }
+    }
+    uint64_t operator()(uint64_t i) const
+    {
+        return (uint64_t)(((unsigned __int128)i * step + first) % count);
+    }
+};
+
+// A block finds junk in its shared memory, not what the last one left there.
+void
+refill(block *b, const grid &g)
+{
+    char *const arrays = shared_arrays();
+    for (const array_range &a : g.arrays) fill_with_junk(arrays + a.offset, a.size);
+    b->refill_dynamic(g.shared);
+}
+
+void
+run_one(grid *g, block *b, uint64_t n)
+{
+    const uint64_t x = g->blocks.x, y = g->blocks.y;
+    b->random = mix(g->set.seed * 0x9e3779b97f4a7c15u + n + 1);
+    refill(b, *g);
+    b->run(g, dim3((unsigned)(n % x), (unsigned)(n / x % y), (unsigned)(n / x / y)));
+    if (const size_t past = b->past_dynamic())
+        report(b, "writes past the end of its %zu bytes of dynamic shared memory (%zu changed)",
+               g->shared, past);
+    if (g->weak) g->weak->end_block();
+}
+
+void
+run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
+{
+    std::unique_ptr<borrowed_block> b;
+    try {
+        b = std::make_unique<borrowed_block>();
+    } catch (const std::bad_alloc &) {
+        return; // the others do its share
+    }
+    try {
+        const guard against(b->own.get(), g->set.seconds);
+        for (uint64_t i; !g->failed && (i = taken->fetch_add(1)) < order.count;)
+            run_one(g, b->own.get(), order(i));
+    } catch (const std::bad_alloc &) {
+        g->starved = true;
+    }
+}
+
+void
+run_grid(grid *g)
+{
+    const uint64_t blocks = (uint64_t)g->blocks.x * g->blocks.y * g->blocks.z;
+    const uint64_t threads = g->threads.x * g->threads.y * g->threads.z;
+    const block_order order(g->set, blocks);
+    std::atomic<uint64_t> taken{0};
+    uint64_t workers = blocks * threads / kWorthAThread + 1;
+    if (workers > blocks) workers = blocks;
+    if (workers > (uint64_t)g->set.threads) workers = (uint64_t)g->set.threads;
+
+    std::vector<std::thread> others;
+    try {
+        others.reserve(workers);
+        while (others.size() + 1 < workers)
+            others.emplace_back(run_share, g, &taken, std::cref(order));
+    } catch (const std::exception &) { // no more threads are to be had: those there do
+    }
+    run_share(g, &taken, order);
+    for (auto &t : others) t.join();
+    if (g->starved || (!g->failed && taken < blocks)) throw std::bad_alloc();
+}
+
+bool
+possible(const cudaLaunchConfig_t &c)
+{
+    const dim3 g = c.gridDim, b = c.blockDim;
+    const uint64_t threads = (uint64_t)b.x * b.y * b.z;
+    return threads > 0 && threads <= kMostThreads && b.x <= 1024 && b.y <= 1024 && b.z <= 64 &&
+           g.x > 0 && g.x <= 0x7fffffff && g.y > 0 && g.y <= 65535 && g.z > 0 && g.z <= 65535;
+}
+
+thread_local std::string last_report;
+
+cudaError_t
+failed(const std::string &text)
+{
+    last_report = text;
+    return cudaErrorLaunchFailure;
+}
+
+} // namespace
+
+const char *
+launch_report()
+{
+    return last_report.c_str();
+}
+
+cudaError_t
+launch(const cudaLaunchConfig_t &config, const body &work)
+{
+    if (!possible(config)) return cudaErrorInvalidConfiguration;
+    std::lock_guard<std::mutex> alone(device_in_use());
+    try {
+        grid g;
+        std::string why;
+        if (!read_settings(&g.set, &why)) return failed(why);
+        g.work = &work;
+        g.blocks = config.gridDim;
+        g.threads = config.blockDim;
+        g.shared = config.dynamicSmemBytes;
+        const size_t fixed = describe_kernel(work.kernel, &g.name, &g.arrays);
+        if (fixed + g.shared > kMostShared) return cudaErrorInvalidValue;
+        for (int i = 0; i < work.pointer_count; i++)
+            if (work.pointers[i] && !is_device_memory(work.pointers[i]))
+                return failed("kernel " + g.name + ": its pointer number " +
+                              std::to_string(i + 1) + " is a host address");
+
+        take_signals();
+        if (g.set.weak) g.weak = std::make_unique<weak_memory>();
+        run_grid(&g);
+        if (g.weak) g.weak->end_kernel();
+        size_t size = 0;
+        if (const size_t past = overrun(&size)) {
+            g.report += g.failed ? "; it also " : "kernel " + g.name + " ";
+            g.report += "writes past the end of a block of " + std::to_string(size) +
+                        " bytes of device memory (" + std::to_string(past) + " bytes changed)";
+            g.failed = true;
+        }
+        return g.failed ? failed(g.report) : cudaSuccess;
+    } catch (const std::bad_alloc &) {
+        size_t size;
+        overrun(&size); // is nobody's fault then
+        return cudaErrorMemoryAllocation;
+    }
+}
+
+} // namespace emu

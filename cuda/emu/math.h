@@ -1,0 +1,216 @@
+// math.h -- CUDA's device functions on one lane: bits, caches, fused multiply-adds.
+#pragma once
+#include "emu/simt.h"
+
+// ---- bits ---------------------------------------------------------------------------------
+
+static inline int
+__popc(unsigned v)
+{
+    return __builtin_popcount(v);
+}
+
+static inline int
+__popcll(unsigned long long v)
+{
+    return __builtin_popcountll(v);
+}
+
+static inline int
+__ffs(int v)
+{
+    return __builtin_ffs(v);
+}
+
+static inline int
+__ffsll(long long v)
+{
+    return __builtin_ffsll(v);
+}
+
+static inline int
+__clz(int v)
+{
+    return v ? __builtin_clz((unsigned)v) : 32;
+}
+
+static inline int
+__clzll(long long v)
+{
+    return v ? __builtin_clzll((unsigned long long)v) : 64;
+}
+
+static inline unsigned
+__brev(unsigned v)
+{
+    unsigned reversed = 0;
+    for (int bit = 0; bit < 32; bit++) reversed |= (v >> bit & 1u) << (31 - bit);
+    return reversed;
+}
+
+static inline unsigned long long
+__brevll(unsigned long long v)
+{
+    return (unsigned long long)__brev((unsigned)v) << 32 | __brev((unsigned)(v >> 32));
+}
+
+// Four bytes picked from the eight of y:x, each by the low three bits of its selector.
+static inline unsigned
+__byte_perm(unsigned x, unsigned y, unsigned selector)
+{
+    const uint64_t both = (uint64_t)y << 32 | x;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++) {
+        const unsigned pick = selector >> (4 * i) & 7;
+        result |= (unsigned)(both >> (8 * pick) & 0xff) << (8 * i);
+    }
+    return result;
+}
+
+static inline unsigned
+__funnelshift_l(unsigned low, unsigned high, unsigned shift)
+{
+    const uint64_t both = (uint64_t)high << 32 | low;
+    return (unsigned)(both << (shift & 31) >> 32);
+}
+
+static inline unsigned
+__funnelshift_r(unsigned low, unsigned high, unsigned shift)
+{
+    const uint64_t both = (uint64_t)high << 32 | low;
+    return (unsigned)(both >> (shift & 31));
+}
+
+// The nth set bit at or after base (offset > 0), or before it (offset < 0); all ones: none.
+static inline unsigned
+__fns(unsigned mask, unsigned base, int offset)
+{
+    if (offset == 0) return base < 32 && (mask >> base & 1) ? base : 0xffffffffu;
+    const int step = offset > 0 ? 1 : -1;
+    int left = offset > 0 ? offset : -offset;
+    for (int bit = (int)base; bit >= 0 && bit < 32; bit += step)
+        if ((mask >> bit & 1) && --left == 0) return (unsigned)bit;
+    return 0xffffffffu;
+}
+
+// ---- the same bits as another type --------------------------------------------------------
+
+#define EMU_CAST(name, To, From)                                                               \
+    static inline To name(From v)                                                              \
+    {                                                                                          \
+        To to;                                                                                 \
+        memcpy(&to, &v, sizeof to);                                                            \
+        return to;                                                                             \
+    }
+EMU_CAST(__float_as_int, int, float)
+EMU_CAST(__float_as_uint, unsigned, float)
+EMU_CAST(__int_as_float, float, int)
+EMU_CAST(__uint_as_float, float, unsigned)
+EMU_CAST(__double_as_longlong, long long, double)
+EMU_CAST(__longlong_as_double, double, long long)
+#undef EMU_CAST
+
+// ---- arithmetic that no compiler may contract or split ------------------------------------
+
+static inline float
+__fmaf_rn(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+
+static inline double
+__fma_rn(double a, double b, double c)
+{
+    return __builtin_fma(a, b, c);
+}
+
+static inline float
+__fadd_rn(float a, float b)
+{
+    return a + b;
+}
+
+static inline float
+__fsub_rn(float a, float b)
+{
+    return a - b;
+}
+
+static inline float
+__fmul_rn(float a, float b)
+{
+    return a * b;
+}
+
+static inline double
+__dadd_rn(double a, double b)
+{
+    return a + b;
+}
+
+static inline double
+__dsub_rn(double a, double b)
+{
+    return a - b;
+}
+
+static inline double
+__dmul_rn(double a, double b)
+{
+    return a * b;
+}
+
+template <typename T>
+T
+min(T a, T b)
+{
+    return b < a ? b : a;
+}
+
+template <typename T>
+T
+max(T a, T b)
+{
+    return a < b ? b : a;
+}
+
+// Of floats the one that is not NaN; -0 is below +0, as the hardware has it.
+#define EMU_EXTREME(T)                                                                         \
+    inline T min(T a, T b)                                                                     \
+    {                                                                                          \
+        if (a == b) return __builtin_signbit(a) ? a : b;                                       \
+        return a < b || b != b ? a : b;                                                        \
+    }                                                                                          \
+    inline T max(T a, T b)                                                                     \
+    {                                                                                          \
+        if (a == b) return __builtin_signbit(a) ? b : a;                                       \
+        return a > b || b != b ? a : b;                                                        \
+    }
+EMU_EXTREME(float)
+EMU_EXTREME(double)
+#undef EMU_EXTREME
+
+// ---- loads and stores that say how to cache -----------------------------------------------
+
+#define EMU_LOAD(name)                                                                         \
+    template <typename T>                                                                      \
+    T name(const T *p)                                                                         \
+    {                                                                                          \
+        return *p;                                                                             \
+    }
+#define EMU_STORE(name)                                                                        \
+    template <typename T>                                                                      \
+    void name(T *p, T v)                                                                       \
+    {                                                                                          \
+        *p = v;                                                                                \
+    }
+EMU_LOAD(__ldg)
+EMU_LOAD(__ldcg)
+EMU_LOAD(__ldca)
+EMU_LOAD(__ldcs)
+EMU_LOAD(__ldlu)
+EMU_STORE(__stcg)
+EMU_STORE(__stcs)
+EMU_STORE(__stwb)
+#undef EMU_LOAD
+#undef EMU_STORE

@@ -1,0 +1,148 @@
+// report.cc -- what went wrong in a kernel, in words.
+#include "emu/turns.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+namespace emu
+{
+
+namespace
+{
+
+const char *const kCollectives[] = {
+    "__syncwarp",        "__ballot_sync",     "__all_sync",        "__any_sync",
+    "__shfl_sync",       "__shfl_up_sync",    "__shfl_down_sync",  "__shfl_xor_sync",
+    "__match_any_sync",  "__match_all_sync",  "__reduce_add_sync", "__reduce_min_sync",
+    "__reduce_max_sync", "__reduce_min_sync", "__reduce_max_sync", "__reduce_and_sync",
+    "__reduce_or_sync",  "__reduce_xor_sync"};
+
+std::string
+format(const char *text, ...)
+{
+    char buffer[300];
+    va_list args;
+    va_start(args, text);
+    vsnprintf(buffer, sizeof buffer, text, args);
+    va_end(args);
+    return buffer;
+}
+
+const gathering *
+gathering_with(const warp &w, int lane)
+{
+    for (int i = 0; i < w.gatherings; i++)
+        if (w.begun[i].arrived >> lane & 1) return &w.begun[i];
+    return nullptr;
+}
+
+// "lanes 0xffff0000 never arrive: they have exited"
+std::string
+missing(block *b, int w, unsigned lanes)
+{
+    unsigned gone = 0;
+    const thread *waits = nullptr;
+    for (unsigned set = lanes; set; set &= set - 1) {
+        const thread *t = &b->of_thread[w * kWarpLanes + first_of(set)];
+        if (t->now == state::done)
+            gone |= 1u << t->lane;
+        else if (waits == nullptr)
+            waits = t;
+    }
+    std::string text = format("lanes 0x%08x never arrive: ", lanes);
+    if (gone == lanes) return text + "they have exited";
+    if (gone) text += format("0x%08x have exited, ", gone);
+    text += format("lane %d waits in ", waits->lane);
+    const gathering *g = gathering_with(b->of_warp[w], waits->lane);
+    text += g ? format("%s with mask 0x%08x", name_of(g->what), g->named) : "__syncthreads";
+    return text + format(" at %s:%d", waits->at.file, waits->at.line);
+}
+
+} // namespace
+
+const char *
+name_of(collective what)
+{
+    return kCollectives[(int)what];
+}
+
+void
+report_deadlock(block *b)
+{
+    for (int w = 0; w < b->warps; w++) {
+        const warp &in = b->of_warp[w];
+        if (in.gatherings == 0) continue;
+        const gathering &g = in.begun[0];
+        const thread *t = &b->of_thread[w * kWarpLanes + first_of(g.arrived)];
+        return report(
+            b, "warp %d: deadlock: lanes 0x%08x wait in %s with mask 0x%08x at %s:%d; %s", w,
+            g.arrived, name_of(g.what), g.named, t->at.file, t->at.line,
+            missing(b, w, g.mask & ~g.arrived).c_str());
+    }
+    const thread *one = b->barrier.first; // no collective, and not all are done: they are there
+    for (int w = 0;; w++) {
+        unsigned absent = b->of_warp[w].present;
+        for (unsigned set = absent; set; set &= set - 1) {
+            const int i = first_of(set);
+            if (b->of_thread[w * kWarpLanes + i].now == state::at_barrier) absent &= ~(1u << i);
+        }
+        if (absent)
+            return report(
+                b, "warp %d: deadlock: %d of %d threads wait in __syncthreads at %s:%d; %s", w,
+                b->barrier.arrived, b->threads, one->at.file, one->at.line,
+                missing(b, w, absent).c_str());
+    }
+}
+
+std::string
+last_seen(const thread *t)
+{
+    const std::string who =
+        format("thread (%u, %u, %u) was last at ", t->index.x, t->index.y, t->index.z);
+    return who + (t->at.file ? format("%s:%d", t->at.file, t->at.line) : "its start");
+}
+
+void
+out_of_steps(thread *t)
+{
+    report(t->in, "its threads took more than %llu steps (WARPKIT_EMU_STEPS); %s",
+           (unsigned long long)t->in->of->set.steps, last_seen(t).c_str());
+    leave(t->in);
+}
+
+void
+report(block *b, const char *format, ...)
+{
+    if (b->of->failed.exchange(true)) return; // the first failure is the cause
+    char text[460];
+    va_list args;
+    va_start(args, format);
+    int n =
+        snprintf(text, sizeof text, "kernel %.120s, block (%u, %u, %u): ", b->of->name.c_str(),
+                 b->index.x, b->index.y, b->index.z);
+    vsnprintf(text + n, sizeof text - n, format, args);
+    va_end(args);
+    b->of->report = text;
+}
+
+void
+fail(block *b, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    report(b, "%s", text);
+    leave(b);
+}
+
+void
+wrong_width(collective what, int width, site at)
+{
+    const thread *t = me();
+    fail(t->in, "warp %d: %s with width %d at %s:%d; a width is 1, 2, 4, 8, 16 or 32", t->warp,
+         name_of(what), width, at.file, at.line);
+}
+
+} // namespace emu

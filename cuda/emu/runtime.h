@@ -1,0 +1,221 @@
+// runtime.h -- what the files of the emulator share: a block at work, its warps and lanes.
+#pragma once
+#include "emu/api.h"
+#include "emu/fiber.h"
+#include "emu/warp.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <signal.h>
+#include <string>
+#include <time.h>
+#include <vector>
+
+#pragma GCC visibility push(hidden)
+
+namespace emu
+{
+
+constexpr int kWarpLanes = 32, kMostThreads = 1024, kMostWarps = kMostThreads / kWarpLanes;
+constexpr int kProcessors = 4; // reported; so few, so that small grids go round their loops too
+constexpr size_t kMostShared = 48 * 1024; // dynamic, in bytes: what a GPU gives without asking
+constexpr size_t kSealShared = 4096;      // behind it
+constexpr size_t kSignalStack = 64 * 1024;
+
+// What stands in memory that no kernel has written: as a float or a double it is NaN, as an
+// integer neither zero nor small.
+constexpr uint32_t kJunk = 0xfff5a5c3u;
+void fill_with_junk(void *memory, size_t size);
+
+// Behind what a kernel may write to: junk that must still be there afterwards. AddressSanitizer
+// reports the access itself.
+void seal(void *begin, size_t size);
+void unseal(void *begin, size_t size);
+size_t broken_bytes(const void *begin, size_t size);
+
+// ---- settings.cc --------------------------------------------------------------------------
+
+enum class schedule { linear, reverse, random };
+
+struct settings { // read from the environment at each launch; ../../docs/emulator.md lists them
+    schedule order;
+    bool weak; // memory: what no fence follows, other blocks see when the kernel has ended
+    uint64_t seed, steps;
+    double seconds; // a thread may run without a step; 0: for ever
+    int threads;    // of the operating system
+};
+
+// False with the reason in *why where a variable cannot be read.
+bool read_settings(settings *s, std::string *why);
+
+// ---- memory.cc ----------------------------------------------------------------------------
+
+// Held by each launch, copy and allocation: the device does one thing at a time, with all the
+// processors that it may use.
+std::mutex &device_in_use();
+
+// The bytes that were written past the ends of blocks of device memory, 0 for none; *size is the
+// first such block's.
+size_t overrun(size_t *size);
+
+bool is_device_memory(const void *p);
+
+struct span {
+    char *begin;
+    size_t size;
+};
+std::vector<span> blocks_in_use();
+
+// ---- weak.cc ------------------------------------------------------------------------------
+
+// What a block writes without a fence behind it, other blocks see only when the kernel has
+// ended: as far as CUDA's memory model lets a GPU go.
+class weak_memory
+{
+  public:
+    weak_memory();
+    void publish();                          // at a fence
+    void update(void *address, size_t size); // after an atomic: all see it at once
+    void end_block();
+    void end_kernel();
+
+  private:
+    struct image { // of one block of device memory, as the other blocks of the grid see it
+        span now;
+        std::string seen;
+    };
+    struct write {
+        char *at;
+        std::string bytes;
+    };
+    std::vector<image> memory;
+    std::vector<write> hidden;
+};
+
+// ---- block.cc -----------------------------------------------------------------------------
+
+struct array_range { // one static shared array
+    ptrdiff_t offset;
+    size_t size;
+};
+
+struct grid { // one launch
+    const body *work;
+    settings set;
+    dim3 blocks, threads;
+    size_t shared; // dynamic
+    std::string name;
+    std::vector<array_range> arrays;                 // to refill before each block
+    std::atomic<bool> failed{false}, starved{false}; // starved: of the host's memory
+    std::unique_ptr<weak_memory> weak;               // null: strong
+    std::string report;                              // of the first failure
+};
+
+// Of a thread.
+enum class state : uint8_t { fresh, started, at_barrier, done };
+
+struct block;
+struct thread : place {
+    uint3 index;
+    block *in;
+    fiber own;
+    state now;
+    site at; // the last barrier or collective it came to; file is null before the first
+};
+
+struct gathering { // a collective that has begun: some of the lanes in its mask are there
+    collective what;
+    unsigned named, mask, arrived; // mask: those of the named that exist
+};
+
+struct warp {
+    unsigned present, ready, later; // lanes: that exist; that may run; that yielded
+    int gatherings;
+    gathering begun[kWarpLanes];
+    uint64_t value[kWarpLanes], result[kWarpLanes];
+    int source[kWarpLanes];
+};
+
+struct barrier_state {
+    int arrived = 0, yes = 0; // threads; votes
+    thread *first = nullptr;
+};
+
+// One block at work on one thread of the operating system, and what the next block reuses.
+struct block {
+    grid *of = nullptr;
+    dim3 index;
+    int threads = 0, warps = 0, live = 0;
+    unsigned ready_warps = 0, later_warps = 0;
+    barrier_state barrier, outcome; // of now, and of the last that opened
+    schedule order;
+    uint64_t turns = 0, last_turn = 0; // taken, over all blocks; this block may take
+    uint64_t random = 0;
+    int in_a_row = 0;             // atomics and fences since the last switch
+    fiber home;                   // runs the block, not a thread of it
+    thread *now = nullptr;        // that runs; null while home does
+    uint3 *index_there = nullptr; // threadIdx of the operating system's thread
+    std::vector<char *> idle;
+    void *mapped = nullptr; // the stacks' memory, of which they are the aligned part
+    char *stacks = nullptr;
+    size_t dynamic_size = 0;
+    uint64_t watched = 0;                     // signals.cc: turns at the last tick
+    int ticks = 0;                            // since
+    timer_t timer;                            // that ticks
+    alignas(16) char alternate[kSignalStack]; // the stack of signals
+    alignas(128) unsigned char dynamic[kMostShared + kSealShared]; // shared memory
+    warp of_warp[kMostWarps];
+    thread of_thread[kMostThreads];
+
+    block();
+    ~block();
+    void run(grid *g, dim3 index);
+    void refill_dynamic(size_t size); // with junk, and a seal behind it
+    size_t past_dynamic() const;      // bytes of the seal that were written to
+
+  private:
+    void line_up();
+};
+
+extern __thread block *running;
+
+// Ends the launch with a report: kernel, block, then the text. Does not return: the threads of
+// the block are left where they are, for good.
+[[noreturn]] void fail(block *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The report alone, for what is found when no thread of the block runs.
+void report(block *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- symbols.cc ---------------------------------------------------------------------------
+
+// "wk::transpose_tile<unsigned int, 1>", and the shared arrays that its blocks may use. Gives the
+// bytes of the kernel's own.
+size_t describe_kernel(const void *kernel, std::string *name, std::vector<array_range> *arrays);
+char *shared_arrays(); // where this thread's begin; array_range counts from there
+
+const char *launch_report(); // launch.cc: of this thread's last failure
+
+// ---- signals.cc ---------------------------------------------------------------------------
+
+void take_signals(); // at each launch: others may have taken them since
+
+// While it lives, an endless loop or a bad address in a kernel ends the launch of this thread
+// instead of the process.
+class guard
+{
+  public:
+    guard(block *b, double seconds);
+    ~guard();
+    guard(const guard &) = delete;
+
+  private:
+    stack_t caller; // of whoever launches
+    sigset_t mask;  // likewise
+    timer_t timer;
+    bool ticking = false;
+};
+
+} // namespace emu
+
+#pragma GCC visibility pop

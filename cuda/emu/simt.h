@@ -1,0 +1,160 @@
+// simt.h -- CUDA's keywords, built-in variables, barriers and fences, for a host compiler.
+#pragma once
+#include "emu/asan.h"
+#include "emu/vectors.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __grid_constant__ & // const T __grid_constant__ p: one p for all threads, as on a GPU
+#define __align__(n) __attribute__((aligned(n)))
+#define __restrict__ __restrict
+#define __constant__ __attribute__((aligned(16)))
+// __noinline__ is left alone: the C++ library spells its own attributes with it.
+
+// An operating system's thread runs one block at a time, so a block's shared array is a variable
+// of that thread. AddressSanitizer guards no such variable, and none aligned above 32 bytes: in
+// its build arrays are plain statics, and one thread runs all blocks.
+#ifdef EMU_ASAN
+#define __shared__ static __attribute__((aligned(16)))
+#else
+#define __shared__ thread_local __attribute__((aligned(128)))
+#endif
+
+// Dynamic shared memory lies in the runtime; cuda.cuh tells what stands here under nvcc.
+#define WK_DYNAMIC_SHARED(T, name) T *name = static_cast<T *>(emu::dynamic_shared())
+
+// Hidden: each is found without a detour through the dynamic linker's tables.
+#pragma GCC visibility push(hidden)
+
+namespace emu
+{
+
+// A place in a kernel's source. As a default argument here() is where the outer call stands.
+struct site {
+    const char *file;
+    int line;
+    static constexpr site here(const char *file = __builtin_FILE(), int line = __builtin_LINE())
+    {
+        return {file, line};
+    }
+};
+
+// Where a thread is in its block.
+struct place {
+    int lane, warp;
+};
+
+// Each thread runs on a stack of its own, which is aligned to its size. At its far end lies a page
+// that must not be touched, and next to that stands whose stack it is.
+#ifdef EMU_ASAN
+constexpr size_t kStack = 256 * 1024; // red zones make frames several times larger
+#else
+constexpr size_t kStack = 64 * 1024;
+#endif
+constexpr size_t kGuard = 4096;
+
+// The thread that runs now. A thread-local variable would cost a call at each use.
+static __forceinline__ const place *
+self()
+{
+    uintptr_t stack;
+#if defined(__x86_64__)
+    __asm__("mov %%rsp, %0" : "=r"(stack));
+#else
+    __asm__("mov %0, sp" : "=r"(stack));
+#endif
+    return *reinterpret_cast<const place **>((stack & ~(kStack - 1)) + kGuard);
+}
+
+enum class vote { count, all, any };
+enum class scope { block, device, system };
+
+void barrier(site at);
+int barrier(vote how, int predicate, site at);
+void fence(scope reach);
+void yield(); // lets the other threads of the block go first
+void *dynamic_shared();
+
+// The compiler must neither keep shared memory in registers across a call nor move stores over
+// it. The calls below are opaque to it; this says the same to its analysis of whole programs.
+static inline __attribute__((always_inline)) void
+settle()
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+} // namespace emu
+
+extern __thread uint3 threadIdx, blockIdx;
+extern __thread dim3 blockDim, gridDim;
+
+#pragma GCC visibility pop
+
+static constexpr int warpSize = 32;
+
+static inline void
+__syncthreads(emu::site at = emu::site::here())
+{
+    emu::settle();
+    emu::barrier(at);
+    emu::settle();
+}
+
+static inline int
+__syncthreads_count(int predicate, emu::site at = emu::site::here())
+{
+    emu::settle();
+    const int result = emu::barrier(emu::vote::count, predicate, at);
+    emu::settle();
+    return result;
+}
+
+static inline int
+__syncthreads_and(int predicate, emu::site at = emu::site::here())
+{
+    emu::settle();
+    const int result = emu::barrier(emu::vote::all, predicate, at);
+    emu::settle();
+    return result;
+}
+
+static inline int
+__syncthreads_or(int predicate, emu::site at = emu::site::here())
+{
+    emu::settle();
+    const int result = emu::barrier(emu::vote::any, predicate, at);
+    emu::settle();
+    return result;
+}
+
+static inline void
+__threadfence_block()
+{
+    emu::fence(emu::scope::block);
+}
+
+static inline void
+__threadfence()
+{
+    emu::fence(emu::scope::device);
+}
+
+static inline void
+__threadfence_system()
+{
+    emu::fence(emu::scope::system);
+}
+
+static inline void
+__nanosleep(unsigned)
+{
+    emu::yield();
+}

@@ -1,0 +1,97 @@
+// turns.h -- which thread of a block has its turn. Inline: a collective is two hundred
+// instructions in all.
+#pragma once
+#include "emu/runtime.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace emu
+{
+
+inline thread *
+me()
+{
+    return static_cast<thread *>(const_cast<place *>(self()));
+}
+
+inline int
+first_of(unsigned lanes)
+{
+    return __builtin_ctz(lanes);
+}
+
+inline uint64_t
+draw(block *b)
+{ // splitmix64 (S. Vigna, public domain)
+    uint64_t z = b->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+inline int
+choose_at_random(block *b, unsigned set)
+{
+    for (int skip = (int)(draw(b) % (unsigned)__builtin_popcount(set)); skip > 0; skip--)
+        set &= set - 1;
+    return first_of(set);
+}
+
+inline int
+choose(block *b, unsigned set)
+{
+    if (b->order == schedule::linear) return first_of(set);
+    if (b->order == schedule::reverse) return 31 - __builtin_clz(set);
+    return choose_at_random(b, set);
+}
+
+inline void
+make_ready(block *b, int w, unsigned lanes)
+{
+    b->of_warp[w].ready |= lanes;
+    if (b->of_warp[w].ready) b->ready_warps |= 1u << w;
+}
+
+inline void
+not_ready(block *b, thread *t)
+{
+    warp &w = b->of_warp[t->warp];
+    w.ready &= ~(1u << t->lane);
+    if (w.ready == 0) b->ready_warps &= ~(1u << t->warp);
+}
+
+// Those that yielded have let everybody else go first.
+inline void
+after_yields(block *b)
+{
+    for (unsigned set = b->later_warps; set; set &= set - 1) {
+        const int w = first_of(set);
+        make_ready(b, w, b->of_warp[w].later);
+        b->of_warp[w].later = 0;
+    }
+    b->later_warps = 0;
+}
+
+inline thread *
+next(block *b)
+{
+    if (b->ready_warps == 0) after_yields(b);
+    if (b->ready_warps == 0) return nullptr;
+    const int w = choose(b, b->ready_warps);
+    return &b->of_thread[w * kWarpLanes + choose(b, b->of_warp[w].ready)];
+}
+
+// Lets the next thread run; returns when it is this one's turn again.
+void pass(thread *t);
+
+// Back to where the block was started; the threads stay where they are, for good.
+[[noreturn]] void leave(block *b);
+
+[[noreturn]] void out_of_steps(thread *t);
+void report_deadlock(block *b);
+std::string last_seen(const thread *t); // "thread (3, 0, 0) was last at x.cu:12"
+const char *name_of(collective what);
+
+} // namespace emu
+
+#pragma GCC visibility pop

@@ -1,0 +1,224 @@
+// warp.h -- what the lanes of a warp do together: shuffles, votes, matches, reductions.
+//
+// Each is a rendezvous: a lane waits until every lane named in the mask has come to the same
+// operation with the same mask. No lane's memory is ordered by it but for __syncwarp.
+#pragma once
+#include "emu/simt.h"
+
+#include <type_traits>
+
+namespace emu
+{
+
+enum class collective {
+    syncwarp,
+    ballot,
+    all,
+    any,
+    shfl,
+    shfl_up,
+    shfl_down,
+    shfl_xor,
+    match_any,
+    match_all,
+    reduce_add,
+    reduce_min,
+    reduce_max,
+    reduce_min_signed,
+    reduce_max_signed,
+    reduce_and,
+    reduce_or,
+    reduce_xor
+};
+
+// value goes in; of a shuffle, source is the lane whose value comes out.
+#pragma GCC visibility push(hidden)
+uint64_t gather(const place *who, collective what, unsigned mask, uint64_t value, int source,
+                site at);
+
+[[noreturn]] void wrong_width(collective what, int width, site at);
+#pragma GCC visibility pop
+
+template <typename T>
+__forceinline__ uint64_t
+to_word(T v)
+{
+    static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= 8,
+                  "a lane gives 4 or 8 bytes");
+    uint64_t word = 0;
+    memcpy(&word, &v, sizeof v);
+    return word;
+}
+
+template <typename T>
+__forceinline__ T
+from_word(uint64_t word)
+{
+    T v;
+    memcpy(&v, &word, sizeof v);
+    return v;
+}
+
+// The first and the last lane of this lane's segment.
+struct segment {
+    int first, last;
+    __forceinline__ segment(const place *who, collective what, int width, site at)
+    {
+        if (width < 1 || width > warpSize || (width & (width - 1)) != 0)
+            wrong_width(what, width, at);
+        first = who->lane & ~(width - 1);
+        last = who->lane | (width - 1);
+    }
+};
+
+} // namespace emu
+
+static inline void
+__syncwarp(unsigned mask = 0xffffffffu, emu::site at = emu::site::here())
+{
+    emu::settle();
+    emu::gather(emu::self(), emu::collective::syncwarp, mask, 0, 0, at);
+    emu::settle();
+}
+
+static inline unsigned
+__ballot_sync(unsigned mask, int predicate, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::ballot, mask, predicate != 0, 0,
+                                 at);
+}
+
+static inline int
+__all_sync(unsigned mask, int predicate, emu::site at = emu::site::here())
+{
+    return (int)emu::gather(emu::self(), emu::collective::all, mask, predicate != 0, 0, at);
+}
+
+static inline int
+__any_sync(unsigned mask, int predicate, emu::site at = emu::site::here())
+{
+    return (int)emu::gather(emu::self(), emu::collective::any, mask, predicate != 0, 0, at);
+}
+
+template <typename T>
+__forceinline__ T
+__shfl_sync(unsigned mask, T v, int lane, int width = warpSize,
+            emu::site at = emu::site::here())
+{
+    const emu::place *who = emu::self();
+    const emu::segment s(who, emu::collective::shfl, width, at);
+    const int source = s.first | (lane & (width - 1));
+    return emu::from_word<T>(
+        emu::gather(who, emu::collective::shfl, mask, emu::to_word(v), source, at));
+}
+
+// As the hardware does, only the low five bits of a distance count.
+template <typename T>
+__forceinline__ T
+__shfl_up_sync(unsigned mask, T v, unsigned delta, int width = warpSize,
+               emu::site at = emu::site::here())
+{
+    const emu::place *who = emu::self();
+    const emu::segment s(who, emu::collective::shfl_up, width, at);
+    const int source = who->lane - (int)(delta & 31);
+    return emu::from_word<T>(emu::gather(who, emu::collective::shfl_up, mask, emu::to_word(v),
+                                         source < s.first ? who->lane : source, at));
+}
+
+template <typename T>
+__forceinline__ T
+__shfl_down_sync(unsigned mask, T v, unsigned delta, int width = warpSize,
+                 emu::site at = emu::site::here())
+{
+    const emu::place *who = emu::self();
+    const emu::segment s(who, emu::collective::shfl_down, width, at);
+    const int source = who->lane + (int)(delta & 31);
+    return emu::from_word<T>(emu::gather(who, emu::collective::shfl_down, mask, emu::to_word(v),
+                                         source > s.last ? who->lane : source, at));
+}
+
+template <typename T>
+__forceinline__ T
+__shfl_xor_sync(unsigned mask, T v, int lanes, int width = warpSize,
+                emu::site at = emu::site::here())
+{
+    const emu::place *who = emu::self();
+    const emu::segment s(who, emu::collective::shfl_xor, width, at);
+    const int source = who->lane ^ (lanes & 31);
+    return emu::from_word<T>(emu::gather(who, emu::collective::shfl_xor, mask, emu::to_word(v),
+                                         source > s.last ? who->lane : source, at));
+}
+
+template <typename T>
+__forceinline__ unsigned
+__match_any_sync(unsigned mask, T v, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::match_any, mask, emu::to_word(v),
+                                 0, at);
+}
+
+template <typename T>
+__forceinline__ unsigned
+__match_all_sync(unsigned mask, T v, int *all_equal, emu::site at = emu::site::here())
+{
+    const auto lanes = (unsigned)emu::gather(emu::self(), emu::collective::match_all, mask,
+                                             emu::to_word(v), 0, at);
+    *all_equal = lanes != 0;
+    return lanes;
+}
+
+static inline unsigned
+__reduce_add_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_add, mask, v, 0, at);
+}
+
+static inline int
+__reduce_add_sync(unsigned mask, int v, emu::site at = emu::site::here())
+{
+    return (int)emu::gather(emu::self(), emu::collective::reduce_add, mask, (unsigned)v, 0, at);
+}
+
+static inline unsigned
+__reduce_min_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_min, mask, v, 0, at);
+}
+
+static inline int
+__reduce_min_sync(unsigned mask, int v, emu::site at = emu::site::here())
+{
+    return (int)emu::gather(emu::self(), emu::collective::reduce_min_signed, mask, (unsigned)v,
+                            0, at);
+}
+
+static inline unsigned
+__reduce_max_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_max, mask, v, 0, at);
+}
+
+static inline int
+__reduce_max_sync(unsigned mask, int v, emu::site at = emu::site::here())
+{
+    return (int)emu::gather(emu::self(), emu::collective::reduce_max_signed, mask, (unsigned)v,
+                            0, at);
+}
+
+static inline unsigned
+__reduce_and_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_and, mask, v, 0, at);
+}
+
+static inline unsigned
+__reduce_or_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_or, mask, v, 0, at);
+}
+
+static inline unsigned
+__reduce_xor_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
+{
+    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_xor, mask, v, 0, at);
+}
