@@ -26,6 +26,9 @@ MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
 SIZES = (0, 1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2**18 + 1)
 LARGE = 5000  # elements; --small leaves out what takes more
 
+ROOT = Path(__file__).resolve().parent.parent
+KERNELS = ROOT / "tests" / "kernels"
+
 devices: list[str] = []  # those under test; conftest.py fills it before any test is collected
 options = {"small": False}  # likewise
 
@@ -168,13 +171,49 @@ def assert_near(got: Any, want: Any, tolerance: Any) -> None:
     assert not far.any(), f"{got[far][:3]} instead of {want[far][:3]}, {tolerance[far][:3]} allowed"
 
 
-def gpu_record() -> Any:
-    """tools/gpu_record.py, which is in no package."""
-    path = Path(__file__).resolve().parent.parent / "tools" / "gpu_record.py"
-    spec = importlib.util.spec_from_file_location("gpu_record", path)
+def script(path: Path) -> Any:
+    """A Python file that is in no package, as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def gpu_record() -> Any:
+    return script(ROOT / "tools" / "gpu_record.py")
+
+
+def runtime_sources(device: str) -> list[Path]:
+    """What a program of its own is linked with, to launch kernels on "cuda" or "emu"."""
+    runtime = [ROOT / "cuda" / "runtime" / name for name in ("backend.cu", "device.cu")]
+    if device == "cuda":
+        runtime.append(ROOT / "cuda" / "runtime" / "driver.cu")
+    else:
+        runtime += (ROOT / "cuda" / "emu").glob("*.cc")
+    return [*runtime, ROOT / "csrc" / "contract.c"]
+
+
+def emulate(source: Path, target: Path, cxx: str | None = None, sanitized: bool = False) -> None:
+    """Build one .cu file with a main function for the emulated device, as setup.py builds _emu."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPKIT_SANITIZE", "1" if sanitized else "0")
+        if cxx:
+            patch.setenv("CXX", cxx)
+        setup = script(ROOT / "setup.py")
+        setup.emu_link(setup.emu_jobs([source, *runtime_sources("emu")], KERNELS), target)
+
+
+def compile_cuda(source: Path, target: Path) -> bool:
+    """Build one .cu file with a main function for the GPU that is here; False without nvcc."""
+    nvcc = script(ROOT / "setup.py").find_nvcc()
+    if nvcc is None:
+        return False
+    command = [nvcc, "-std=c++17", "-O2", "-arch=native", "-fmad=false", "-x", "cu"]
+    command += ['-DWK_CUDA_ARCHS="native"', "-o", target, source]
+    for folder in (ROOT / "csrc", ROOT / "cuda", KERNELS):
+        command += ["-I", folder]
+    subprocess.run([*command, *runtime_sources("cuda")], check=True, timeout=600)
+    return True
 
 
 def python(script: str, *args: str, env: dict[str, str] | None = None) -> str:

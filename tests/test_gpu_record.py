@@ -20,6 +20,7 @@ def tree(tmp_path):
         "csrc/cpu/b.h",
         "cuda/reduce/c.cu",
         "cuda/d.o",
+        "cuda/emu/runtime.h",
         "csrc/e.md",
     ):
         path = tmp_path / name
