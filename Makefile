@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
-C_FILES := $(shell find csrc cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+C_FILES := $(shell find csrc cuda tests -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo test gpu-test gpu-record bench format lint sanitize readme clean
+.PHONY: help demo test schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -33,6 +33,39 @@ demo: $(VENV)/installed ## all five operations on real data, with pictures in ex
 test: $(VENV)/installed ## the test suite on every device present
 	$(PY) -m pytest tests
 
+# The row suite, where the threads of the emulated device take turns otherwise than in make test.
+ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
+
+schedules: $(VENV)/installed ## the row suite on the emulated device: other schedules, weak memory
+	WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE)
+	WARPKIT_EMU_SCHEDULE=random $(ROW_SUITE)
+	WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
+
+# NumPy asks for more than there is, and gets NULL as it would without a sanitizer; Python itself
+# keeps memory until it exits.
+ASAN = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" \
+       ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0:detect_stack_use_after_return=0 \
+       UBSAN_OPTIONS=print_stacktrace=1
+
+build/sanitized/done: $(SOURCES) | $(VENV)/installed
+	WARPKIT_SANITIZE=1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/sanitized .
+	@touch $@
+
+sanitize: build/sanitized/done ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
+	$(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest tests --device cpu --device emu \
+	  --small -m 'not unsanitized' -p no:cacheprovider --capture=sys
+
+# Not beside the one above: setuptools builds both in one folder.
+build/clang/done: $(SOURCES) | build/sanitized/done
+	CXX=clang++ WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/clang .
+	@touch $@
+
+clang: build/clang/done ## the row suite on the emulated device as clang++ builds it
+	PYTHONPATH=build/clang $(ROW_SUITE) --small
+
+mutate: $(VENV)/installed ## remove each barrier and fence of the kernels, list those nothing misses
+	$(PY) tools/mutate.py
+
 gpu-test: $(VENV)/installed ## the test suite on the GPU; writes tests/gpu_record.json
 	$(PY) -m pytest tests --device cuda --record tests/gpu_record.json
 
@@ -41,8 +74,9 @@ gpu-record: ## one line: which GPU has verified this tree, or since which file t
 
 bench: $(VENV)/installed ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
+	$(PY) bench/emu.py
 
-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer
+gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(PY) -m pytest tests/test_rows.py --device cuda --small
 
 format: $(VENV)/linters ## clang-format and ruff over the sources
