@@ -1,4 +1,4 @@
-"""Renew what README.md says by itself: the examples' output and the tables.
+"""Renew what README.md and docs/emulator.md say by themselves: the examples' output, the tables.
 
     python tools/readme.py [--check]
 
@@ -6,8 +6,9 @@
   runs in an interpreter of its own, as a reader's would, on WARPKIT_DEVICE or else the CPU.
 - <!-- kernels --> ... <!-- /kernels -->: every kernel, from warpkit.variants().
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
+- <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
 
---check changes nothing; it exits 1, with the difference, where README.md is not current.
+--check changes nothing; it exits 1, with the difference, where a page is not current.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from typing import Any
 import warpkit
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
 CPU_RESULTS = ROOT / "bench" / "results" / "cpu.json"
+EMU_RESULTS = ROOT / "bench" / "results" / "emu.json"
 
 EXAMPLE = re.compile(
     r"^```python\n(?P<code>(?:(?!```).*\n)*)```\n\s*^```text\n(?P<output>(?:(?!```).*\n)*)```$",
@@ -75,23 +76,24 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> str
     )
 
 
-def printed_by(code: str, line: int) -> str:
+def printed_by(code: str, place: str) -> str:
     """Standard output of an example; its traceback ends the program."""
     environment = {"WARPKIT_DEVICE": "cpu", **os.environ}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     if done.returncode:
-        sys.exit(f"readme.py: the example at line {line} of {README.name} fails\n{done.stderr}")
+        sys.exit(f"readme.py: the example at {place} fails\n{done.stderr}")
     return done.stdout
 
 
-def with_output(text: str) -> str:
+def with_output(text: str, page: str) -> str:
     found = 0
 
     def renew(match: re.Match[str]) -> str:
         nonlocal found
         found += 1
-        printed = printed_by(match["code"], text.count("\n", 0, match.start()) + 1)
+        line = text.count("\n", 0, match.start()) + 1
+        printed = printed_by(match["code"], f"{page}:{line}")
         if printed and not printed.endswith("\n"):
             printed += "\n"
         start, end = (at - match.start() for at in match.span("output"))
@@ -99,7 +101,7 @@ def with_output(text: str) -> str:
 
     text = EXAMPLE.sub(renew, text)
     if not found:
-        complain("no ```python block followed by a ```text block")
+        complain(f"{page} has no ```python block followed by a ```text block")
     return text
 
 
@@ -150,12 +152,34 @@ def cpu_table() -> str | None:
     return f"{table(head, rows, '<<<<>>>')}\n{source}\n"
 
 
-def with_section(text: str, name: str, make: Callable[[], str | None]) -> str:
+def emu_table() -> str | None:
+    try:
+        result = json.loads(EMU_RESULTS.read_text())
+    except FileNotFoundError:
+        complain(f"no {EMU_RESULTS.relative_to(ROOT)}: run bench/emu.py; the emu table stays")
+        return None
+    rows = [
+        (
+            f"`{row['op']}`",
+            row["case"],
+            f"{row['threads_per_s'] / 1e6:.1f}",
+            f"{row['threads_per_s_all_cores'] / 1e6:.1f}",
+            f"{row['cpu_ratio']:.0f}",
+        )
+        for row in result["rows"]
+    ]
+    m = result["machine"]
+    head = ("operation", "work of a thread", "1 core", f"{m['cores']} cores", "slower than cpu")
+    source = f"{m['cpu']}, {m['cores']} cores; {m['emu']}; {m['date'][:10]}."
+    return f"{table(head, rows, '<<>>>')}\n{source}\n"
+
+
+def with_section(text: str, page: str, name: str, make: Callable[[], str | None]) -> str:
     """The text with what lies between <!-- name --> and <!-- /name --> made anew."""
     section = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
     match = section.search(text)
     if match is None:
-        complain(f"no <!-- {name} --> ... <!-- /{name} --> in {README.name}")
+        complain(f"no <!-- {name} --> ... <!-- /{name} --> in {page}")
         return text
     made = make()
     if made is None:
@@ -164,21 +188,31 @@ def with_section(text: str, name: str, make: Callable[[], str | None]) -> str:
     return f"{text[: match.end(1)]}\n{made}\n{text[match.start(2) :]}"
 
 
+PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
+    "README.md": {"kernels": kernel_table, "cpu": cpu_table},
+    "docs/emulator.md": {"emu": emu_table},
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="exit 1 if README.md is not current")
+    parser.add_argument("--check", action="store_true", help="exit 1 if a page is not current")
     check = parser.parse_args().check
 
-    old = README.read_text()
-    new = with_section(with_output(old), "kernels", kernel_table)
-    new = with_section(new, "cpu", cpu_table)
-    if check and new != old:
-        lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
-        sys.stdout.writelines(difflib.unified_diff(*lines, "README.md", "README.md, current"))
-        sys.exit(1)
-    if not check and new != old:
-        README.write_text(new)
-    print(f"{README.name} is current" if new == old else f"{README.name} is renewed")
+    stale = False
+    for page, sections in PAGES.items():
+        old = (ROOT / page).read_text()
+        new = with_output(old, page)
+        for name, make in sections.items():
+            new = with_section(new, page, name, make)
+        stale |= new != old
+        if check and new != old:
+            lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
+            sys.stdout.writelines(difflib.unified_diff(*lines, page, f"{page}, current"))
+        elif new != old:
+            (ROOT / page).write_text(new)
+        print(f"{page} is {'current' if new == old else 'stale' if check else 'renewed'}")
+    sys.exit(check and stale)
 
 
 if __name__ == "__main__":
