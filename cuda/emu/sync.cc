@@ -91,8 +91,7 @@ exchange(block *b, warp &w, const gathering &g)
             const thread *t = &b->of_thread[me()->warp * kWarpLanes + i];
             fail(b,
                  "warp %d: lane %d reads lane %d, which takes no part in its %s with mask "
-                 "0x%08x "
-                 "at %s:%d",
+                 "0x%08x at %s:%d",
                  t->warp, i, from, name_of(g.what), g.named, t->at.file, t->at.line);
         }
         w.result[i] = w.value[from];
