@@ -1,9 +1,9 @@
 // fiber.cc -- the switch itself, for x86-64 and aarch64.
 //
-// By hand, because ucontext asks the kernel for the signal mask at every switch (7 times slower),
-// and because the well-kept library for it, Boost.Context, would be a second thing to install for
-// the sake of these thirty instructions. What a called function must preserve is saved on the
-// stack that is left, and taken from the stack that is entered.
+// By hand, because ucontext asks the kernel for the signal mask at every switch (7 times slower in
+// a prototype), and because the well-kept library for it, Boost.Context, would be a second thing to
+// install for the sake of these thirty instructions. What a called function must preserve is saved
+// on the stack that is left, and taken from the stack that is entered.
 #include "emu/fiber.h"
 #include "emu/asan.h"
 

@@ -167,58 +167,18 @@ __match_all_sync(unsigned mask, T v, int *all_equal, emu::site at = emu::site::h
     return lanes;
 }
 
-static inline unsigned
-__reduce_add_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
-{
-    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_add, mask, v, 0, at);
-}
-
-static inline int
-__reduce_add_sync(unsigned mask, int v, emu::site at = emu::site::here())
-{
-    return (int)emu::gather(emu::self(), emu::collective::reduce_add, mask, (unsigned)v, 0, at);
-}
-
-static inline unsigned
-__reduce_min_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
-{
-    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_min, mask, v, 0, at);
-}
-
-static inline int
-__reduce_min_sync(unsigned mask, int v, emu::site at = emu::site::here())
-{
-    return (int)emu::gather(emu::self(), emu::collective::reduce_min_signed, mask, (unsigned)v,
-                            0, at);
-}
-
-static inline unsigned
-__reduce_max_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
-{
-    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_max, mask, v, 0, at);
-}
-
-static inline int
-__reduce_max_sync(unsigned mask, int v, emu::site at = emu::site::here())
-{
-    return (int)emu::gather(emu::self(), emu::collective::reduce_max_signed, mask, (unsigned)v,
-                            0, at);
-}
-
-static inline unsigned
-__reduce_and_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
-{
-    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_and, mask, v, 0, at);
-}
-
-static inline unsigned
-__reduce_or_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
-{
-    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_or, mask, v, 0, at);
-}
-
-static inline unsigned
-__reduce_xor_sync(unsigned mask, unsigned v, emu::site at = emu::site::here())
-{
-    return (unsigned)emu::gather(emu::self(), emu::collective::reduce_xor, mask, v, 0, at);
-}
+#define EMU_REDUCE(name, T, what)                                                              \
+    static inline T name(unsigned mask, T v, emu::site at = emu::site::here())                 \
+    {                                                                                          \
+        return (T)emu::gather(emu::self(), emu::collective::what, mask, (unsigned)v, 0, at);   \
+    }
+EMU_REDUCE(__reduce_add_sync, unsigned, reduce_add)
+EMU_REDUCE(__reduce_add_sync, int, reduce_add)
+EMU_REDUCE(__reduce_min_sync, unsigned, reduce_min)
+EMU_REDUCE(__reduce_min_sync, int, reduce_min_signed)
+EMU_REDUCE(__reduce_max_sync, unsigned, reduce_max)
+EMU_REDUCE(__reduce_max_sync, int, reduce_max_signed)
+EMU_REDUCE(__reduce_and_sync, unsigned, reduce_and)
+EMU_REDUCE(__reduce_or_sync, unsigned, reduce_or)
+EMU_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
+#undef EMU_REDUCE
