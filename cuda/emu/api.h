@@ -1,5 +1,5 @@
-// api.h -- the part of CUDA's runtime API that the project calls. One device, one stream's
-// order: every call has done its work when it returns.
+// api.h -- the part of CUDA's runtime API that the project calls, with CUDA's names, values and
+// error codes. Every call has done its work when it returns.
 #pragma once
 #include "emu/simt.h"
 
@@ -12,20 +12,35 @@ enum cudaError_t {
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidPitchValue = 12,
+    cudaErrorInvalidMemcpyDirection = 21,
+    cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
-    cudaErrorLaunchFailure = 719
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorHostMemoryAlreadyRegistered = 712,
+    cudaErrorHostMemoryNotRegistered = 713,
+    cudaErrorLaunchFailure = 719,
+    cudaErrorUnknown = 999
 };
 
 enum cudaMemcpyKind {
+    cudaMemcpyHostToHost = 0,
     cudaMemcpyHostToDevice = 1,
     cudaMemcpyDeviceToHost = 2,
-    cudaMemcpyDeviceToDevice = 3
+    cudaMemcpyDeviceToDevice = 3,
+    cudaMemcpyDefault = 4
 };
 
 enum cudaDeviceAttr {
+    cudaDevAttrMaxSharedMemoryPerBlock = 8,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrUnifiedAddressing = 41,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
     cudaDevAttrMemoryPoolsSupported = 115
 };
 
@@ -35,12 +50,40 @@ enum cudaMemPoolAttr {
     cudaMemPoolAttrUsedMemCurrent = 7
 };
 
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered = 0,
+    cudaMemoryTypeHost = 1,
+    cudaMemoryTypeDevice = 2,
+    cudaMemoryTypeManaged = 3
+};
+
 enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
 enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
-enum { cudaStreamNonBlocking = 1 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
+enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
+enum {
+    cudaHostAllocDefault = 0,
+    cudaHostAllocPortable = 1,
+    cudaHostAllocMapped = 2,
+    cudaHostAllocWriteCombined = 4
+};
+enum {
+    cudaHostRegisterDefault = 0,
+    cudaHostRegisterPortable = 1,
+    cudaHostRegisterMapped = 2,
+    cudaHostRegisterIoMemory = 4,
+    cudaHostRegisterReadOnly = 8
+};
 
 typedef struct emu_stream *cudaStream_t;
+typedef struct emu_event *cudaEvent_t;
 typedef struct emu_pool *cudaMemPool_t;
+
+#define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(0x1))
+#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(0x2))
 
 struct cudaDeviceProp {
     char name[256];
@@ -57,11 +100,19 @@ struct cudaMemPoolProps {
     size_t maxSize;
 };
 
+struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+    void *devicePointer, *hostPointer;
+};
+
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
     cudaStream_t stream;
 };
+
+// ---- errors, devices: api.cc ----------------------------------------------------------------
 
 const char *cudaGetErrorString(cudaError_t code); // of a failed launch: what the kernel did
 const char *cudaGetErrorName(cudaError_t code);
@@ -72,10 +123,26 @@ cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr which, int device);
-cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
 
+// ---- streams, events: handles.cc ------------------------------------------------------------
+
+cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
+
+// ---- device memory: memory.cc ---------------------------------------------------------------
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void *value);
@@ -87,22 +154,50 @@ cudaError_t cudaMallocFromPoolAsync(void **block, size_t size, cudaMemPool_t poo
 cudaError_t cudaFreeAsync(void *block, cudaStream_t stream);
 cudaError_t cudaMalloc(void **block, size_t size);
 cudaError_t cudaFree(void *block);
-cudaError_t cudaMemsetAsync(void *block, int value, size_t size, cudaStream_t stream);
+
+// ---- host memory: pinned.cc -----------------------------------------------------------------
+
+cudaError_t cudaHostAlloc(void **block, size_t size, unsigned flags);
+cudaError_t cudaFreeHost(void *block);
+cudaError_t cudaHostRegister(void *begin, size_t size, unsigned flags);
+cudaError_t cudaHostUnregister(void *begin);
+cudaError_t cudaHostGetDevicePointer(void **there, void *here, unsigned flags);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *p);
+
+// ---- copies: copies.cc ----------------------------------------------------------------------
+
+cudaError_t cudaMemsetAsync(void *block, int value, size_t size, cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyKind kind,
-                            cudaStream_t stream);
+                            cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t size, cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream = nullptr);
 
 namespace emu
 {
-cudaError_t copy_to_symbol(char *to, const void *from, size_t size); // __constant__, __device__
+cudaError_t copy_to_symbol(char *to, size_t room, const void *from, size_t size, size_t offset,
+                           cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t set_attribute(const void *kernel, cudaFuncAttribute which, int value);
+} // namespace emu
+
+template <typename T> // __constant__ or __device__: one variable, which all devices share
+cudaError_t
+cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t size, size_t offset,
+                        cudaMemcpyKind kind, cudaStream_t stream = nullptr)
+{
+    return emu::copy_to_symbol(reinterpret_cast<char *>(&symbol), sizeof symbol, from, size,
+                               offset, kind, stream);
 }
+
+// ---- launches: launch.cc --------------------------------------------------------------------
 
 template <typename T>
 cudaError_t
-cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind,
-                        cudaStream_t)
+cudaFuncSetAttribute(T *kernel, cudaFuncAttribute which, int value)
 {
-    if (offset > sizeof symbol || size > sizeof symbol - offset) return cudaErrorInvalidValue;
-    return emu::copy_to_symbol(reinterpret_cast<char *>(&symbol) + offset, from, size);
+    return emu::set_attribute(reinterpret_cast<const void *>(kernel), which, value);
 }
 
 namespace emu

@@ -3,6 +3,7 @@
 #include "emu/runtime.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -150,6 +151,37 @@ possible(const cudaLaunchConfig_t &c)
            g.x > 0 && g.x <= 0x7fffffff && g.y > 0 && g.y <= 65535 && g.z > 0 && g.z <= 65535;
 }
 
+// By kernel and device: the dynamic shared memory that cudaFuncSetAttribute granted. The device's
+// lock guards it.
+auto &granted = *new std::map<std::pair<const void *, int>, size_t>;
+
+bool
+enough_shared(const grid &g, size_t fixed)
+{
+    const auto found = granted.find({g.work->kernel, g.device});
+    return fixed + g.shared <= kMostShared ||
+           (found != granted.end() && g.shared <= found->second);
+}
+
+// What is wrong with the arguments, or nothing. One past the end of a block is right.
+std::string
+wrong_pointer(const grid &g)
+{
+    const body &work = *g.work;
+    for (int i = 0; i < work.pointer_count; i++) {
+        const auto *p = static_cast<const char *>(work.pointers[i]);
+        const int owner = owner_of(p);
+        if (p == nullptr || owner == g.device) continue;
+        const std::string which = ": its pointer number " + std::to_string(i + 1);
+        if (owner >= 0)
+            return "kernel " + g.name + " on device " + std::to_string(g.device) + which +
+                   " is memory of device " + std::to_string(owner);
+        if (locate(p).type != cudaMemoryTypeHost && locate(p - 1).type != cudaMemoryTypeHost)
+            return "kernel " + g.name + which + " is a host address";
+    }
+    return "";
+}
+
 thread_local std::string last_report;
 
 cudaError_t
@@ -168,31 +200,55 @@ launch_report()
 }
 
 cudaError_t
+set_attribute(const void *kernel, cudaFuncAttribute which, int value)
+{
+    if (const cudaError_t e = planned_failure(cudaErrorUnknown, "cudaFuncSetAttribute"))
+        return e;
+    std::lock_guard<std::mutex> hold(device_in_use());
+    try {
+        std::string name;
+        std::vector<array_range> arrays;
+        const size_t fixed = describe_kernel(kernel, &name, &arrays);
+        if (which != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+            fixed + (size_t)value > kMostSharedOptin)
+            return cudaErrorInvalidValue;
+        granted[{kernel, current_device()}] = (size_t)value;
+        return cudaSuccess;
+    } catch (const std::bad_alloc &) {
+        return cudaErrorMemoryAllocation;
+    }
+}
+
+cudaError_t
 launch(const cudaLaunchConfig_t &config, const body &work)
 {
+    const int device = current_device();
     if (!possible(config)) return cudaErrorInvalidConfiguration;
+    if (device_of(config.stream) != device) return cudaErrorInvalidResourceHandle;
     std::lock_guard<std::mutex> alone(device_in_use());
     try {
         grid g;
         std::string why;
         if (!read_settings(&g.set, &why)) return failed(why);
         g.work = &work;
+        g.device = device;
         g.blocks = config.gridDim;
         g.threads = config.blockDim;
         g.shared = config.dynamicSmemBytes;
         const size_t fixed = describe_kernel(work.kernel, &g.name, &g.arrays);
-        if (fixed + g.shared > kMostShared) return cudaErrorInvalidValue;
-        for (int i = 0; i < work.pointer_count; i++)
-            if (work.pointers[i] && !is_device_memory(work.pointers[i]))
-                return failed("kernel " + g.name + ": its pointer number " +
-                              std::to_string(i + 1) + " is a host address");
+        if (planned_failure(cudaErrorLaunchFailure, "cudaLaunchKernelEx"))
+            return failed("kernel " + g.name + ": fails, as WARPKIT_EMU_FAIL asks");
+        if (!enough_shared(g, fixed)) return cudaErrorInvalidValue;
+        why = wrong_pointer(g);
+        if (!why.empty()) return failed(why);
 
         take_signals();
-        if (g.set.weak) g.weak = std::make_unique<weak_memory>();
+        const one_device only(device);
+        if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
         run_grid(&g);
         if (g.weak) g.weak->end_kernel();
         size_t size = 0;
-        if (const size_t past = overrun(&size)) {
+        if (const size_t past = overrun(device, &size)) {
             g.report += g.failed ? "; it also " : "kernel " + g.name + " ";
             g.report += "writes past the end of a block of " + std::to_string(size) +
                         " bytes of device memory (" + std::to_string(past) + " bytes changed)";
@@ -201,7 +257,7 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         return g.failed ? failed(g.report) : cudaSuccess;
     } catch (const std::bad_alloc &) {
         size_t size;
-        overrun(&size); // is nobody's fault then
+        overrun(device, &size); // is nobody's fault then
         return cudaErrorMemoryAllocation;
     }
 }

@@ -19,8 +19,10 @@ namespace emu
 
 constexpr int kWarpLanes = 32, kMostThreads = 1024, kMostWarps = kMostThreads / kWarpLanes;
 constexpr int kProcessors = 4; // reported; so few, so that small grids go round their loops too
-constexpr size_t kMostShared = 48 * 1024; // dynamic, in bytes: what a GPU gives without asking
-constexpr size_t kSealShared = 4096;      // behind it
+constexpr int kMostDevices = 32;
+constexpr size_t kMostShared = 48 * 1024; // in bytes: what a GPU gives a block without asking
+constexpr size_t kMostSharedOptin = 227 * 1024; // and for cudaFuncSetAttribute
+constexpr size_t kSealShared = 4096;            // behind it
 constexpr size_t kSignalStack = 64 * 1024;
 
 // What stands in memory that no kernel has written: as a float or a double it is NaN, as an
@@ -48,6 +50,25 @@ struct settings { // read from the environment at each launch; ../../docs/emulat
 
 // False with the reason in *why where a variable cannot be read.
 bool read_settings(settings *s, std::string *why);
+bool read_device_count(int *count, std::string *why);
+int late_queries(); // of an event after each record: WARPKIT_EMU_LATE; 0 if it cannot be read
+
+// ---- planned.cc ---------------------------------------------------------------------------
+
+// First in each function of the API: the code if this very call is to fail (WARPKIT_EMU_FAIL).
+cudaError_t planned_failure(cudaError_t code = cudaErrorUnknown,
+                            const char *function = __builtin_FUNCTION());
+bool read_planned_failure(std::string *why); // false as read_settings()
+
+// ---- api.cc -------------------------------------------------------------------------------
+
+int device_count(); // 0 where WARPKIT_EMU_DEVICES cannot be read
+bool is_device(int device);
+int current_device(); // of this thread of the operating system
+
+// ---- handles.cc ---------------------------------------------------------------------------
+
+int device_of(cudaStream_t stream); // -1: there is no such stream
 
 // ---- memory.cc ----------------------------------------------------------------------------
 
@@ -55,17 +76,37 @@ bool read_settings(settings *s, std::string *why);
 // processors that it may use.
 std::mutex &device_in_use();
 
-// The bytes that were written past the ends of blocks of device memory, 0 for none; *size is the
-// first such block's.
-size_t overrun(size_t *size);
+// The bytes that were written past the ends of a device's blocks of memory, 0 for none; *size is
+// the first such block's.
+size_t overrun(int device, size_t *size);
 
-bool is_device_memory(const void *p);
+int owner_of(const void *p); // the device in whose memory it lies; -1: none
+
+struct location { // of an address
+    cudaMemoryType type;
+    int device;
+    size_t left; // bytes from there to the end of its block; 0: it lies in none
+};
+location locate(const void *p);
+bool find_pinned(const void *p, location *at); // pinned.cc
+
+// While it lives, the memory of all other devices is a bad address.
+class one_device
+{
+  public:
+    explicit one_device(int device);
+    ~one_device();
+    one_device(const one_device &) = delete;
+
+  private:
+    int own;
+};
 
 struct span {
     char *begin;
     size_t size;
 };
-std::vector<span> blocks_in_use();
+std::vector<span> blocks_in_use(int device);
 
 // ---- weak.cc ------------------------------------------------------------------------------
 
@@ -74,7 +115,7 @@ std::vector<span> blocks_in_use();
 class weak_memory
 {
   public:
-    weak_memory();
+    explicit weak_memory(int device);
     void publish();                          // at a fence
     void update(void *address, size_t size); // after an atomic: all see it at once
     void end_block();
@@ -102,6 +143,7 @@ struct array_range { // one static shared array
 
 struct grid { // one launch
     const body *work;
+    int device;
     settings set;
     dim3 blocks, threads;
     size_t shared; // dynamic
@@ -164,7 +206,7 @@ struct block {
     int ticks = 0;                            // since
     timer_t timer;                            // that ticks
     alignas(16) char alternate[kSignalStack]; // the stack of signals
-    alignas(128) unsigned char dynamic[kMostShared + kSealShared]; // shared memory
+    alignas(128) unsigned char dynamic[kMostSharedOptin + kSealShared]; // shared memory
     warp of_warp[kMostWarps];
     thread of_thread[kMostThreads];
 

@@ -1,4 +1,4 @@
-// settings.cc -- what the environment says of the emulated device, read at each launch.
+// settings.cc -- what the environment says of the emulated devices.
 #include "emu/runtime.h"
 
 #include <sched.h>
@@ -55,12 +55,13 @@ read_settings(settings *s, std::string *why)
     if (!why->empty()) return false;
     s->weak = memory_name == "weak";
 
-    double seed, steps, threads;
+    double seed, steps, threads, late;
     // A billion steps are some ten seconds of nothing but switches in one block.
     if (!number("WARPKIT_EMU_SEED", 0, 0, &seed, why) ||
         !number("WARPKIT_EMU_STEPS", 1e9, 1, &steps, why) ||
         !number("WARPKIT_EMU_SECONDS", 30, 0, &s->seconds, why) ||
-        !number("WARPKIT_EMU_THREADS", processors_of_process(), 1, &threads, why))
+        !number("WARPKIT_EMU_THREADS", processors_of_process(), 1, &threads, why) ||
+        !number("WARPKIT_EMU_LATE", 0, 0, &late, why) || !read_planned_failure(why))
         return false;
     s->seed = (uint64_t)seed;
     s->steps = (uint64_t)steps;
@@ -70,6 +71,28 @@ read_settings(settings *s, std::string *why)
 #endif
     if (s->weak) s->threads = 1; // one block after another
     return true;
+}
+
+bool
+read_device_count(int *count, std::string *why)
+{
+    double n;
+    *count = 0;
+    if (!number("WARPKIT_EMU_DEVICES", 1, 1, &n, why) || n > kMostDevices || n != (int)n) {
+        *why = std::string("WARPKIT_EMU_DEVICES is '") + getenv("WARPKIT_EMU_DEVICES") +
+               "', and must be a whole number from 1 to " + std::to_string(kMostDevices);
+        return false;
+    }
+    *count = (int)n;
+    return true;
+}
+
+int
+late_queries()
+{
+    double n;
+    std::string why; // which the next launch tells
+    return number("WARPKIT_EMU_LATE", 0, 0, &n, &why) && n < 1e9 ? (int)n : 0;
 }
 
 } // namespace emu

@@ -115,11 +115,15 @@ on_fault(int number, siginfo_t *info, void *context)
     }
     const auto *bad = static_cast<const char *>(info->si_addr);
     const char *stack = b->now->own.stack;
-    report(b, "%s %p; %s",
+    const int owner = owner_of(bad);
+    const std::string whose = number == SIGSEGV && owner >= 0 && owner != b->of->device
+                                  ? " in the memory of device " + std::to_string(owner)
+                                  : "";
+    report(b, "%s %p%s; %s",
            number == SIGFPE                       ? "division by zero at"
            : bad >= stack && bad < stack + kGuard ? "the stack is used up at"
                                                   : "bad address",
-           info->si_addr, last_seen(b->now).c_str());
+           info->si_addr, whose.c_str(), last_seen(b->now).c_str());
     leave(b);
 }
 

@@ -6,9 +6,10 @@
 namespace emu
 {
 
-weak_memory::weak_memory()
+weak_memory::weak_memory(int device)
 {
-    for (const span &s : blocks_in_use()) memory.push_back({s, std::string(s.begin, s.size)});
+    for (const span &s : blocks_in_use(device))
+        memory.push_back({s, std::string(s.begin, s.size)});
 }
 
 // A fence is one thread's, and orders what that thread has seen; what the other threads of its
