@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo test schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record bench format lint readme clean
+.PHONY: help demo test schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -75,6 +75,9 @@ gpu-record: ## one line: which GPU has verified this tree, or since which file t
 bench: $(VENV)/installed ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
 	$(PY) bench/emu.py
+
+gpu-bench: $(VENV)/installed ## what crosses the bus, beside CuPy and PyTorch; writes bench/results
+	$(PY) bench/transfer.py
 
 gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(PY) -m pytest tests/test_rows.py --device cuda --small

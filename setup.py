@@ -33,6 +33,8 @@ from setuptools.errors import CompileError, PlatformError
 
 ROOT = Path(__file__).resolve().parent
 DEFAULT_ARCHS = ["80", "89", "90"]  # A100, RTX 40, H100; PTX of the last serves newer chips
+# What the core and the plug-ins both hold.
+SHARED = [ROOT / "csrc" / name for name in ("contract.c", "pieces.c", "plan.c", "walk.c")]
 X86 = platform.machine() in ("x86_64", "AMD64")
 ISAS = {"base": []}
 if X86:
@@ -227,7 +229,7 @@ class BuildExt(build_ext):
         flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
         flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
         sources = sorted((ROOT / "cuda").rglob("*.cu"))
-        sources.append(ROOT / "csrc" / "contract.c")
+        sources += SHARED
         jobs = [
             Job([nvcc, *flags, *(["-x", "c++"] if s.suffix == ".c" else [])], s, version)
             for s in sources
@@ -267,7 +269,7 @@ def emu_link(jobs, target, *options):
 
 def emu_sources():
     found = [*(ROOT / "cuda").rglob("*.cu"), *(ROOT / "cuda").rglob("*.cc")]
-    return [s for s in found if s.name != "driver.cu"] + [ROOT / "csrc" / "contract.c"]
+    return [s for s in found if s.name != "driver.cu"] + SHARED
 
 
 def extensions():

@@ -48,7 +48,8 @@ load(wk_context *context, wk_kind kind)
         return;
     }
     wk_plugin_open_fn *open = (wk_plugin_open_fn *)dlsym(handle, "wk_plugin_open");
-    const wk_plugin *plugin = open ? open() : NULL;
+    static const wk_host host = {wk_thread_count, wk_parallel};
+    const wk_plugin *plugin = open ? open(&host) : NULL;
     if (plugin == NULL || plugin->abi != WK_ABI) {
         WK_FAIL(&slot->why, WK_EDEVICE,
                 "the plug-in %s is of another version of warpkit; install warpkit again", path);

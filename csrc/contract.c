@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const wk_op_names[WK_OPS] = {"reduce", "transpose", "stencil1d", "histogram",
                                          "warp_histogram"};
@@ -26,4 +27,45 @@ wk_fail(wk_error *error, wk_status status, const char *file, int line, const cha
     error->file = file;
     error->line = line;
     return status;
+}
+
+static void
+start_array(wk_array *a)
+{
+    a->host = a->data = NULL;
+    a->bytes = a->first = 0;
+    a->dtype = WK_BOOL;
+    a->ndim = 0;
+}
+
+void
+wk_call_start(wk_call *call, wk_op op, int outs)
+{
+    call->op = op;
+    call->context = NULL;
+    call->ordinal = call->given_stream = call->fresh = 0;
+    call->devices = 0;
+    call->stream = call->session = NULL;
+    start_array(&call->in);
+    start_array(&call->aux);
+    for (int i = 0; i < outs; i++) start_array(&call->out[i]);
+    call->outs = outs;
+    memset(&call->args, 0, sizeof call->args);
+    memset(&call->part, 0, offsetof(wk_part, step));
+    memset(&call->letter, 0, sizeof call->letter);
+    call->progress = NULL;
+    call->error.status = WK_OK;
+    call->error.text[0] = '\0';
+}
+
+void
+wk_pause(void)
+{
+    for (int i = 0; i < 20; i++) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ volatile("yield");
+#endif
+    }
 }

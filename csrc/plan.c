@@ -39,9 +39,8 @@ wk_set_contiguous(wk_array *a)
     }
 }
 
-/* Drops extents of 1 in [from, ndim) and merges neighbours that are one run of memory. */
-static void
-fuse(wk_array *a, int from)
+void
+wk_fuse(wk_array *a, int from)
 {
     int n = from;
     for (int d = from; d < a->ndim; d++) {
@@ -61,8 +60,9 @@ fuse(wk_array *a, int from)
 void
 wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
 {
-    wk_array kept = {.ndim = 0}, reduced = {.ndim = 0};
+    wk_array kept, reduced;
     const int empty = wk_size(a) == 0; /* its block has no first element, nor a last */
+    kept.ndim = reduced.ndim = 0;
     args->outputs = args->n = 1;
     for (int d = 0; d < a->ndim; d++) {
         const int folds = axes >> d & 1;
@@ -85,8 +85,8 @@ wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
         to->shape[at] = a->shape[d];
         to->strides[at] = stride;
     }
-    fuse(&kept, 0);
-    fuse(&reduced, 0);
+    wk_fuse(&kept, 0);
+    wk_fuse(&reduced, 0);
     args->kept = kept.ndim;
     a->ndim = kept.ndim + reduced.ndim;
     memcpy(a->shape, kept.shape, (size_t)kept.ndim * sizeof kept.shape[0]);
@@ -97,6 +97,23 @@ wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
 }
 
 void
+wk_fuse_reduced(wk_array *a, wk_reduce_args *args)
+{
+    wk_array kept = *a;
+    kept.ndim = args->kept;
+    wk_fuse(&kept, 0);
+    wk_fuse(a, args->kept);
+    const int folded = a->ndim - args->kept;
+    memmove(a->shape + kept.ndim, a->shape + args->kept, (size_t)folded * sizeof a->shape[0]);
+    memmove(a->strides + kept.ndim, a->strides + args->kept,
+            (size_t)folded * sizeof a->strides[0]);
+    memcpy(a->shape, kept.shape, (size_t)kept.ndim * sizeof a->shape[0]);
+    memcpy(a->strides, kept.strides, (size_t)kept.ndim * sizeof a->strides[0]);
+    a->ndim = kept.ndim + folded;
+    args->kept = kept.ndim;
+}
+
+void
 wk_plan_transpose(wk_array *a, const int *axes)
 {
     const wk_array from = *a;
@@ -104,14 +121,13 @@ wk_plan_transpose(wk_array *a, const int *axes)
         a->shape[d] = from.shape[axes ? axes[d] : d];
         a->strides[d] = from.strides[axes ? axes[d] : d];
     }
-    fuse(a, 0);
+    wk_fuse(a, 0);
 }
 
-/* Do the elements fill their block, each once, whatever the order of the axes? Then every
- * stride is the product of the extents of the axes inside it. */
-static int
-dense(const wk_array *a)
+int
+wk_dense(const wk_array *a)
 {
+    /* Then every stride is the product of the extents of the axes inside it. */
     int64_t step = 1; /* of the next axis outwards */
     const int64_t n = wk_size(a);
     for (int found = 1; step < n && found;) {
@@ -124,32 +140,14 @@ dense(const wk_array *a)
     return n == 0 || (step == n && a->bytes == n * wk_itemsize[a->dtype]);
 }
 
-wk_status
-wk_pack(wk_call *call, wk_array *a, void **packed)
+int
+wk_c_contiguous(const wk_array *a)
 {
-    if (dense(a)) return WK_OK;
-
-    wk_call copy = {.op = WK_TRANSPOSE, .context = call->context, .in = *a, .outs = 1};
-    wk_plan_transpose(&copy.in, NULL);
-    copy.in.data = copy.in.host;
-
-    const int64_t bytes = wk_size(a) * wk_itemsize[a->dtype];
-    *packed = malloc((size_t)bytes);
-    if (*packed == NULL)
-        return WK_FAIL(&call->error, WK_EMEMORY,
-                       "cannot allocate %lld bytes to gather a strided array",
-                       (long long)bytes);
-    copy.out[0] = copy.in;
-    wk_set_contiguous(&copy.out[0]);
-    copy.out[0].host = copy.out[0].data = *packed;
-    copy.out[0].first = 0;
-    copy.out[0].bytes = bytes;
-    const wk_status status = wk_transpose_cpu_blocked(&copy);
-    if (status) return WK_FAIL(&call->error, status, "%s", copy.error.text);
-
-    wk_set_contiguous(a);
-    a->host = *packed;
-    a->first = 0;
-    a->bytes = bytes;
-    return WK_OK;
+    int64_t step = 1;
+    if (wk_size(a) == 0) return 1;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        if (a->shape[d] != 1 && a->strides[d] != step) return 0;
+        step *= a->shape[d];
+    }
+    return 1;
 }

@@ -4,6 +4,10 @@
 
 #include "warpkit.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Number of elements. */
 int64_t wk_size(const wk_array *a);
 
@@ -21,8 +25,19 @@ void wk_plan_transpose(wk_array *a, const int *axes);
 /* Fills strides with those of a C-contiguous array of a's shape. */
 void wk_set_contiguous(wk_array *a);
 
-/* If the elements do not fill one block without gaps, gathers them (on the CPU, by the blocked
- * transpose) into a new C-contiguous one; the caller frees *packed. */
-wk_status wk_pack(wk_call *call, wk_array *a, void **packed);
+/* Drops extents of 1 in [from, ndim) and merges neighbours that are one run of memory. */
+void wk_fuse(wk_array *a, int from);
+
+/* wk_fuse, for an array that wk_plan_reduce made and that has other strides since. */
+void wk_fuse_reduced(wk_array *a, wk_reduce_args *args);
+
+/* Do the elements fill their block, each once, whatever the order of the axes? */
+int wk_dense(const wk_array *a);
+
+int wk_c_contiguous(const wk_array *a);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

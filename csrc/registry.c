@@ -2,7 +2,6 @@
 #include "context.h"
 #include "plan.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define ALL ((1u << WK_DTYPES) - 1)
@@ -67,30 +66,16 @@ nothing_to_do(const wk_call *call)
     return 1;
 }
 
-static wk_status
-through(wk_call *call, const wk_backend *there, wk_launch *launch)
-{
-    void *packed = NULL;
-    wk_status status = there->open(call);
-    if (!status && (!there->strided || call->op == WK_HISTOGRAM)) /* counts want a block */
-        status = wk_pack(call, &call->in, &packed);
-    if (!status) status = there->upload(call, &call->in);
-    if (!status && call->aux.host) status = there->upload(call, &call->aux);
-    for (int i = 0; i < call->outs && !status; i++)
-        status = there->reserve(call, &call->out[i]);
-    if (!status) status = launch(call);
-    for (int i = 0; i < call->outs && !status; i++)
-        status = there->download(call, &call->out[i]);
-    const wk_status closed = there->close(call);
-    free(packed);
-    return status ? status : closed;
-}
-
 wk_status
 wk_run(wk_call *call, wk_kind kind, const char *variant)
 {
     const wk_slot *slot = wk_find_device(call->context, kind, call->ordinal, &call->error);
     if (slot == NULL) return call->error.status;
+    if (call->devices == UINT32_MAX) /* all that there are */
+        call->devices = slot->count >= 32 ? UINT32_MAX - 1 : ((uint32_t)1 << slot->count) - 1;
+    for (int i = 0; i < 32; i++)
+        if (call->devices >> i & 1 && !wk_find_device(call->context, kind, i, &call->error))
+            return call->error.status;
     wk_launch *launch = NULL;
     const wk_row *row = find(call, kind, slot, variant, &launch);
     if (row == NULL) return call->error.status;
@@ -98,5 +83,5 @@ wk_run(wk_call *call, wk_kind kind, const char *variant)
         return WK_FAIL(&call->error, WK_ETYPE, "%s variant '%s' does not take %s",
                        wk_op_names[call->op], row->variant, wk_dtype_names[call->in.dtype]);
     if (nothing_to_do(call)) return WK_OK;
-    return through(call, slot->backend, launch);
+    return slot->backend->run(call, launch, row->production);
 }

@@ -75,8 +75,9 @@ wk_fail(wk_error *error, wk_status status, const char *file, int line, const cha
 /* ---- arrays ----------------------------------------------------------------------------- */
 
 typedef struct wk_array {
-    void *host;    /* lowest byte of the block that holds the elements, on the host      */
-    void *data;    /* the same block where the kernel runs; NULL until uploaded           */
+    void *host;    /* lowest byte of the block that holds the elements, on the host; NULL: they
+                      lie on the device, at data                                          */
+    void *data;    /* the same block where the kernel runs; NULL until it is there        */
     int64_t bytes; /* length of that block                                                */
     int64_t first; /* offset in bytes of element [0, ..., 0] in the block                 */
     wk_dtype dtype;
@@ -104,8 +105,10 @@ typedef enum {
     WK_CONSTANT
 } wk_mode; /* scipy.ndimage's names */
 
-typedef struct wk_stencil_args { /* in and out: C-contiguous [outer][n][inner] */
+typedef struct
+    wk_stencil_args { /* in: C-contiguous [outer][n][inner], out: the same or fewer */
     int64_t outer, n, inner;
+    int64_t outputs;      /* along the axis; n, or fewer in a piece that brings its halo    */
     int64_t taps, before; /* out[i] = sum over t of c[t] in[i + t - before]; aux holds c  */
     wk_mode mode;
     double cval;
@@ -130,28 +133,62 @@ typedef struct wk_warp_histogram_args { /* in: C-contiguous [n] */
     int sorted; /* each group of 32 is known to be ascending                              */
 } wk_warp_histogram_args;
 
-/* ---- a call: one operation on one device ------------------------------------------------ */
+/* ---- a call: one operation on one device, or on several ----------------------------------- */
 
 struct wk_context; /* threads and loaded plug-ins; the core's own */
+
+/* An input too large for one trip, or on its way while the kernel works, comes in pieces (see
+ * pieces.h), and a launcher is called for each. A reduction cut along its fold keeps one total
+ * per output and chunk of the tree until all are there; a histogram goes on counting. */
+typedef struct wk_part {
+    int later;      /* histogram: counts hold those of earlier pieces                      */
+    void *totals;   /* reduce: device memory, 8 bytes each, [outputs][chunks]; else NULL   */
+    int finish;     /* reduce: all totals are there; fold them into out and leave in alone */
+    int64_t chunks; /* of the whole fold                                                   */
+    int64_t first;  /* chunk of this piece's first element                                 */
+    int64_t output; /* of the whole, to which this piece's first belongs                   */
+    int64_t step[WK_MAX_DIMS]; /* outputs between neighbours along each kept axis          */
+} wk_part;
+
+/* A result of at most 8 bytes that the kernel writes to the host as well as to the device, so
+ * that it can be awaited without a call of the driver. The value is there when slot[1] is the
+ * ticket; for up to 4 bytes both are in slot[1], the ticket above. */
+typedef struct wk_letter {
+    volatile uint64_t *slot; /* NULL: there is none */
+    uint32_t ticket;
+    int bytes; /* of the value; a call that wants no letter leaves 0 here */
+    int sent;  /* a launcher passed it on to its kernel */
+} wk_letter;
 
 typedef struct wk_call {
     wk_op op;
     struct wk_context *context;
     int ordinal;               /* which device of its kind                                */
+    uint32_t devices;          /* bit i: device i takes part too, with an input on the host */
+    int given_stream;          /* stream is the caller's, or that of the arrays            */
+    void *stream;              /* a cudaStream_t                                           */
     void *session;             /* the backend's own: stream, allocations                  */
     wk_array in, aux;          /* aux.host NULL: there is none                            */
     wk_array out[WK_MAX_OUTS]; /* C-contiguous; written whole by the kernel               */
     int outs;
+    int fresh; /* out is new host memory, its pages not there yet                          */
     union {
         wk_reduce_args reduce;
         wk_stencil_args stencil;
         wk_histogram_args histogram;
         wk_warp_histogram_args warp_histogram;
     } args;
+    wk_part part;
+    wk_letter letter;  /* slot is set by the backend, and after the call where it was sent   */
+    int64_t *progress; /* NULL or two: pieces of the input that have crossed, and of all      */
     wk_error error;
 } wk_call;
 
 typedef wk_status wk_launch(wk_call *call);
+
+/* An empty call; what has a length of its own (shapes, texts) is left as it is: 7 KiB would take
+ * longer to clear than a small call takes. */
+void wk_call_start(wk_call *call, wk_op op, int outs);
 
 /* ---- backends --------------------------------------------------------------------------- */
 
@@ -161,20 +198,46 @@ typedef struct wk_device_info {
     int64_t memory_total, memory_free;
     int64_t pool_used, pool_reserved; /* handed out now; held from the device              */
     int64_t pool_keep, pool_limit;    /* held between calls at most; handed out at most    */
+    int64_t staging; /* pinned host memory that copies go through, held between calls      */
 } wk_device_info;
 
-typedef struct wk_backend { /* every slot is required */
+typedef struct wk_backend {
     wk_kind kind;
-    int strided; /* kernels read host strides in place: no packing before the upload      */
     int (*count)(wk_error *error); /* how many devices; 0 with the reason in error         */
     wk_status (*info)(int ordinal, wk_device_info *info, wk_error *error);
     wk_status (*trim)(int ordinal, wk_error *error); /* give cached memory back             */
-    wk_status (*open)(wk_call *call);
-    wk_status (*upload)(wk_call *call, wk_array *a);   /* host -> data, maybe the same      */
-    wk_status (*reserve)(wk_call *call, wk_array *a);  /* room for a result                 */
-    wk_status (*download)(wk_call *call, wk_array *a); /* data -> host, then wait           */
-    wk_status (*close)(wk_call *call);                 /* also after a failed open          */
+
+    /* in to out by launch. With in on the device it may return before the work is done, unless
+     * out is on the host. A row that takes parts can be given a reduction cut along its fold. */
+    wk_status (*run)(wk_call *call, wk_launch *launch, int takes_parts);
+
+    /* What follows is NULL for the CPU. Streams are cudaStream_t; order is a stream's order. */
+    wk_status (*copy)(wk_call *call); /* in to out[0], of one shape; in of any strides      */
+    wk_status (*allocate)(int ordinal, void *stream, int64_t bytes, void **block,
+                          wk_error *error);
+    void (*release)(int ordinal, void *stream, void *block, int64_t bytes,
+                    const wk_letter *letter);
+    int (*locate)(const void *address, int *ordinal); /* is it device memory, and whose?    */
+    wk_status (*follow)(int ordinal, void *later, void *earlier, wk_error *error);
+    wk_status (*wait)(int ordinal, void *stream, wk_error *error);
+    /* Waits for a letter; the value's bits, lowest byte first. */
+    wk_status (*read)(int ordinal, void *stream, const wk_letter *letter, uint64_t *bits,
+                      wk_error *error);
 } wk_backend;
+
+#define WK_DEFAULT_STREAM                                                                      \
+    ((void *)1) /* cudaStreamLegacy: CuPy's, PyTorch's and Numba's default */
+
+/* What the core does for a plug-in. */
+typedef struct wk_host {
+    int (*threads)(struct wk_context *context);
+    void (*parallel)(struct wk_context *context, int64_t items, int64_t grain,
+                     void (*task)(void *arg, int64_t begin, int64_t end, int thread),
+                     void *arg);
+} wk_host;
+
+/* About a microsecond, for a thread that looks again and again at what others do. */
+void wk_pause(void);
 
 /* What a plug-in (_cuda, _emu) exports as wk_plugin_open. The abi word holds the sizes of the
  * structs above, so that a stale plug-in is refused instead of misread. */
@@ -189,7 +252,7 @@ typedef struct wk_plugin {
 #define WK_ABI                                                                                 \
     ((uint64_t)sizeof(wk_call) << 32 | sizeof(wk_backend) << 16 | sizeof(wk_device_info))
 
-typedef const wk_plugin *wk_plugin_open_fn(void);
+typedef const wk_plugin *wk_plugin_open_fn(const wk_host *host);
 
 /* ---- the table of kernels --------------------------------------------------------------- */
 

@@ -185,12 +185,12 @@ def gpu_record() -> Any:
 
 def runtime_sources(device: str) -> list[Path]:
     """What a program of its own is linked with, to launch kernels on "cuda" or "emu"."""
-    runtime = [ROOT / "cuda" / "runtime" / name for name in ("backend.cu", "device.cu")]
-    if device == "cuda":
-        runtime.append(ROOT / "cuda" / "runtime" / "driver.cu")
-    else:
+    theirs = ("plugin.cu", "driver.cu") if device == "emu" else ("plugin.cu",)
+    runtime = [p for p in (ROOT / "cuda" / "runtime").glob("*.cu") if p.name not in theirs]
+    runtime += [ROOT / "cuda" / "copy" / "strided.cu"]
+    if device == "emu":
         runtime += (ROOT / "cuda" / "emu").glob("*.cc")
-    return [*runtime, ROOT / "csrc" / "contract.c"]
+    return [*runtime, *script(ROOT / "setup.py").SHARED]
 
 
 def emulate(source: Path, target: Path, cxx: str | None = None, sanitized: bool = False) -> None:

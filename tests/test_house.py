@@ -153,10 +153,12 @@ def test_the_stub_lists_what_core_has():
 
 
 def test_signatures_begin_and_end_alike():
-    """What is taken by position is NumPy's; device and variant are the last two, by keyword."""
+    """What is taken by position is NumPy's; what is ours comes last, by keyword."""
     for name in OPERATIONS:
         parameters = list(inspect.signature(getattr(warpkit, name)).parameters.values())
         assert parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY
-        assert [p.name for p in parameters[-2:]] == ["device", "variant"]
-        assert {p.kind for p in parameters[-2:]} == {inspect.Parameter.KEYWORD_ONLY}
-        assert all(p.default is None for p in parameters[-2:])
+        last = {p.name: p for p in parameters[-4:]}
+        assert list(last) == ["device", "stream", "variant", "progress"]
+        assert {p.kind for p in last.values()} == {inspect.Parameter.KEYWORD_ONLY}
+        assert [p.default for p in last.values()] == [None, None, None, False]
+        assert any(p.name == "out" and p.default is None for p in parameters)

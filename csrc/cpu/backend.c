@@ -1,8 +1,10 @@
 /* cpu/backend.c -- host memory is already in place, so every slot is nearly free. */
 #define _GNU_SOURCE
 #include "context.h"
+#include "plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,30 +50,58 @@ cpu_trim(int ordinal, wk_error *error)
     return WK_OK;
 }
 
+/* If the elements do not fill one block, gathers them by the blocked transpose into a new
+ * C-contiguous one, which the caller frees. */
 static wk_status
-cpu_nothing(wk_call *call)
+pack(wk_call *call, wk_array *a, void **packed)
 {
-    (void)call;
+    if (wk_dense(a)) return WK_OK;
+
+    wk_call copy = {.op = WK_TRANSPOSE, .context = call->context, .in = *a, .outs = 1};
+    wk_plan_transpose(&copy.in, NULL);
+    copy.in.data = copy.in.host;
+
+    const int64_t bytes = wk_size(a) * wk_itemsize[a->dtype];
+    *packed = malloc((size_t)bytes);
+    if (*packed == NULL)
+        return WK_FAIL(&call->error, WK_EMEMORY,
+                       "cannot allocate %lld bytes to gather a strided array",
+                       (long long)bytes);
+    copy.out[0] = copy.in;
+    wk_set_contiguous(&copy.out[0]);
+    copy.out[0].host = copy.out[0].data = *packed;
+    copy.out[0].first = 0;
+    copy.out[0].bytes = bytes;
+    const wk_status status = wk_transpose_cpu_blocked(&copy);
+    if (status) return WK_FAIL(&call->error, status, "%s", copy.error.text);
+
+    wk_set_contiguous(a);
+    a->host = *packed;
+    a->first = 0;
+    a->bytes = bytes;
     return WK_OK;
 }
 
 static wk_status
-cpu_in_place(wk_call *call, wk_array *a)
+cpu_run(wk_call *call, wk_launch *launch, int takes_parts)
 {
-    (void)call;
-    a->data = a->host;
-    return WK_OK;
+    void *packed = NULL;
+    (void)takes_parts;
+    wk_status status = WK_OK;
+    if (call->op == WK_HISTOGRAM) status = pack(call, &call->in, &packed); /* any order does */
+    call->in.data = call->in.host;
+    call->aux.data = call->aux.host;
+    for (int i = 0; i < call->outs; i++) call->out[i].data = call->out[i].host;
+    if (status == WK_OK) status = launch(call);
+    free(packed);
+    if (call->progress) call->progress[0] = call->progress[1];
+    return status;
 }
 
 const wk_backend wk_cpu_backend = {
     .kind = WK_CPU,
-    .strided = 1,
     .count = cpu_count,
     .info = cpu_info,
     .trim = cpu_trim,
-    .open = cpu_nothing,
-    .upload = cpu_in_place,
-    .reserve = cpu_in_place,
-    .download = cpu_in_place,
-    .close = cpu_nothing,
+    .run = cpu_run,
 };

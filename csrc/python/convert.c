@@ -1,11 +1,10 @@
 /* convert.c -- Python objects to the contract's structs, and its errors to exceptions. */
 #include "glue.h"
 
-static int
-dtype_of(PyArrayObject *a)
+int
+wk_dtype_of(const PyArray_Descr *d)
 {
-    const PyArray_Descr *d = PyArray_DESCR(a);
-    const npy_intp size = PyArray_ITEMSIZE(a);
+    const npy_intp size = PyDataType_ELSIZE(d);
     if (d->kind == 'b') return WK_BOOL;
     if (d->kind == 'f') return size == 4 ? WK_F32 : size == 8 ? WK_F64 : -1;
     if (d->kind != 'i' && d->kind != 'u') return -1; /* kind and size: longlong is int64 too */
@@ -19,8 +18,8 @@ dtype_of(PyArrayObject *a)
     }
 }
 
-static int
-typenum_of(wk_dtype dtype)
+int
+wk_typenum_of(wk_dtype dtype)
 {
     static const int types[WK_DTYPES] = {NPY_BOOL,   NPY_INT8,  NPY_UINT8,  NPY_INT16,
                                          NPY_UINT16, NPY_INT32, NPY_UINT32, NPY_INT64,
@@ -36,42 +35,73 @@ whole_strides(PyArrayObject *a)
     return 1;
 }
 
-int
-wk_array_arg(PyObject *object, void *slot)
+PyArrayObject *
+wk_numpy_of(PyObject *object)
 {
-    PyArrayObject **a = slot;
-    if (object == NULL) { /* a later argument failed to parse */
-        Py_CLEAR(*a);
-        return 0;
-    }
-    *a = (PyArrayObject *)PyArray_FROM_O(object);
-    if (*a == NULL) return 0;
-    const int dtype = dtype_of(*a);
+    PyArrayObject *a = (PyArrayObject *)PyArray_FROM_O(object);
+    if (a == NULL) return NULL;
+    const int dtype = wk_dtype_of(PyArray_DESCR(a));
     if (dtype < 0) {
         PyErr_Format(
             PyExc_TypeError,
             "dtype %S is not taken; there are: bool, int8, int16, int32, int64, uint8, "
             "uint16, uint32, uint64, float32, float64",
-            PyArray_DESCR(*a));
-        Py_CLEAR(*a);
-        return 0;
+            PyArray_DESCR(a));
+        Py_DECREF(a);
+        return NULL;
     }
-    if (!PyArray_ISALIGNED(*a) || PyArray_ISBYTESWAPPED(*a) || !whole_strides(*a)) {
-        PyArray_Descr *native = PyArray_DescrFromType(typenum_of(dtype));
-        PyObject *copy =
-            PyArray_FromArray(*a, native, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ALIGNED);
-        Py_SETREF(*a, (PyArrayObject *)copy);
-        if (copy == NULL) return 0;
+    if (!PyArray_ISALIGNED(a) || PyArray_ISBYTESWAPPED(a) || !whole_strides(a)) {
+        PyArray_Descr *native = PyArray_DescrFromType(wk_typenum_of(dtype));
+        PyObject *copy = PyArray_FromArray(a, native, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ALIGNED);
+        Py_SETREF(a, (PyArrayObject *)copy);
     }
-    return Py_CLEANUP_SUPPORTED;
+    return a;
 }
 
-/* The array as the kernels may see it, for checks in Python before a call. */
-PyObject *
-wk_py_asarray(PyObject *Py_UNUSED(module), PyObject *object)
+/* "cuda", "cuda:1", "cuda:all". */
+static int
+parse_device(const char *text, wk_device *device)
 {
-    PyArrayObject *a = NULL;
-    return wk_array_arg(object, &a) ? (PyObject *)a : NULL;
+    for (int kind = 0; kind < WK_KINDS; kind++) {
+        const size_t n = strlen(wk_kind_names[kind]);
+        if (strncmp(text, wk_kind_names[kind], n) != 0) continue;
+        char *end = (char *)text + n;
+        long ordinal = 0;
+        *device = (wk_device){.kind = kind, .given = 1};
+        if (kind != WK_CPU && strcmp(end, ":all") == 0) {
+            device->devices = UINT32_MAX;
+            return 1;
+        }
+        if (*end == ':' && end[1] >= '0' && end[1] <= '9') ordinal = strtol(end + 1, &end, 10);
+        if (*end != '\0' || ordinal > 1000) continue;
+        device->ordinal = (uint16_t)ordinal;
+        return 1;
+    }
+    return 0;
+}
+
+/* A list or tuple of devices of one kind. */
+static int
+parse_devices(PyObject *list, wk_device *device)
+{
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+    wk_device all = {.given = 0}, one;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!wk_device_arg(PySequence_Fast_GET_ITEM(list, i), &one)) return 0;
+        const int fits = one.given == 1 && one.devices == 0 && one.kind != WK_CPU &&
+                         one.ordinal < 32 && (i == 0 || one.kind == all.kind);
+        if (!fits || all.devices >> one.ordinal & 1) {
+            PyErr_Format(
+                PyExc_ValueError,
+                "devices %R: a list names different GPUs, such as ['cuda:0', 'cuda:1']", list);
+            return 0;
+        }
+        if (i == 0) all = one;
+        all.devices |= (uint32_t)1 << one.ordinal;
+    }
+    if (n == 0) PyErr_SetString(PyExc_ValueError, "an empty list of devices");
+    *device = all;
+    return n > 0;
 }
 
 int
@@ -80,34 +110,32 @@ wk_device_arg(PyObject *object, void *slot)
     wk_device *device = slot;
     *device = (wk_device){.given = 0};
     if (object == Py_None) return 1;
+    if (PyList_Check(object) || PyTuple_Check(object)) return parse_devices(object, device);
     const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
     if (text == NULL) {
         if (!PyErr_Occurred())
-            PyErr_Format(PyExc_TypeError, "device must be a str or None, not %.100s",
+            PyErr_Format(PyExc_TypeError,
+                         "device must be a str, a list of them, or None, not %.100s",
                          Py_TYPE(object)->tp_name);
         return 0;
     }
-    for (int kind = 0; kind < WK_KINDS; kind++) {
-        const size_t n = strlen(wk_kind_names[kind]);
-        if (strncmp(text, wk_kind_names[kind], n) != 0) continue;
-        char *end = (char *)text + n;
-        long ordinal = 0;
-        if (*end == ':' && end[1] >= '0' && end[1] <= '9') ordinal = strtol(end + 1, &end, 10);
-        if (*end != '\0' || ordinal > 1000) continue;
-        *device = (wk_device){.kind = kind, .ordinal = ordinal, .given = 1};
+    if (strcmp(text, "auto") == 0) {
+        device->given = 2;
         return 1;
     }
-    PyErr_Format(PyExc_ValueError,
-                 "unknown device '%s'; a device is 'cpu', 'cuda', 'cuda:1' or 'emu', and "
-                 "warpkit.devices() lists those present",
-                 text);
+    if (parse_device(text, device)) return 1;
+    PyErr_Format(
+        PyExc_ValueError,
+        "unknown device '%s'; a device is 'cpu', 'cuda', 'cuda:1', 'cuda:all', 'auto' or "
+        "'emu', and warpkit.devices() lists those present",
+        text);
     return 0;
 }
 
 void
 wk_from_numpy(PyArrayObject *a, wk_array *w)
 {
-    w->dtype = (wk_dtype)dtype_of(a);
+    w->dtype = (wk_dtype)wk_dtype_of(PyArray_DESCR(a));
     w->ndim = PyArray_NDIM(a);
     for (int d = 0; d < w->ndim; d++) {
         w->shape[d] = PyArray_DIM(a, d);
@@ -122,15 +150,6 @@ wk_contiguous(PyArrayObject *a)
     PyArrayObject *c = (PyArrayObject *)PyArray_FromArray(a, NULL, NPY_ARRAY_CARRAY_RO);
     Py_DECREF(a);
     return c;
-}
-
-PyArrayObject *
-wk_new_array(wk_dtype dtype, int ndim, const npy_intp *shape, wk_array *w)
-{
-    PyObject *a = PyArray_SimpleNew(ndim, (npy_intp *)shape, typenum_of(dtype));
-    if (a == NULL) return NULL;
-    wk_from_numpy((PyArrayObject *)a, w);
-    return (PyArrayObject *)a;
 }
 
 int
@@ -173,17 +192,10 @@ wk_choose_device(wk_state *state, wk_device *device)
 }
 
 int
-wk_call_row(wk_state *state, wk_call *call, wk_device device, const char *variant)
+wk_check_count(const char *name, Py_ssize_t count, Py_ssize_t wanted)
 {
-    wk_status status;
-    if (wk_choose_device(state, &device) < 0) return -1;
-    call->context = state->context;
-    call->ordinal = device.ordinal;
-    Py_BEGIN_ALLOW_THREADS
-    status = wk_run(call, device.kind, variant);
-    Py_END_ALLOW_THREADS
-    if (status == WK_OK) return 0;
-    wk_raise(state, &call->error);
+    if (count == wanted) return 0;
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", name, wanted, count);
     return -1;
 }
 

@@ -30,7 +30,8 @@ wk_py_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 static PyObject *
 device_name(wk_kind kind, int ordinal)
 {
-    if (kind == WK_CUDA) return PyUnicode_FromFormat("%s:%d", wk_kind_names[kind], ordinal);
+    if (kind == WK_CUDA || ordinal > 0)
+        return PyUnicode_FromFormat("%s:%d", wk_kind_names[kind], ordinal);
     return PyUnicode_FromString(wk_kind_names[kind]);
 }
 
@@ -58,6 +59,10 @@ backend_of(wk_state *state, PyObject *args, wk_device *device)
     if (!PyArg_ParseTuple(args, "O&", wk_device_arg, device)) return NULL;
     if (wk_choose_device(state, device) < 0) return NULL;
     wk_load_slot(state, device->kind);
+    if (device->given == 2 || device->devices) {
+        PyErr_SetString(PyExc_ValueError, "this takes one device, such as 'cuda:0'");
+        return NULL;
+    }
     const wk_slot *slot = wk_find_device(state->context, device->kind, device->ordinal, &error);
     if (slot == NULL) wk_raise(state, &error);
     return slot ? slot->backend : NULL;
@@ -79,13 +84,13 @@ wk_py_device_info(PyObject *module, PyObject *args)
         wk_raise(state, &error);
         return NULL;
     }
-    return Py_BuildValue("{s:N,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
-                         device_name(device.kind, device.ordinal), "name", info.name,
-                         "compute_capability", info.compute_capability, "total",
-                         (long long)info.memory_total, "free", (long long)info.memory_free,
-                         "pool_used", (long long)info.pool_used, "pool_reserved",
-                         (long long)info.pool_reserved, "pool_keep", (long long)info.pool_keep,
-                         "pool_limit", (long long)info.pool_limit);
+    return Py_BuildValue(
+        "{s:N,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
+        device_name(device.kind, device.ordinal), "name", info.name, "compute_capability",
+        info.compute_capability, "total", (long long)info.memory_total, "free",
+        (long long)info.memory_free, "pool_used", (long long)info.pool_used, "pool_reserved",
+        (long long)info.pool_reserved, "pool_keep", (long long)info.pool_keep, "pool_limit",
+        (long long)info.pool_limit, "staging", (long long)info.staging);
 }
 
 PyObject *
@@ -106,13 +111,24 @@ wk_py_trim(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* The name of the device of calls that name none; None for several. */
+PyObject *
+wk_py_default_device(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    wk_device device = {.given = 0};
+    if (wk_choose_device(wk_state_of(module), &device) < 0) return NULL;
+    if (device.given == 2 || device.devices) Py_RETURN_NONE;
+    return device_name(device.kind, device.ordinal);
+}
+
 PyObject *
 wk_py_set_default_device(PyObject *module, PyObject *args)
 {
     wk_state *state = wk_state_of(module);
     wk_device device;
     if (!PyArg_ParseTuple(args, "O&:set_default_device", wk_device_arg, &device)) return NULL;
-    if (device.given && backend_of(state, args, &device) == NULL) return NULL;
+    const int several = device.given == 2 || device.devices;
+    if (device.given && !several && backend_of(state, args, &device) == NULL) return NULL;
     state->preferred = device;
     Py_RETURN_NONE;
 }

@@ -15,38 +15,30 @@
 #include "context.h"
 #include "plan.h"
 
-typedef struct wk_device { /* 4 bytes, so that threads without a GIL read and write it whole */
+typedef struct wk_device { /* 8 bytes, so that threads without a GIL read and write it whole */
     uint8_t kind;          /* a wk_kind */
-    uint8_t given;         /* 0: none was named */
+    uint8_t given;         /* 0: none was named; 1: this one; 2: "auto" */
     uint16_t ordinal;
+    uint32_t devices; /* several: bit i is device i; 0: just the one */
 } wk_device;
 
 typedef struct wk_state { /* of the module */
     wk_context *context;
     PyObject *device_error;      /* warpkit.DeviceError */
     PyObject *axis_error;        /* numpy.exceptions.AxisError */
+    PyTypeObject *base_type;     /* _core.DeviceArray, of which ... */
+    PyTypeObject *array_type;    /* ... warpkit.DeviceArray is what results are */
+    PyObject *adopt;             /* _interop.adopt: other libraries' arrays */
+    PyObject *choose;            /* _auto.choose: the device of "auto" */
     _Atomic wk_device preferred; /* set_default_device */
 } wk_state;
 
+extern struct PyModuleDef wk_module_definition;
 wk_state *wk_state_of(PyObject *module);
 
-/* "O&" converters. The array is aligned, in native byte order, of a dtype in the contract, with
- * strides in whole elements; otherwise a copy is made. The device is "cpu", "cuda:1" or None.
- */
-int wk_array_arg(PyObject *object, void *slot);
+/* ---- devices and errors (convert.c) ------------------------------------------------------- */
+
 int wk_device_arg(PyObject *object, void *slot);
-
-/* Fills w from an array that came through wk_array_arg, or that wk_new_array made. */
-void wk_from_numpy(PyArrayObject *a, wk_array *w);
-
-/* The same elements C-contiguous; steals and returns a reference. */
-PyArrayObject *wk_contiguous(PyArrayObject *a);
-
-/* A C-contiguous result, described in w as well. */
-PyArrayObject *wk_new_array(wk_dtype dtype, int ndim, const npy_intp *shape, wk_array *w);
-
-/* An axis of an array of ndim axes, negative ones from the end; -1 with AxisError set. */
-int wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
 
 /* wk_slot_of, with the GIL released while a driver starts. */
 const wk_slot *wk_load_slot(wk_state *state, wk_kind kind);
@@ -55,22 +47,137 @@ const wk_slot *wk_load_slot(wk_state *state, wk_kind kind);
  * else the first GPU, else the CPU. -1 with an exception set. */
 int wk_choose_device(wk_state *state, wk_device *device);
 
-/* Runs the call with the GIL released; -1 with an exception set. */
-int wk_call_row(wk_state *state, wk_call *call, wk_device device, const char *variant);
-
 void wk_raise(wk_state *state, const wk_error *error);
 
-PyObject *wk_py_asarray(PyObject *module, PyObject *object);
-PyObject *wk_py_reduce(PyObject *module, PyObject *args);
-PyObject *wk_py_transpose(PyObject *module, PyObject *args);
-PyObject *wk_py_stencil1d(PyObject *module, PyObject *args);
-PyObject *wk_py_histogram(PyObject *module, PyObject *args);
-PyObject *wk_py_warp_histogram(PyObject *module, PyObject *args);
+/* An axis of an array of ndim axes, negative ones from the end; -1 with AxisError set. */
+int wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
+
+/* ---- NumPy arrays (convert.c) ------------------------------------------------------------- */
+
+int wk_dtype_of(const PyArray_Descr *descr); /* -1: not in the contract */
+int wk_typenum_of(wk_dtype dtype);
+
+/* An array that is aligned, in native byte order, of a dtype in the contract, with strides in
+ * whole elements; otherwise a copy is made. NULL with an exception set. */
+PyArrayObject *wk_numpy_of(PyObject *object);
+
+/* Fills w from an array that came through wk_numpy_of, or that is new. */
+void wk_from_numpy(PyArrayObject *a, wk_array *w);
+
+/* The same elements C-contiguous; steals and returns a reference. */
+PyArrayObject *wk_contiguous(PyArrayObject *a);
+
+/* ---- device arrays (device_array.c) ------------------------------------------------------- */
+
+/* Memory of a device that arrays share; it goes in the order of its stream. */
+typedef struct wk_memory {
+    Py_ssize_t references;
+    const wk_backend *backend;
+    wk_kind kind;
+    int ordinal;
+    void *stream;
+    PyObject *stream_owner; /* whose life is the stream's; NULL: the stream stays */
+    void *block;            /* ours to give back; NULL: the owner's */
+    int64_t bytes;
+    PyObject *owner;
+    int readonly;
+    wk_letter letter; /* of the one element that a kernel wrote last; slot NULL: none */
+} wk_memory;
+
+typedef struct wk_device_array {
+    PyObject_HEAD wk_memory *memory;
+    char *start; /* of element [0, ..., 0] */
+    wk_dtype dtype;
+    int ndim;
+    int64_t shape[WK_MAX_DIMS];
+    int64_t strides[WK_MAX_DIMS]; /* in elements */
+} wk_device_array;
+
+/* Owned: takes the memory's reference, also when it fails. */
+wk_device_array *wk_array_over(wk_state *state, wk_memory *memory, void *start, wk_dtype dtype,
+                               int ndim, const npy_intp *shape, const int64_t *strides);
+
+/* Uninitialised, C-contiguous, in the order of the stream. */
+wk_device_array *wk_array_new(wk_state *state, wk_device device, void *stream,
+                              PyObject *stream_owner, wk_dtype dtype, int ndim,
+                              const npy_intp *shape);
+void wk_from_device(const wk_device_array *a, wk_array *w);
+int wk_is_device_array(wk_state *state, PyObject *object);
+int wk_make_array_type(PyObject *module, wk_state *state);
+void wk_forget_letter(wk_memory *memory);
+
+/* ---- operands, results, options (operand.c) ----------------------------------------------- */
+
+typedef struct wk_operand {
+    PyObject *array; /* a NumPy array that wk_numpy_of made, or a DeviceArray; owned */
+    PyObject
+        *library; /* whose array was given, and results are; NULL: NumPy's or ours; owned */
+    int on_device;
+} wk_operand;
+
+typedef struct wk_options { /* what every operation takes */
+    PyObject *out; /* None, an array, or a tuple of them where there are several; borrowed */
+    wk_operand target[WK_MAX_OUTS]; /* out as we see it */
+    wk_device device;
+    PyObject *stream; /* borrowed */
+    const char *variant;
+    int64_t *progress;
+} wk_options;
+
+enum { WK_OPTIONS = 5 }; /* how many arguments: out, device, stream, variant, progress */
+
+int wk_options_of(wk_state *state, PyObject *const *args, int outs, wk_options *options);
+void wk_options_clear(wk_options *options);
+int wk_operand_of(wk_state *state, PyObject *object, wk_operand *operand);
+void wk_operand_clear(wk_operand *operand);
+int64_t wk_operand_size(const wk_operand *operand);
+
+/* Chooses the call's device and stream, brings the operand there if out asks for that, and fills
+ * call->in. */
+int wk_place(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options);
+
+/* A result of the call: the array that the kernel writes, and what becomes of it. */
+typedef struct wk_result {
+    PyObject *array; /* owned: a NumPy array or a DeviceArray, C-contiguous */
+    PyObject *given; /* out's native array, if the result is copied there; owned */
+    int theirs;      /* the memory's owner is what the caller gets: its library's array */
+} wk_result;
+
+int wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *operand,
+                  const wk_options *options, wk_dtype dtype, int ndim, const npy_intp *shape,
+                  wk_result *result);
+void wk_result_clear(wk_result *result);
+
+/* Runs the call with the GIL released; -1 with an exception set. */
+int wk_call_row(wk_state *state, wk_call *call, const wk_operand *operand,
+                const wk_options *options, wk_result *results);
+
+/* What the caller gets: out itself, a scalar, an array of the caller's kind. Clears the result. */
+PyObject *wk_result_give(wk_state *state, const wk_operand *operand, const wk_options *options,
+                         wk_result *result, int which, int scalars);
+
+/* ---- entries ------------------------------------------------------------------------------ */
+
+#define WK_ENTRY(name) PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count)
+
+WK_ENTRY(wk_py_reduce);
+WK_ENTRY(wk_py_transpose);
+WK_ENTRY(wk_py_stencil1d);
+WK_ENTRY(wk_py_histogram);
+WK_ENTRY(wk_py_warp_histogram);
+WK_ENTRY(wk_py_operand);
+WK_ENTRY(wk_py_empty);
+WK_ENTRY(wk_py_upload);
+WK_ENTRY(wk_py_foreign);
+WK_ENTRY(wk_py_register);
+
+int wk_check_count(const char *name, Py_ssize_t count, Py_ssize_t wanted);
 
 PyObject *wk_py_rows(PyObject *module, PyObject *ignored);
 PyObject *wk_py_devices(PyObject *module, PyObject *ignored);
 PyObject *wk_py_device_info(PyObject *module, PyObject *args);
 PyObject *wk_py_trim(PyObject *module, PyObject *args);
+PyObject *wk_py_default_device(PyObject *module, PyObject *ignored);
 PyObject *wk_py_set_default_device(PyObject *module, PyObject *args);
 PyObject *wk_py_config(PyObject *module, PyObject *ignored);
 

@@ -1,18 +1,28 @@
 /* module.c -- module state and the table of functions; no arithmetic here. */
 #define WK_IMPORT_ARRAY
 #include "glue.h"
+#include "dlpack.h"
+
+#define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL, NULL
 
 static PyMethodDef methods[] = {
-    {"asarray", wk_py_asarray, METH_O, NULL},
-    {"reduce", wk_py_reduce, METH_VARARGS, NULL},
-    {"transpose", wk_py_transpose, METH_VARARGS, NULL},
-    {"stencil1d", wk_py_stencil1d, METH_VARARGS, NULL},
-    {"histogram", wk_py_histogram, METH_VARARGS, NULL},
-    {"warp_histogram", wk_py_warp_histogram, METH_VARARGS, NULL},
+    {"reduce", FAST(wk_py_reduce)},
+    {"transpose", FAST(wk_py_transpose)},
+    {"stencil1d", FAST(wk_py_stencil1d)},
+    {"histogram", FAST(wk_py_histogram)},
+    {"warp_histogram", FAST(wk_py_warp_histogram)},
+    {"operand", FAST(wk_py_operand)},
+    {"empty", FAST(wk_py_empty)},
+    {"upload", FAST(wk_py_upload)},
+    {"foreign", FAST(wk_py_foreign)},
+    {"to_dlpack", FAST(wk_py_to_dlpack)},
+    {"from_dlpack", FAST(wk_py_from_dlpack)},
+    {"register", FAST(wk_py_register)},
     {"rows", wk_py_rows, METH_NOARGS, NULL},
     {"devices", wk_py_devices, METH_NOARGS, NULL},
     {"device_info", wk_py_device_info, METH_VARARGS, NULL},
     {"trim", wk_py_trim, METH_VARARGS, NULL},
+    {"default_device", wk_py_default_device, METH_NOARGS, NULL},
     {"set_default_device", wk_py_set_default_device, METH_VARARGS, NULL},
     {"config", wk_py_config, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -55,7 +65,25 @@ exec_module(PyObject *module)
         "warpkit.DeviceError", "A device is missing, or a call of its driver failed.",
         PyExc_RuntimeError, NULL);
     if (PyModule_AddObjectRef(module, "DeviceError", state->device_error) < 0) return -1;
+    if (wk_make_array_type(module, state) < 0) return -1;
     return make_context(module, state);
+}
+
+/* register(DeviceArray, adopt, choose): what _core calls of the Python side. */
+PyObject *
+wk_py_register(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_state *state = wk_state_of(module);
+    if (wk_check_count("register", count, 3) < 0) return NULL;
+    if (!PyType_Check(args[0]) ||
+        !PyType_IsSubtype((PyTypeObject *)args[0], state->base_type)) {
+        PyErr_SetString(PyExc_TypeError, "the first must be a subclass of _core.DeviceArray");
+        return NULL;
+    }
+    Py_XSETREF(state->array_type, (PyTypeObject *)Py_NewRef(args[0]));
+    Py_XSETREF(state->adopt, Py_NewRef(args[1]));
+    Py_XSETREF(state->choose, Py_NewRef(args[2]));
+    Py_RETURN_NONE;
 }
 
 static int
@@ -64,6 +92,10 @@ traverse(PyObject *module, visitproc visit, void *arg)
     wk_state *state = wk_state_of(module);
     Py_VISIT(state->axis_error);
     Py_VISIT(state->device_error);
+    Py_VISIT(state->base_type);
+    Py_VISIT(state->array_type);
+    Py_VISIT(state->adopt);
+    Py_VISIT(state->choose);
     return 0;
 }
 
@@ -73,6 +105,10 @@ clear(PyObject *module)
     wk_state *state = wk_state_of(module);
     Py_CLEAR(state->axis_error);
     Py_CLEAR(state->device_error);
+    Py_CLEAR(state->base_type);
+    Py_CLEAR(state->array_type);
+    Py_CLEAR(state->adopt);
+    Py_CLEAR(state->choose);
     return 0;
 }
 
@@ -93,7 +129,7 @@ static PyModuleDef_Slot slots[] = {
     {0, NULL},
 };
 
-static PyModuleDef definition = {
+struct PyModuleDef wk_module_definition = {
     PyModuleDef_HEAD_INIT, .m_name = "warpkit._core", .m_size = sizeof(wk_state),
     .m_methods = methods,  .m_slots = slots,          .m_traverse = traverse,
     .m_clear = clear,      .m_free = release,
@@ -102,5 +138,5 @@ static PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__core(void)
 {
-    return PyModuleDef_Init(&definition);
+    return PyModuleDef_Init(&wk_module_definition);
 }

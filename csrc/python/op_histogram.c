@@ -1,20 +1,20 @@
 /* op_histogram.c -- the counting under histogram and bincount, and warp_histogram.
- *   _core.histogram(a, kind, bins, edges, (first, last, width), (low, high), device, variant)
- *   _core.warp_histogram(a, assume_sorted, device, variant) */
+ *   _core.histogram(a, kind, bins, edges, (first, last, width), (low, high), options ...)
+ *   _core.warp_histogram(a, assume_sorted, options ...) */
 #include "glue.h"
 
 static int
-kind_arg(PyObject *object, void *slot)
+kind_of(PyObject *object, wk_bins_kind *kind)
 {
     static const char *const names[] = {"uniform", "edges", "values"};
     const char *text = PyUnicode_AsUTF8(object);
     for (int i = 0; text && i < 3; i++) {
         if (strcmp(text, names[i]) != 0) continue;
-        *(wk_bins_kind *)slot = i;
-        return 1;
+        *kind = i;
+        return 0;
     }
     if (text) PyErr_Format(PyExc_ValueError, "unknown kind of bins %R", object);
-    return 0;
+    return -1;
 }
 
 /* Do the edges fit the call? The Python side made them; a mistake must not read past them. */
@@ -34,71 +34,107 @@ check_edges(const wk_call *call)
     return -1;
 }
 
-PyObject *
-wk_py_histogram(PyObject *module, PyObject *args)
+static int
+count_elements(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options,
+               wk_result *result)
 {
-    wk_state *state = wk_state_of(module);
-    PyArrayObject *a = NULL, *edges = NULL, *out = NULL;
-    PyObject *given;
-    Py_ssize_t bins;
-    unsigned long long low, high;
-    wk_device device;
-    const char *variant;
-    wk_call call = {.op = WK_HISTOGRAM, .outs = 1};
-    wk_histogram_args *h = &call.args.histogram;
-
-    if (!PyArg_ParseTuple(args, "O&O&nO(ddd)(KK)O&z:histogram", wk_array_arg, &a, kind_arg,
-                          &h->kind, &bins, &given, &h->first, &h->last, &h->width, &low, &high,
-                          wk_device_arg, &device, &variant))
-        return NULL;
-    wk_from_numpy(a, &call.in);
-    h->n = wk_size(&call.in);
-    h->bins = bins;
-    h->low = low;
-    h->high = high;
-    if (given != Py_None) {
-        if (!wk_array_arg(given, &edges)) goto done;
-        edges = wk_contiguous(edges);
-        if (edges == NULL) goto done;
-        wk_from_numpy(edges, &call.aux);
-    }
-    if (h->kind != WK_BINS_VALUES && check_edges(&call) < 0) goto done;
-    const npy_intp shape[1] = {bins};
-    out = wk_new_array(WK_I64, 1, shape, &call.out[0]);
-    if (out && wk_call_row(state, &call, device, variant) < 0) Py_CLEAR(out);
-done:
-    Py_DECREF(a);
-    Py_XDECREF(edges);
-    return (PyObject *)out;
+    wk_histogram_args *h = &call->args.histogram;
+    const npy_intp shape[1] = {h->bins};
+    if (wk_place(state, call, operand, options) < 0) return -1;
+    h->n = wk_size(&call->in);
+    if (h->kind != WK_BINS_VALUES && check_edges(call) < 0) return -1;
+    if (wk_result_new(state, call, 0, operand, options, WK_I64, 1, shape, result) < 0)
+        return -1;
+    return wk_call_row(state, call, operand, options, result);
 }
 
 PyObject *
-wk_py_warp_histogram(PyObject *module, PyObject *args)
+wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_state *state = wk_state_of(module);
-    PyArrayObject *a = NULL, *values = NULL, *counts = NULL, *totals = NULL;
-    PyObject *result = NULL;
-    wk_device device;
-    const char *variant;
-    wk_call call = {.op = WK_WARP_HISTOGRAM, .outs = 3};
-    wk_warp_histogram_args *w = &call.args.warp_histogram;
+    wk_operand operand = {.array = NULL};
+    wk_options options = {.out = NULL};
+    wk_result result = {.array = NULL};
+    PyArrayObject *edges = NULL;
+    PyObject *given = NULL;
+    unsigned long long low, high;
+    wk_call call;
+    wk_histogram_args *h = &call.args.histogram;
 
-    if (!PyArg_ParseTuple(args, "O&pO&z:warp_histogram", wk_array_arg, &a, &w->sorted,
-                          wk_device_arg, &device, &variant))
-        return NULL;
-    a = wk_contiguous(a);
-    if (a == NULL) return NULL;
-    wk_from_numpy(a, &call.in);
-    w->n = wk_size(&call.in);
-    const npy_intp shape[2] = {(w->n + 31) / 32, 32};
-    values = wk_new_array(call.in.dtype, 2, shape, &call.out[0]);
-    counts = values ? wk_new_array(WK_I32, 2, shape, &call.out[1]) : NULL;
-    totals = counts ? wk_new_array(WK_I32, 1, shape, &call.out[2]) : NULL;
-    if (totals && wk_call_row(state, &call, device, variant) == 0)
-        result = PyTuple_Pack(3, values, counts, totals);
-    Py_DECREF(a);
-    Py_XDECREF(values);
-    Py_XDECREF(counts);
-    Py_XDECREF(totals);
-    return result;
+    if (wk_check_count("histogram", count, 6 + WK_OPTIONS) < 0) return NULL;
+    wk_call_start(&call, WK_HISTOGRAM, 1);
+    if (kind_of(args[1], &h->kind) < 0) return NULL;
+    h->bins = PyLong_AsSsize_t(args[2]);
+    if (h->bins == -1 && PyErr_Occurred()) return NULL;
+    if (!PyArg_ParseTuple(args[4], "ddd", &h->first, &h->last, &h->width)) return NULL;
+    if (!PyArg_ParseTuple(args[5], "KK", &low, &high)) return NULL;
+    h->low = low;
+    h->high = high;
+    if (wk_operand_of(state, args[0], &operand) < 0) return NULL;
+    if (wk_options_of(state, args + 6, call.outs, &options) < 0) goto done;
+    if (args[3] != Py_None) {
+        edges = wk_numpy_of(args[3]);
+        edges = edges ? wk_contiguous(edges) : NULL;
+        if (edges == NULL) goto done;
+        wk_from_numpy(edges, &call.aux);
+    }
+    if (count_elements(state, &call, &operand, &options, &result) == 0)
+        given = wk_result_give(state, &operand, &options, &result, 0, 0);
+done:
+    Py_XDECREF(edges);
+    wk_result_clear(&result);
+    wk_operand_clear(&operand);
+    wk_options_clear(&options);
+    return given;
+}
+
+static int
+count_warps(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options,
+            wk_result *results)
+{
+    if (wk_place(state, call, operand, options) < 0) return -1;
+    if (!operand->on_device && options->device.kind == WK_CPU) {
+        operand->array = (PyObject *)wk_contiguous((PyArrayObject *)operand->array);
+        if (operand->array == NULL) return -1;
+        wk_from_numpy((PyArrayObject *)operand->array, &call->in);
+    }
+    const int64_t n = wk_size(&call->in);
+    call->args.warp_histogram.n = n;
+    const npy_intp shape[2] = {(n + 31) / 32, 32};
+    if (wk_result_new(state, call, 0, operand, options, call->in.dtype, 2, shape,
+                      &results[0]) ||
+        wk_result_new(state, call, 1, operand, options, WK_I32, 2, shape, &results[1]) ||
+        wk_result_new(state, call, 2, operand, options, WK_I32, 1, shape, &results[2]))
+        return -1;
+    return wk_call_row(state, call, operand, options, results);
+}
+
+PyObject *
+wk_py_warp_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_state *state = wk_state_of(module);
+    wk_operand operand = {.array = NULL};
+    wk_options options = {.out = NULL};
+    wk_result results[3] = {{.array = NULL}, {.array = NULL}, {.array = NULL}};
+    PyObject *tuple = NULL;
+    wk_call call;
+    if (wk_check_count("warp_histogram", count, 2 + WK_OPTIONS) < 0) return NULL;
+    wk_call_start(&call, WK_WARP_HISTOGRAM, 3);
+    const int sorted = PyObject_IsTrue(args[1]);
+    if (sorted < 0) return NULL;
+    call.args.warp_histogram.sorted = sorted;
+    if (wk_options_of(state, args + 2, call.outs, &options) == 0 &&
+        wk_operand_of(state, args[0], &operand) == 0 &&
+        count_warps(state, &call, &operand, &options, results) == 0) {
+        tuple = PyTuple_New(3);
+        for (int i = 0; tuple && i < 3; i++) {
+            PyObject *one = wk_result_give(state, &operand, &options, &results[i], i, 0);
+            if (one == NULL) Py_CLEAR(tuple);
+            if (tuple) PyTuple_SET_ITEM(tuple, i, one);
+        }
+    }
+    for (int i = 0; i < 3; i++) wk_result_clear(&results[i]);
+    wk_operand_clear(&operand);
+    wk_options_clear(&options);
+    return tuple;
 }

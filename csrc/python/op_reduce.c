@@ -1,19 +1,19 @@
-/* op_reduce.c -- _core.reduce(a, op, axis, keepdims, device, variant) */
+/* op_reduce.c -- _core.reduce(a, op, axis, keepdims, options ...) */
 #include "glue.h"
 
 static int
-fold_arg(PyObject *object, void *slot)
+fold_of(PyObject *object, wk_fold *fold)
 {
     const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
     for (int f = 0; text && f < WK_FOLDS; f++) {
         if (strcmp(text, wk_fold_names[f]) != 0) continue;
-        *(wk_fold *)slot = f;
-        return 1;
+        *fold = f;
+        return 0;
     }
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_ValueError,
                      "unknown op %R; there are: 'sum', 'prod', 'min', 'max', 'mean'", object);
-    return 0;
+    return -1;
 }
 
 /* None, an int or a tuple of ints, as a set of bits. */
@@ -68,36 +68,50 @@ check_empty(const wk_reduce_args *args)
     return 0;
 }
 
-PyObject *
-wk_py_reduce(PyObject *module, PyObject *args)
+static int
+reduce(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options, PyObject *axis,
+       int keepdims, wk_result *result)
 {
-    wk_state *state = wk_state_of(module);
-    PyArrayObject *a = NULL, *out = NULL;
-    PyObject *axis;
-    wk_device device;
-    const char *variant;
-    int keepdims, kept = 0;
-    uint64_t axes;
     npy_intp shape[WK_MAX_DIMS];
-    wk_call call = {.op = WK_REDUCE, .outs = 1};
-    wk_reduce_args *r = &call.args.reduce;
-
-    if (!PyArg_ParseTuple(args, "O&O&OpO&z:reduce", wk_array_arg, &a, fold_arg, &r->fold, &axis,
-                          &keepdims, wk_device_arg, &device, &variant))
-        return NULL;
-    wk_from_numpy(a, &call.in);
-    if (axes_of(state, axis, call.in.ndim, &axes) < 0) goto done;
-    for (int d = 0; d < call.in.ndim; d++) {
+    uint64_t axes;
+    int kept = 0;
+    wk_reduce_args *r = &call->args.reduce;
+    if (wk_place(state, call, operand, options) < 0) return -1;
+    const int ndim = call->in.ndim;
+    if (axes_of(state, axis, ndim, &axes) < 0) return -1;
+    for (int d = 0; d < ndim; d++) {
         if (!(axes >> d & 1))
-            shape[kept++] = PyArray_DIM(a, d);
+            shape[kept++] = call->in.shape[d];
         else if (keepdims)
             shape[kept++] = 1;
     }
-    wk_plan_reduce(&call.in, axes, r);
-    if (check_empty(r) < 0) goto done;
-    out = wk_new_array(result_dtype(r->fold, call.in.dtype), kept, shape, &call.out[0]);
-    if (out && wk_call_row(state, &call, device, variant) < 0) Py_CLEAR(out);
-done:
-    Py_DECREF(a);
-    return out ? PyArray_Return(out) : NULL;
+    wk_plan_reduce(&call->in, axes, r);
+    if (check_empty(r) < 0) return -1;
+    if (wk_result_new(state, call, 0, operand, options, result_dtype(r->fold, call->in.dtype),
+                      kept, shape, result) < 0)
+        return -1;
+    return wk_call_row(state, call, operand, options, result);
+}
+
+PyObject *
+wk_py_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_state *state = wk_state_of(module);
+    wk_operand operand = {.array = NULL};
+    wk_options options = {.out = NULL};
+    wk_result result = {.array = NULL};
+    PyObject *given = NULL;
+    wk_call call;
+    if (wk_check_count("reduce", count, 4 + WK_OPTIONS) < 0) return NULL;
+    wk_call_start(&call, WK_REDUCE, 1);
+    const int keepdims = PyObject_IsTrue(args[3]);
+    if (keepdims >= 0 && fold_of(args[1], &call.args.reduce.fold) == 0 &&
+        wk_options_of(state, args + 4, call.outs, &options) == 0 &&
+        wk_operand_of(state, args[0], &operand) == 0 &&
+        reduce(state, &call, &operand, &options, args[2], keepdims, &result) == 0)
+        given = wk_result_give(state, &operand, &options, &result, 0, 1);
+    wk_result_clear(&result);
+    wk_operand_clear(&operand);
+    wk_options_clear(&options);
+    return given;
 }

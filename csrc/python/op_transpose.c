@@ -1,4 +1,4 @@
-/* op_transpose.c -- _core.transpose(a, axes, device, variant) */
+/* op_transpose.c -- _core.transpose(a, axes, options ...) */
 #include "glue.h"
 
 /* None (reversed) or a sequence that names every axis once. */
@@ -37,29 +37,40 @@ done:
     return status;
 }
 
-PyObject *
-wk_py_transpose(PyObject *module, PyObject *args)
+static int
+transpose(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options,
+          PyObject *axes, wk_result *result)
 {
-    wk_state *state = wk_state_of(module);
-    PyArrayObject *a = NULL, *out = NULL;
-    PyObject *axes;
-    wk_device device;
-    const char *variant;
     int order[WK_MAX_DIMS];
     npy_intp shape[WK_MAX_DIMS];
-    wk_call call = {.op = WK_TRANSPOSE, .outs = 1};
+    if (wk_place(state, call, operand, options) < 0) return -1;
+    const int ndim = call->in.ndim;
+    if (permutation_of(state, axes, ndim, order) < 0) return -1;
+    for (int d = 0; d < ndim; d++) shape[d] = call->in.shape[order[d]];
+    if (wk_result_new(state, call, 0, operand, options, call->in.dtype, ndim, shape, result) <
+        0)
+        return -1;
+    wk_plan_transpose(&call->in, order);
+    return wk_call_row(state, call, operand, options, result);
+}
 
-    if (!PyArg_ParseTuple(args, "O&OO&z:transpose", wk_array_arg, &a, &axes, wk_device_arg,
-                          &device, &variant))
-        return NULL;
-    wk_from_numpy(a, &call.in);
-    if (permutation_of(state, axes, call.in.ndim, order) < 0) goto done;
-    for (int d = 0; d < call.in.ndim; d++) shape[d] = PyArray_DIM(a, order[d]);
-    out = wk_new_array(call.in.dtype, call.in.ndim, shape, &call.out[0]);
-    if (out == NULL) goto done;
-    wk_plan_transpose(&call.in, order);
-    if (wk_call_row(state, &call, device, variant) < 0) Py_CLEAR(out);
-done:
-    Py_DECREF(a);
-    return (PyObject *)out;
+PyObject *
+wk_py_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_state *state = wk_state_of(module);
+    wk_operand operand = {.array = NULL};
+    wk_options options = {.out = NULL};
+    wk_result result = {.array = NULL};
+    PyObject *given = NULL;
+    wk_call call;
+    if (wk_check_count("transpose", count, 2 + WK_OPTIONS) < 0) return NULL;
+    wk_call_start(&call, WK_TRANSPOSE, 1);
+    if (wk_options_of(state, args + 2, call.outs, &options) == 0 &&
+        wk_operand_of(state, args[0], &operand) == 0 &&
+        transpose(state, &call, &operand, &options, args[1], &result) == 0)
+        given = wk_result_give(state, &operand, &options, &result, 0, 0);
+    wk_result_clear(&result);
+    wk_operand_clear(&operand);
+    wk_options_clear(&options);
+    return given;
 }

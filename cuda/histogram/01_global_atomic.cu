@@ -28,8 +28,7 @@ histogram_global(const T *in, const wk::bins_task __grid_constant__ task,
 extern "C" wk_status
 wk_histogram_cuda_global_atomic(wk_call *call)
 {
-    if (wk::clear(call, call->out[0].data, call->out[0].bytes) != WK_OK)
-        return call->error.status;
+    if (wk::clear_counts(call) != WK_OK) return call->error.status;
     return wk::visit(call->in.dtype, [&](auto zero) {
         using T = decltype(zero);
         return wk::launch(call, wk::grid_for(call, call->args.histogram.n, kThreads), kThreads,

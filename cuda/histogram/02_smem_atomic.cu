@@ -43,8 +43,7 @@ wk_histogram_cuda_smem_atomic(wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
     if (h->bins > kMostBins) return wk_histogram_cuda_global_atomic(call);
-    if (wk::clear(call, call->out[0].data, call->out[0].bytes) != WK_OK)
-        return call->error.status;
+    if (wk::clear_counts(call) != WK_OK) return call->error.status;
     return wk::visit(call->in.dtype, [&](auto zero) {
         using T = decltype(zero);
         unsigned grid = wk::grid_for(call, h->n, kThreads);

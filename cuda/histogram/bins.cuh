@@ -34,6 +34,13 @@ bins_of(const wk_call *call)
     return b;
 }
 
+// Of the first piece; later ones go on counting.
+inline wk_status
+clear_counts(wk_call *call)
+{
+    return call->part.later ? WK_OK : clear(call, call->out[0].data, call->out[0].bytes);
+}
+
 // For equal bins, integers: between the smallest and the largest that counts.
 template <typename T>
 __device__ __forceinline__ int64_t

@@ -8,6 +8,7 @@
 // Still bad one 4-byte load a lane; a chunk is little work for a warp that must start and end.
 // Source    J. Luitjens, "Faster Parallel Reductions on Kepler" (2014).
 #pragma once
+#include "prim/letter.cuh"
 #include "prim/warp.cuh"
 #include "reduce/fold.cuh"
 #include "runtime/launch.cuh"
@@ -25,6 +26,9 @@ struct reduce_task {
     int64_t outputs, n, chunks; // of this level
     int64_t elements;           // folded into one output in all
     int64_t stride;             // between folded elements; 0: several axes, by offset_of
+    layout places;              // where an output's totals stand, in outputs, from `output` on
+    int64_t output, first, row; // the first chunk's number, of so many
+    wk_letter letter;           // sent with the result if it has a slot
 };
 
 // A chunk's total, for the next level; or the result, where there is one chunk.
@@ -33,10 +37,14 @@ __device__ __forceinline__ void
 put(const reduce_task &task, int64_t output, int64_t chunk, typename F::A total,
     typename F::A *totals, typename F::R *out)
 {
-    if (totals)
-        totals[output * task.chunks + chunk] = total;
-    else
-        out[output] = F::finish(total, task.elements);
+    if (totals) {
+        const int64_t at = task.output + offset_of(task.places, output);
+        totals[at * task.row + task.first + chunk] = total;
+        return;
+    }
+    const typename F::R result = F::finish(total, task.elements);
+    out[output] = result;
+    if (task.letter.slot) send(task.letter, result);
 }
 
 template <class F>
@@ -53,9 +61,14 @@ reduce_rows(const typename F::T *in, const reduce_task __grid_constant__ task,
         const typename F::T *x = in + offset_of(task.kept, output);
         typename F::A total = F::identity();
         if (task.stride) {
-#pragma unroll 8
-            for (int64_t i = chunk * WK_CHUNK + lane; i < end; i += kWarp)
-                total = F::op(total, F::load(x[i * task.stride]));
+            typename F::A read[WK_CHUNK / kWarp]; // on their way together
+#pragma unroll
+            for (int k = 0; k < WK_CHUNK / kWarp; k++) {
+                const int64_t i = chunk * WK_CHUNK + lane + k * kWarp;
+                read[k] = i < end ? F::load(x[i * task.stride]) : F::identity();
+            }
+#pragma unroll
+            for (int k = 0; k < WK_CHUNK / kWarp; k++) total = F::op(total, read[k]);
         } else {
             for (int64_t i = chunk * WK_CHUNK + lane; i < end; i += kWarp)
                 total = F::op(total, F::load(x[offset_of(task.folded, i)]));
@@ -99,6 +112,27 @@ reduce_columns(const typename F::T *in, const reduce_task __grid_constant__ task
     }
 }
 
+inline void
+flat_places(reduce_task *task)
+{
+    task->places.ndim = 1;
+    task->places.shape[0] = task->outputs;
+    task->places.strides[0] = 1;
+    task->output = task->first = 0;
+    task->row = task->chunks;
+}
+
+// A piece of a fold writes its totals among those of the whole.
+inline void
+part_places(const wk_call *call, reduce_task *task)
+{
+    task->places = task->kept;
+    for (int d = 0; d < task->kept.ndim; d++) task->places.strides[d] = call->part.step[d];
+    task->output = call->part.output;
+    task->first = call->part.first;
+    task->row = call->part.chunks;
+}
+
 // The levels above the first: totals of totals, contiguous for each output.
 template <class F>
 wk_status
@@ -111,6 +145,7 @@ fold_totals(wk_call *call, reduce_task task, typename F::A *totals, typename F::
         task.kept.ndim = 1;
         task.kept.shape[0] = task.outputs;
         task.kept.strides[0] = task.n;
+        flat_places(&task);
         void *next = nullptr;
         const int64_t bytes = task.outputs * task.chunks * (int64_t)sizeof(typename F::A);
         if (task.chunks > 1 && allocate(call, bytes, &next) != WK_OK) return call->error.status;
@@ -125,40 +160,56 @@ fold_totals(wk_call *call, reduce_task task, typename F::A *totals, typename F::
 
 template <class F>
 wk_status
+first_level(wk_call *call, const reduce_task &task, typename F::A *totals)
+{
+    const wk_array *a = &call->in;
+    const auto in = first_element<typename F::T>(a);
+    const auto out = (typename F::R *)call->out[0].data;
+    const int last = task.kept.ndim - 1;
+    const bool columns = last >= 0 && a->strides[last] == 1 && task.stride > 1;
+    if (!columns)
+        return launch(call, grid_for(call, task.outputs * task.chunks, kThreads / kWarp),
+                      kThreads, 0, reduce_rows<F>, in, task, totals, out);
+    const int64_t blocks = (a->shape[last] + kColumns - 1) / kColumns;
+    const int64_t work = blocks * (task.outputs / a->shape[last]) * task.chunks;
+    return launch(call, grid_for(call, work, kChunksOfBlock), dim3(kColumns, kChunksOfBlock), 0,
+                  reduce_columns<F>, in, task, totals, out);
+}
+
+template <class F>
+wk_status
 reduce(wk_call *call)
 {
     const wk_reduce_args *args = &call->args.reduce;
     const wk_array *a = &call->in;
+    const auto out = (typename F::R *)call->out[0].data;
     reduce_task task = {};
-    task.kept = axes_of(a, 0, args->kept);
-    task.folded = axes_of(a, args->kept, a->ndim);
     task.outputs = args->outputs;
     task.n = task.elements = args->n;
+    if (call->part.finish) {
+        task.chunks = call->part.chunks;
+        return fold_totals<F>(call, task, (typename F::A *)call->part.totals, out);
+    }
+    task.kept = axes_of(a, 0, args->kept);
+    task.folded = axes_of(a, args->kept, a->ndim);
     task.chunks = args->n > 0 ? wk_chunks(args->n) : 1;
     task.stride = task.folded.ndim == 0   ? 1
                   : task.folded.ndim == 1 ? task.folded.strides[0]
                                           : 0;
-
+    if (call->part.totals) {
+        part_places(call, &task);
+        return first_level<F>(call, task, (typename F::A *)call->part.totals);
+    }
+    flat_places(&task);
     void *totals = nullptr;
     const int64_t bytes = task.outputs * task.chunks * (int64_t)sizeof(typename F::A);
     if (task.chunks > 1 && allocate(call, bytes, &totals) != WK_OK) return call->error.status;
-    const auto in = first_element<typename F::T>(a);
-    const auto partial = (typename F::A *)totals;
-    const auto out = (typename F::R *)call->out[0].data;
-
-    const int last = args->kept - 1;
-    const bool columns = last >= 0 && a->strides[last] == 1 && task.stride > 1;
-    const int64_t column_blocks = columns ? (a->shape[last] + kColumns - 1) / kColumns : 0;
-    const wk_status status =
-        columns
-            ? launch(
-                  call,
-                  grid_for(call, column_blocks * (task.outputs / a->shape[last]) * task.chunks,
-                           kChunksOfBlock),
-                  dim3(kColumns, kChunksOfBlock), 0, reduce_columns<F>, in, task, partial, out)
-            : launch(call, grid_for(call, task.outputs * task.chunks, kThreads / kWarp),
-                     kThreads, 0, reduce_rows<F>, in, task, partial, out);
-    return status ? status : fold_totals<F>(call, task, partial, out);
+    if (call->letter.slot && task.outputs == 1) {
+        task.letter = call->letter;
+        call->letter.sent = 1;
+    }
+    if (first_level<F>(call, task, (typename F::A *)totals) != WK_OK) return call->error.status;
+    return fold_totals<F>(call, task, (typename F::A *)totals, out);
 }
 
 // For each fold, one file that instantiates it for all element types: they compile side by

@@ -1,135 +1,122 @@
-// backend.cu -- stream, device memory and copies, behind the same slots as the CPU.
+// backend.cu -- the slots that the core calls, and which way a call goes.
 #include "runtime/device.cuh"
 #include "runtime/driver.cuh"
 
-#include <new>
+#include "plan.h"
+#include "runtime/layout.cuh"
+#include "walk.h"
 
-namespace wk
-{
-
-wk_status
-allocate(wk_call *call, int64_t bytes, void **block)
-{
-    session *s = session_of(call);
-    gpu *g = ready_gpu(s->device, &call->error);
-    if (g == nullptr) return call->error.status;
-    constexpr int most = sizeof s->blocks / sizeof s->blocks[0];
-    if (s->count == most)
-        return WK_FAIL(&call->error, WK_EDEVICE, "a call holds at most %d blocks", most);
-
-    const size_t size = bytes > 0 ? (size_t)bytes : 1;
-    const cudaError_t code = g->pool ? cudaMallocFromPoolAsync(block, size, g->pool, s->stream)
-                                     : cudaMalloc(block, size);
-    if (code == cudaErrorMemoryAllocation) {
-        cudaGetLastError();
-        size_t free = 0, total = 0;
-        cudaMemGetInfo(&free, &total);
-        return WK_FAIL(&call->error, WK_EMEMORY,
-                       "cannot allocate %lld bytes on %s:%d: %zu of %zu are free%s",
-                       (long long)bytes, wk_kind_names[driver_kind], s->device, free, total,
-                       g->limit ? ", and WARPKIT_POOL_LIMIT is set" : "");
-    }
-    WK_TRY(&call->error, code);
-    s->blocks[s->count++] = *block;
-    return WK_OK;
-}
-
-wk_status
-clear(wk_call *call, void *block, int64_t bytes)
-{
-    WK_TRY(&call->error, cudaMemsetAsync(block, 0, (size_t)bytes, session_of(call)->stream));
-    return WK_OK;
-}
-
-} // namespace wk
+#include <cstdlib>
 
 namespace
 {
 
+using wk::gpu;
+
+// An input on the host with more axes than a kernel takes, gathered whole; they are rare.
 wk_status
-take_stream(wk::session *s, wk_error *error)
+gather_axes(wk_call *call, void **packed)
 {
-    wk::gpu *g = wk::ready_gpu(s->device, error);
-    if (g == nullptr) return error->status;
-    {
-        std::lock_guard<std::mutex> hold(g->lock);
-        if (!g->streams.empty()) {
-            s->stream = g->streams.back();
-            g->streams.pop_back();
-            return WK_OK;
-        }
-    }
-    WK_TRY(error, cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    wk_array *a = &call->in;
+    wk_walk walk;
+    const int64_t n = wk_size(a), bytes = n * wk_itemsize[a->dtype];
+    *packed = malloc(bytes > 0 ? (size_t)bytes : 1);
+    if (*packed == nullptr)
+        return WK_FAIL(&call->error, WK_EMEMORY,
+                       "cannot allocate %lld bytes to gather an array of %d axes",
+                       (long long)bytes, a->ndim);
+    wk_walk_c_order(a, &walk);
+    wk_gather(&walk, 0, n, *packed);
+    wk_set_contiguous(a);
+    a->host = *packed;
+    a->first = 0;
+    a->bytes = bytes;
+    if (call->op == WK_REDUCE)
+        wk_fuse_reduced(a, &call->args.reduce);
+    else
+        wk_fuse(a, 0);
     return WK_OK;
 }
 
 wk_status
-cuda_open(wk_call *call)
+slot_run(wk_call *call, wk_launch *launch, int takes_parts)
 {
     if (wk::check_process(&call->error) != WK_OK) return call->error.status;
-    auto *s = new (std::nothrow) wk::session;
-    if (s == nullptr) return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate a session");
-    s->device = call->ordinal;
-    call->session = s;
-    if (s->current.set(s->device, &call->error) != WK_OK) return call->error.status;
-    return take_stream(s, &call->error);
+    if (call->in.host == nullptr) return wk::run_resident(call, launch);
+    void *packed = nullptr;
+    const bool many = call->in.ndim > wk::kAxes && wk_size(&call->in) > 0;
+    wk_status status = many && (call->op == WK_REDUCE || call->op == WK_TRANSPOSE)
+                           ? gather_axes(call, &packed)
+                           : WK_OK;
+    if (status == WK_OK) status = wk::run_streamed(call, launch, takes_parts);
+    free(packed);
+    return status;
 }
 
 wk_status
-cuda_reserve(wk_call *call, wk_array *a)
+slot_allocate(int device, void *stream, int64_t bytes, void **block, wk_error *error)
 {
-    return wk::allocate(call, a->bytes, &a->data);
-}
-
-wk_status
-cuda_upload(wk_call *call, wk_array *a)
-{
-    if (cuda_reserve(call, a) != WK_OK) return call->error.status;
-    WK_TRY(&call->error, cudaMemcpyAsync(a->data, a->host, (size_t)a->bytes,
-                                         cudaMemcpyHostToDevice, wk::session_of(call)->stream));
-    return WK_OK;
-}
-
-wk_status
-cuda_download(wk_call *call, wk_array *a)
-{
-    const cudaStream_t stream = wk::session_of(call)->stream;
-    WK_TRY(&call->error,
-           cudaMemcpyAsync(a->host, a->data, (size_t)a->bytes, cudaMemcpyDeviceToHost, stream));
-    WK_TRY(&call->error, cudaStreamSynchronize(stream));
-    return WK_OK;
-}
-
-wk_status
-give_back(wk::session *s, wk_error *error)
-{
-    wk::gpu *g = s->stream ? wk::ready_gpu(s->device, error) : nullptr;
+    gpu *g = wk::check_process(error) == WK_OK ? wk::ready_gpu(device, error) : nullptr;
     if (g == nullptr) return error->status;
-    for (int i = 0; i < s->count; i++)
-        WK_TRY(error,
-               g->pool ? cudaFreeAsync(s->blocks[i], s->stream) : cudaFree(s->blocks[i]));
-    WK_TRY(error, cudaStreamSynchronize(s->stream)); // the host's buffers may go after this
-    std::lock_guard<std::mutex> hold(g->lock);
-    g->streams.push_back(s->stream);
+    return wk::take_block(g, (cudaStream_t)stream, bytes, block, error);
+}
+
+// Of a forked child's arrays nothing is left to give back.
+void
+slot_release(int device, void *stream, void *block, int64_t bytes, const wk_letter *letter)
+{
+    wk_error error = {};
+    gpu *g = wk::check_process(&error) == WK_OK ? wk::ready_gpu(device, &error) : nullptr;
+    if (g == nullptr) return;
+    if (letter && letter->slot) wk::return_letter(g, letter);
+    if (block) wk::give_block(g, (cudaStream_t)stream, block, bytes, &error);
+}
+
+int
+slot_locate(const void *address, int *device)
+{
+    wk_error error = {};
+    cudaPointerAttributes a = {};
+    if (wk::check_process(&error) != WK_OK) return 0;
+    if (cudaPointerGetAttributes(&a, address) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    if (a.type != cudaMemoryTypeDevice && a.type != cudaMemoryTypeManaged) return 0;
+    *device = a.device;
+    return 1;
+}
+
+wk_status
+slot_follow(int device, void *later, void *earlier, wk_error *error)
+{
+    gpu *g = wk::check_process(error) == WK_OK ? wk::ready_gpu(device, error) : nullptr;
+    if (g == nullptr) return error->status;
+    return wk::follow(g, (cudaStream_t)later, (cudaStream_t)earlier, error);
+}
+
+wk_status
+slot_wait(int device, void *stream, wk_error *error)
+{
+    wk::current_device current;
+    if (wk::check_process(error) != WK_OK || current.set(device, error) != WK_OK)
+        return error->status;
+    WK_TRY(error, cudaStreamSynchronize((cudaStream_t)stream));
     return WK_OK;
 }
 
 wk_status
-cuda_close(wk_call *call)
+slot_read(int device, void *stream, const wk_letter *letter, uint64_t *bits, wk_error *error)
 {
-    wk::session *s = wk::session_of(call);
-    if (s == nullptr) return WK_OK;
-    call->session = nullptr;
-    wk_error closing = {};
-    give_back(s, &closing);
-    delete s;
-    if (closing.status != WK_OK)
-        wk_fail(&call->error, closing.status, closing.file, closing.line, "%s", closing.text);
-    return closing.status;
+    wk::current_device current;
+    if (wk::check_process(error) != WK_OK || current.set(device, error) != WK_OK)
+        return error->status;
+    return wk::read_letter((cudaStream_t)stream, letter, bits, error);
 }
 
 } // namespace
 
-const wk_backend wk::backend = {wk::driver_kind, 0,         wk::count_devices, wk::device_info,
-                                wk::trim_pool,   cuda_open, cuda_upload,       cuda_reserve,
-                                cuda_download,   cuda_close};
+const wk_backend wk::backend = {wk::driver_kind, wk::count_devices, wk::device_info,
+                                wk::trim_pool,   slot_run,          wk::copy_array,
+                                slot_allocate,   slot_release,      slot_locate,
+                                slot_follow,     slot_wait,         slot_read};

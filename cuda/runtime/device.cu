@@ -1,11 +1,13 @@
 // device.cu -- which GPUs there are, and what is kept for each.
 #include "runtime/device.cuh"
 #include "runtime/driver.cuh"
+#include "runtime/stage.cuh"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace
@@ -17,6 +19,7 @@ constexpr uint64_t kKeep = 256ull << 20; // of pooled memory between calls: a ph
 // Written once, by the process's first count(); read-only after that, but for what each gpu's
 // own lock guards. CUDA itself is state of the process, and so is this.
 std::atomic<pid_t> owner{0};
+std::atomic<bool> forked{false}; // this process is a child of the owner
 int device_count = 0;
 std::unique_ptr<wk::gpu[]> gpus;
 
@@ -46,6 +49,7 @@ set_up(wk::gpu &g, int device, wk_error *error)
         WK_TRY(error,
                cudaMemPoolSetAttribute(g.pool, cudaMemPoolAttrReleaseThreshold, &g.keep));
     }
+    g.device = device;
     g.ready = true;
     return WK_OK;
 }
@@ -73,7 +77,7 @@ sync_each_launch()
 wk_status
 check_process(wk_error *error)
 {
-    if (owner.load() == getpid()) return WK_OK;
+    if (!forked.load(std::memory_order_relaxed)) return WK_OK; // getpid() is a system call
     return WK_FAIL(error, WK_EDEVICE,
                    "this process was forked from one that uses device '%s', which no child can "
                    "go on using; "
@@ -86,6 +90,7 @@ current_device::set(int device, wk_error *error)
 {
     int before = 0;
     WK_TRY(error, cudaGetDevice(&before));
+    if (before == device) return WK_OK;
     WK_TRY(error, cudaSetDevice(device));
     previous = before;
     return WK_OK;
@@ -95,6 +100,7 @@ gpu *
 ready_gpu(int device, wk_error *error)
 {
     gpu &g = gpus[device];
+    if (g.ready.load(std::memory_order_acquire)) return &g;
     std::lock_guard<std::mutex> hold(g.lock);
     if (!g.ready && set_up(g, device, error) != WK_OK) return nullptr;
     return &g;
@@ -119,6 +125,7 @@ count_devices(wk_error *error)
         return 0;
     }
     owner.store(getpid());
+    pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
     device_count = count;
     gpus = std::make_unique<gpu[]>(count);
     return count;
@@ -154,6 +161,9 @@ device_info(int device, wk_device_info *info, wk_error *error)
     info->pool_reserved = (int64_t)reserved;
     info->pool_keep = (int64_t)g->keep;
     info->pool_limit = (int64_t)g->limit;
+    std::lock_guard<std::mutex> hold(g->lock);
+    info->staging = g->stage ? g->stage->bytes() : 0;
+    for (const idle_block &b : g->idle) info->pool_used -= (int64_t)b.bytes;
     return WK_OK;
 }
 
@@ -165,6 +175,18 @@ trim_pool(int device, wk_error *error)
     if (current.set(device, error) != WK_OK) return error->status;
     gpu *g = ready_gpu(device, error);
     if (g == nullptr) return error->status;
+    std::lock_guard<std::mutex> bus(g->bus); // nobody's copies are on their way
+    release_stage(g);
+    {
+        std::lock_guard<std::mutex> hold(g->lock);
+        for (const idle_block &b : g->idle) {
+            if (g->pool)
+                cudaFreeAsync(b.block, b.stream);
+            else
+                cudaFree(b.block);
+        }
+        g->idle.clear();
+    }
     WK_TRY(error, cudaDeviceSynchronize()); // what was freed in a stream's order is free now
     if (g->pool) WK_TRY(error, cudaMemPoolTrimTo(g->pool, 0));
     return WK_OK;

@@ -2,19 +2,41 @@
 #pragma once
 #include "runtime/launch.cuh"
 
+#include <atomic>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace wk
 {
 
+struct staging; // stage.cuh
+
+struct idle_block {
+    cudaStream_t stream; // in whose order it became idle: it may be used again there at once
+    size_t bytes;
+    void *block;
+};
+
 struct gpu {
-    std::mutex lock;
-    bool ready = false;
+    int device = 0;
+    std::mutex lock; // of what follows, for moments
+    std::atomic<bool> ready{false};
     int processors = 0;
-    cudaMemPool_t pool = nullptr;      // null: the device has none, plain cudaMalloc serves
-    uint64_t keep = 0, limit = 0;      // bytes
-    std::vector<cudaStream_t> streams; // idle ones
+    cudaMemPool_t pool = nullptr;  // null: the device has none, plain cudaMalloc serves
+    uint64_t keep = 0, limit = 0;  // bytes
+    std::vector<idle_block> idle;  // small ones of the default stream
+    cudaEvent_t order = nullptr;   // for follow()
+    std::deque<wk_letter> letters; // slots that may be used again, when their last ticket came
+    uint32_t ticket = 0;           // the last one given out
+
+    std::mutex
+        bus; // held by a call whose arrays are on the host, from its first copy to its last
+    std::unique_ptr<staging> stage;
+
+    gpu();
+    ~gpu();
 };
 
 // The GPU's struct, set up on first use; null with error set. The device must be current.
@@ -22,8 +44,34 @@ gpu *ready_gpu(int device, wk_error *error);
 
 // Only the process that counted the devices may use CUDA; a forked child may not.
 wk_status check_process(wk_error *error);
+bool same_process();
+
+// ---- memory.cu: blocks in a stream's order ------------------------------------------------
+
+wk_status take_block(gpu *g, cudaStream_t stream, int64_t bytes, void **block, wk_error *error);
+wk_status give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *error);
+
+// Ends a session: its blocks go back in the stream's order.
+wk_status give_blocks(session *s, wk_error *error);
+
+// What is put on `later` from now on waits for what is on `earlier` now.
+wk_status follow(gpu *g, cudaStream_t later, cudaStream_t earlier, wk_error *error);
+
+// A letter to be sent with a result of so many bytes; without a slot if none is to be had.
+void offer_letter(gpu *g, int bytes, wk_letter *letter);
+void return_letter(gpu *g, const wk_letter *letter);
+wk_status read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bits,
+                      wk_error *error);
+
+// ---- the ways that a call may go ----------------------------------------------------------
+
+wk_status run_resident(wk_call *call, wk_launch *launch);                  // resident.cu
+wk_status run_streamed(wk_call *call, wk_launch *launch, int takes_parts); // streamed.cu
+wk_status copy_over_bus(wk_call *call);                                    // likewise
+wk_status copy_array(wk_call *call);                                       // resident.cu
 
 extern const wk_backend backend;
+extern const wk_host *host; // what the core does for us
 
 // Slots of the backend.
 int count_devices(wk_error *error);

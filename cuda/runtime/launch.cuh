@@ -19,15 +19,17 @@ class current_device
     }
 
   private:
-    int previous = -1;
+    int previous = -1; // the one to return to; -1: nothing was changed
 };
 
-// One operation's stay on a device; wk_call::session points at it.
+// A launcher's stay on a device; wk_call::session points at it.
 struct session {
-    int device;
-    current_device current;
+    int device = 0;
     cudaStream_t stream = nullptr;
-    void *blocks[16]; // of device memory, given back when the call closes
+    struct {
+        void *block;
+        int64_t bytes;
+    } blocks[24]; // of device memory, given back when the session ends
     int count = 0;
 };
 
@@ -37,7 +39,7 @@ session_of(wk_call *call)
     return static_cast<session *>(call->session);
 }
 
-// Device memory until the call closes. Zero bytes give a valid pointer too.
+// Device memory until the session ends. Zero bytes give a valid pointer too.
 wk_status allocate(wk_call *call, int64_t bytes, void **block);
 
 // Sets device memory to zero, in the stream's order.

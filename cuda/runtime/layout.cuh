@@ -5,16 +5,25 @@
 namespace wk
 {
 
-struct layout {
+// Of an array that a kernel takes as it is. Fused axes are few, and a launch costs more with
+// more than 2 KiB of parameters; arrays of more axes are packed before (resident.cu).
+constexpr int kAxes = 8;
+
+template <int kMost>
+struct axes {
     int ndim;
-    int64_t shape[WK_MAX_DIMS];
-    int64_t strides[WK_MAX_DIMS]; // in elements
+    int64_t shape[kMost];
+    int64_t strides[kMost]; // in elements
 };
 
-inline layout
+using layout = axes<kAxes>;
+using long_layout = axes<WK_MAX_DIMS>;
+
+template <int kMost = kAxes>
+axes<kMost>
 axes_of(const wk_array *a, int from, int to)
 {
-    layout l = {};
+    axes<kMost> l = {};
     l.ndim = to - from;
     for (int d = 0; d < l.ndim; d++) {
         l.shape[d] = a->shape[from + d];
@@ -24,8 +33,9 @@ axes_of(const wk_array *a, int from, int to)
 }
 
 // Where the index-th element in C order lies. A 64-bit division an axis: fused axes are few.
+template <int kMost>
 __device__ __forceinline__ int64_t
-offset_of(const layout &l, int64_t index)
+offset_of(const axes<kMost> &l, int64_t index)
 {
     int64_t offset = 0;
     for (int d = l.ndim - 1; d > 0; d--) {

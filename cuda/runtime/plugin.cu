@@ -11,8 +11,9 @@ static wk_launch *const launches[] = {
 };
 
 extern "C" __attribute__((visibility("default"))) const wk_plugin *
-wk_plugin_open(void)
+wk_plugin_open(const wk_host *host)
 {
+    wk::host = host;
     static const wk_plugin plugin = {WK_ABI, &wk::backend, launches,
                                      (int)(sizeof launches / sizeof launches[0]),
                                      wk::driver_build()};

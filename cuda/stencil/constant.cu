@@ -1,6 +1,6 @@
 // stencil1d / constant -- coefficients in constant memory, one output a thread.
 //
-// In, out   C-contiguous [outer][n][inner] -> the same shape and dtype.
+// In, out   C-contiguous [outer][n][inner] -> [outer][outputs][inner], the same dtype.
 // How       coefficients are a __grid_constant__ parameter, which lies in constant memory: all
 //           lanes want the same one at once, so one read serves the warp. Unlike a __constant__
 //           symbol it belongs to the launch: two streams never mix theirs. More than kTaps of
@@ -54,11 +54,11 @@ __global__ void
 stencil_constant(const T *in, T *out, const wk_stencil_args __grid_constant__ a,
                  const taps __grid_constant__ few, const double *many)
 {
-    const int64_t total = a.outer * a.n * a.inner, step = (int64_t)gridDim.x * kThreads;
+    const int64_t total = a.outer * a.outputs * a.inner, step = (int64_t)gridDim.x * kThreads;
     int64_t at = (int64_t)blockIdx.x * kThreads + threadIdx.x;
     for (; at < total; at += step) {
-        const int64_t i = at / a.inner % a.n;
-        const T *line = in + (at - i * a.inner);
+        const int64_t i = at / a.inner % a.outputs, outer = at / a.inner / a.outputs;
+        const T *line = in + outer * a.n * a.inner + at % a.inner;
         double sum = 0;
         if (many)
             for (int64_t t = 0; t < a.taps; t++)
@@ -82,7 +82,7 @@ wk_stencil1d_cuda_constant(wk_call *call)
     const auto many = fits ? nullptr : (const double *)call->aux.data;
     return wk::visit(call->in.dtype, [&](auto zero) {
         using T = decltype(zero);
-        const int64_t total = a->outer * a->n * a->inner;
+        const int64_t total = a->outer * a->outputs * a->inner;
         return wk::launch(call, wk::grid_for(call, total, kThreads), kThreads, 0,
                           stencil_constant<T>, (const T *)call->in.data, (T *)call->out[0].data,
                           *a, few, many);

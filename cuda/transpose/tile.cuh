@@ -16,9 +16,9 @@ constexpr int kTile = 32; // a warp reads and writes whole tile rows
 constexpr int kRows = 8;  // 256 threads, each moves 4 elements: loads in flight for each
 
 struct tile_task {
-    layout others;                    // the axes but p and q, by their input strides
-    int64_t out_strides[WK_MAX_DIMS]; // of those
-    int64_t in_p, in_q, out_p;        // out_q is 1
+    layout others;              // the axes but p and q, by their input strides
+    int64_t out_strides[kAxes]; // of those
+    int64_t in_p, in_q, out_p;  // out_q is 1
     int64_t extent_p, extent_q, tiles_p, tiles_q, tiles;
 };
 

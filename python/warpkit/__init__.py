@@ -1,12 +1,24 @@
 """Reduction, transpose, 1D stencil and histogram at the memory's speed, on CPU and CUDA GPU.
 
-Every operation takes array-likes with any strides, computes on ``device`` and returns new NumPy
-arrays. ``device`` is ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"emu"``, which runs the CUDA kernels
-on the CPU, for tests and for learning; None means ``set_default_device``'s, else the environment's
-``WARPKIT_DEVICE``, else the first GPU, else the CPU. ``variant`` names one row of the kernel table
-(see ``variants``); None means the production kernel. Results are the same bits on every device.
+Every operation takes an array-like with any strides, or an array of a device (DeviceArray, CuPy,
+PyTorch, JAX, Numba: anything with __cuda_array_interface__ or __dlpack__) without a copy, and
+returns arrays of the caller's kind. Results are the same bits on every device. All take:
+
+device   where to compute: "cpu", "cuda", "cuda:1"; "cuda:all" or a list of GPUs, over which a
+         host array is split; "auto", whichever finishes first by a measured model; "emu", which
+         runs the CUDA kernels on the CPU, for tests and for learning. None: the array's own
+         device; for a host array set_default_device's, else the environment's WARPKIT_DEVICE, else
+         the first GPU, else the CPU. An array on a device is not moved: naming another is an error
+stream   for an array on a device: the CUDA stream in whose order the work goes, a handle or an
+         object with __cuda_stream__ (CuPy's and PyTorch's streams too); None: the array's own. The
+         call returns without waiting, unless out is on the host
+variant  one row of the kernel table (see variants); None: the production kernel
+progress True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done,
+         total), in pieces
 """
 
+from warpkit import _core, _interop
+from warpkit._array import DeviceArray, asarray, empty
 from warpkit._core import DeviceError
 from warpkit._devices import (
     Variant,
@@ -18,16 +30,30 @@ from warpkit._devices import (
     variants,
 )
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
+from warpkit._interop import from_dlpack
 from warpkit._ops import reduce, stencil1d, transpose
+
+
+def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
+    from warpkit import _auto  # what "auto" needs takes longer to import than all the rest
+
+    return _auto.choose(op, in_bytes, out_bytes)
+
+
+_core.register(DeviceArray, _interop.adopt, _choose)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DeviceArray",
     "DeviceError",
     "Variant",
     "WarpHistogram",
+    "asarray",
     "bincount",
     "devices",
+    "empty",
+    "from_dlpack",
     "histogram",
     "memory_info",
     "reduce",

@@ -52,16 +52,18 @@ def memory_info(device: str | None = None) -> dict[str, Any]:
 
     Returns  dict: device, name, compute_capability (90 for 9.0; 0 for a CPU), total and free
              memory; pool_used, handed out now; pool_reserved, held from the device; pool_keep,
-             held between calls at most; pool_limit, handed out at most (0: no limit). The pool's
-             keep and limit are read from WARPKIT_POOL_KEEP (default 256 MiB) and
-             WARPKIT_POOL_LIMIT, in bytes, at the first use of the device
+             held between calls at most; pool_limit, handed out at most (0: no limit); staging,
+             pinned host memory that copies go through, of which there is at most 96 MiB (384 MiB
+             for calls whose pieces cannot be 8 MiB), held until release_memory. The pool's keep
+             and limit are read from WARPKIT_POOL_KEEP (default 256 MiB) and WARPKIT_POOL_LIMIT,
+             in bytes, at the first use of the device
     Raises   ValueError (unknown name), DeviceError
     """
     return _core.device_info(device)
 
 
 def release_memory(device: str | None = None) -> None:
-    """Give the memory that the pool holds and nobody uses back to the device.
+    """Give back what is kept for later calls: the pool's unused memory, and pinned host memory.
 
     Raises   ValueError (unknown name), DeviceError
     """
@@ -69,8 +71,8 @@ def release_memory(device: str | None = None) -> None:
 
 
 def show_config() -> None:
-    """Print versions, devices, and why a device is missing."""
-    from warpkit import __version__
+    """Print versions, devices, why a device is missing, and what "auto" goes by."""
+    from warpkit import __version__, _auto
 
     config = _core.config()
     cpu = _core.device_info("cpu")
@@ -89,3 +91,5 @@ def show_config() -> None:
                 f"{kind}:{i}  {info['name']}, compute capability {capability}, "
                 f"{info['free'] / 2**30:.1f} of {info['total'] / 2**30:.1f} GiB free"
             )
+    for line in _auto.describe():
+        print(line)

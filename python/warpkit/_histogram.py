@@ -7,65 +7,142 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from warpkit import _core
+from warpkit import _core, _interop
+from warpkit._array import DeviceArray, asarray
+from warpkit._ops import Device, Progress, with_progress
+
+ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
+
+
+class Call(NamedTuple):
+    """What is the same for each pass over the data, and whose arrays the results are."""
+
+    device: Device
+    stream: int | None
+    variant: str | None
+    progress: Progress
+    library: Any
+
+    def fold(self, a: Any, op: str) -> Any:
+        """min or max of all elements, as a NumPy scalar."""
+        result = _core.reduce(a, op, None, False, None, self.device, self.stream, None, None)
+        return result.numpy()[()] if isinstance(result, DeviceArray) else result
+
+    def settle(self, a: Any) -> Any:
+        """A host array that is to be read several times, on the GPU if that has room for it."""
+        if isinstance(a, DeviceArray) or a.nbytes < ONE_TRIP:
+            return a
+        device = _core.default_device() if self.device is None else self.device
+        if not isinstance(device, str) or device[:3] in ("cpu", "aut") or device.endswith("all"):
+            return a
+        try:
+            return asarray(a, device=device)
+        except MemoryError:
+            return a  # in pieces, once for each pass
+
+    def tally(
+        self,
+        a: Any,
+        kind: str,
+        bins: int,
+        edges: np.ndarray | None,
+        interval: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        limits: tuple[int, int] = (0, 0),
+        out: Any = None,
+    ) -> Any:
+        def run(counter: np.ndarray | None) -> Any:
+            return _core.histogram(
+                *(a, kind, bins, edges, interval, limits),
+                *(out, self.device, self.stream, self.variant, counter),
+            )
+
+        return with_progress(run, self.progress, "histogram") if self.progress else run(None)
+
+    def give(self, result: Any, like: Any) -> Any:
+        """A result in the caller's kind of array; a host array goes to where ``like`` lies."""
+        if isinstance(like, DeviceArray) and isinstance(result, np.ndarray):
+            result = asarray(result, device=like.device, stream=self.stream)
+        return result if self.library is None else self.library.finish(result)
+
+
+def _start(
+    a: Any, device: Device, stream: Any, variant: str | None, progress: Progress
+) -> tuple[Any, Call]:
+    a, library = _core.operand(a)
+    handle = None if stream is None else _interop.stream_handle(stream)
+    return a, Call(device, handle, variant, progress, library)
+
+
+def _host(a: Any) -> np.ndarray:
+    return a.numpy() if isinstance(a, DeviceArray) else a
 
 
 def histogram(
-    a: ArrayLike,
+    a: Any,
     /,
     bins: int | Sequence[float] | np.ndarray | str = 10,
     range: tuple[float, float] | None = None,
     *,
     density: bool | None = None,
     nan: str = "raise",
-    device: str | None = None,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
     variant: str | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    progress: Progress = False,
+) -> tuple[Any, Any]:
     """Count the elements of ``a`` in bins.
 
-    a        bool (as 0 and 1), integer, float32 or float64, any shape and strides, flattened
-    bins     number of equal bins; or their edges, shape (n + 1,), increasing; or the name of one
-             of NumPy's estimators ("auto", "fd", ...)
+    a        bool (as 0 and 1), integer, float32 or float64, any shape and strides, flattened; host
+             or device
+    bins     number of equal bins; or their edges, shape (n + 1,), increasing, on the host; or the
+             name of one of NumPy's estimators ("auto", "fd", ...)
     range    (first, last) edge of equal bins; None: the smallest and largest element
     density  True: the counts divided by their sum and the bins' widths
     nan      where the range is taken from the data: "raise" on NaN, or "ignore" it. Elsewhere
              NaN lies in no bin, as in NumPy
-    Returns  (counts, edges): int64 (float64 with density) of shape (n,), and shape (n + 1,)
+    out      int64 array of shape (n,), host or device: the counts are written there; not with
+             density
+    Returns  (counts, edges) of a's kind: int64 (float64 with density) of shape (n,), and shape
+             (n + 1,)
     Raises   ValueError (bins not positive, not increasing or not 1-D; range reversed or not
              finite; NaN or infinity where the range is taken from the data; variant),
              TypeError (dtype, bins), MemoryError, DeviceError
     Notes    bins are half open, the last one closed; counts and edges are numpy.histogram's to
-             the bit, values on the edges included
+             the bit, values on the edges included. With edges or a range, an array on a device is
+             read once and not waited for; NaN to be ignored, and the estimators, bring it to the
+             host. device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.histogram
     """
     if nan not in ("raise", "ignore"):
         raise ValueError(f"nan must be 'raise' or 'ignore', not {nan!r}")
-    a = _core.asarray(a)
+    if density and out is not None:
+        raise ValueError("out takes counts, and density gives none")
+    a, call = _start(a, device, stream, variant, progress)
     if isinstance(bins, str):
-        bins = _estimated_bins(a, bins, range, nan)
+        bins = _estimated_bins(_host(a), bins, range, nan)
     if np.ndim(bins) == 0:
-        counts, edges = _equal_bins(a, bins, range, nan, device, variant)
+        counts, edges = _equal_bins(a, bins, range, nan, out, call)
+        if out is None and not isinstance(a, DeviceArray):
+            counts = _host(counts)  # they were counted where a was settled
     else:
         edges = _given_edges(bins)
-        keys, bins = _comparable(a, edges), max(len(edges) - 1, 0)
+        keys, bins = _comparable(a.dtype, edges), max(len(edges) - 1, 0)
         if bins == 0:
-            return np.zeros(0, np.intp), edges
-        counts = _core.histogram(a, "edges", bins, keys, NOTHING, (0, 0), device, variant)
+            return call.give(np.zeros(0, np.intp), a), call.give(edges, a)
+        counts = call.tally(a, "edges", bins, keys, out=out)
     if density:
-        return counts / np.diff(edges).astype(float) / counts.sum(), edges
-    return counts, edges
+        host = np.asarray(_host(counts))
+        counts = call.give(host / np.diff(edges).astype(float) / host.sum(), a)
+    elif out is None:
+        counts = call.give(counts, a)
+    return counts, call.give(edges, a)
 
 
 def _equal_bins(
-    a: np.ndarray,
-    bins: Any,
-    range: tuple[float, float] | None,
-    nan: str,
-    device: str | None,
-    variant: str | None,
-) -> tuple[np.ndarray, np.ndarray]:
+    a: Any, bins: Any, range: tuple[float, float] | None, nan: str, out: Any, call: Call
+) -> tuple[Any, np.ndarray]:
     dtype = np.dtype(np.uint8) if a.dtype == bool else a.dtype
     first: Any
     last: Any
@@ -73,7 +150,8 @@ def _equal_bins(
         ends = np.empty(0, dtype)
         first, last = range if range is not None else (0, 1)
     else:
-        first, last = _extent(a, nan, device)
+        a = call.settle(a)
+        first, last = _extent(a, nan, call)
         first, last = dtype.type(first), dtype.type(last)
         ends = np.array([first, last])
     # Given the range's two ends, NumPy itself chooses the edges, their dtype and the errors.
@@ -82,27 +160,28 @@ def _equal_bins(
         first, last = first - 0.5, last + 0.5
     if dtype.kind in "iu" and edges.dtype == np.float32:
         dtype = edges.dtype  # float32 ends and a narrow integer: NumPy's common type
-        a = a.astype(dtype)
+        a = asarray(a, dtype) if isinstance(a, DeviceArray) else a.astype(dtype)
     low, high = _integer_bounds(dtype, first, last) if dtype.kind in "iu" else (0, 0)
-    if low > high:
-        return np.zeros(len(edges) - 1, np.intp), edges
-    interval = float(first), float(last), float(_difference(first, last))
-    mask = 2**64 - 1
-    limits = low & mask, high & mask
-    counts = _core.histogram(a, "uniform", len(edges) - 1, edges, interval, limits, device, variant)
-    return counts, edges
+    if low > high:  # nothing is counted
+        interval, limits = (0.0, 0.0, 0.0), (1, 0)
+    else:
+        interval = float(first), float(last), float(_difference(first, last))
+        mask = 2**64 - 1
+        limits = low & mask, high & mask
+    return call.tally(a, "uniform", len(edges) - 1, edges, interval, limits, out), edges
 
 
-def _extent(a: np.ndarray, nan: str, device: str | None) -> tuple[Any, Any]:
-    first = _core.reduce(a, "min", None, False, device, None)
-    if np.isnan(first):
-        if nan == "raise":
-            raise ValueError(_nan_message(a))
-        a = a[~np.isnan(a)]
-        if a.size == 0:
-            return a.dtype.type(0), a.dtype.type(1)
-        first = _core.reduce(a, "min", None, False, device, None)
-    return first, _core.reduce(a, "max", None, False, device, None)
+def _extent(a: Any, nan: str, call: Call) -> tuple[Any, Any]:
+    first = call.fold(a, "min")
+    if not np.isnan(first):
+        return first, call.fold(a, "max")
+    a = _host(a)
+    if nan == "raise":
+        raise ValueError(_nan_message(a))
+    a = a[~np.isnan(a)]
+    if a.size == 0:
+        return a.dtype.type(0), a.dtype.type(1)
+    return a.min(), a.max()
 
 
 def _nan_message(a: np.ndarray) -> str:
@@ -171,85 +250,109 @@ def _given_edges(bins: Any) -> np.ndarray:
     return edges
 
 
-def _comparable(a: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """The edges in the type in which numpy.searchsorted would compare them with a, widened."""
-    kind = np.result_type(np.uint8 if a.dtype == bool else a.dtype, edges.dtype).kind
+def _comparable(dtype: np.dtype, edges: np.ndarray) -> np.ndarray:
+    """The edges in the type in which numpy.searchsorted would compare them, widened."""
+    kind = np.result_type(np.uint8 if dtype.kind == "b" else dtype, edges.dtype).kind
     return edges.astype({"f": np.float64, "i": np.int64, "u": np.uint64}[kind])
 
 
 def bincount(
-    a: ArrayLike,
+    a: Any,
     /,
     *,
     minlength: int = 0,
-    device: str | None = None,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
     variant: str | None = None,
-) -> np.ndarray:
+    progress: Progress = False,
+) -> Any:
     """Count how often each non-negative integer occurs.
 
-    a        bool or integer that fits int64, shape (n,), none negative
-    Returns  int64, shape (max(max(a) + 1, minlength),); element i counts a == i
+    a        bool or integer that fits int64, shape (n,), none negative; host or device
+    out      int64 array of the result's shape, host or device: written and returned
+    Returns  int64 array of a's kind, shape (max(max(a) + 1, minlength),); element i counts a == i
     Raises   ValueError (negative elements, not 1-D, minlength, variant), TypeError (dtype),
              MemoryError, DeviceError
+    Notes    the length of the result is known when the largest element is: an array on a device is
+             waited for. device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.bincount
     """
     minlength = operator.index(minlength)
     if minlength < 0:
         raise ValueError(f"'minlength' must not be negative, not {minlength}")
-    was_array = isinstance(a, np.ndarray)
-    a = np.asarray(a)
-    if a.ndim != 1:
-        words = "of too small depth" if a.ndim == 0 else "too deep"
-        raise ValueError(f"object {words} for desired array: bincount takes 1-D, not {a.ndim}-D")
-    if a.size == 0 and not was_array:
-        a = a.astype(np.intp)  # an empty list has no dtype of its own
-    if not np.can_cast(a.dtype, np.intp, "safe"):
-        raise TypeError(
-            f"Cannot cast array data from {a.dtype!r} to {np.dtype(np.intp)!r} "
-            "according to the rule 'safe'"
-        )
-    if a.size == 0:
-        return np.zeros(minlength, np.intp)
-    if a.dtype.kind == "i" and (low := int(_core.reduce(a, "min", None, False, device, None))) < 0:
+    if isinstance(a, list | tuple):
+        a = np.asarray(a)
+        if a.size == 0:
+            a = a.astype(np.intp)  # an empty list has no dtype of its own
+    if isinstance(a, np.ndarray):
+        _check_countable(a)  # with NumPy's words, whatever the dtype
+    a, call = _start(a, device, stream, variant, progress)
+    _check_countable(a)
+    given, a = a, call.settle(a)
+    if a.dtype.kind == "i" and a.size and (low := int(call.fold(a, "min"))) < 0:
+        a = _host(a)
         where = int(np.argmax(a < 0))
         raise ValueError(
             "'list' argument must have no negative elements; the smallest is "
             f"{low}, the first is {int(a[where])} at index {where}"
         )
-    bins = max(int(_core.reduce(a, "max", None, False, device, None)) + 1, minlength)
-    return _core.histogram(a, "values", bins, None, NOTHING, (0, 0), device, variant)
+    bins = max(int(call.fold(a, "max")) + 1 if a.size else 0, minlength)
+    counts = call.tally(a, "values", bins, None, out=out)
+    if out is not None:
+        return counts
+    return call.give(counts if isinstance(given, DeviceArray) else _host(counts), given)
 
 
-NOTHING = (0.0, 0.0, 0.0)  # for kinds of bins that have no interval
+def _check_countable(a: Any) -> None:
+    if a.ndim != 1:
+        words = "of too small depth" if a.ndim == 0 else "too deep"
+        raise ValueError(f"object {words} for desired array: bincount takes 1-D, not {a.ndim}-D")
+    if not np.can_cast(a.dtype, np.intp, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {a.dtype!r} to {np.dtype(np.intp)!r} "
+            "according to the rule 'safe'"
+        )
 
 
 class WarpHistogram(NamedTuple):
     """What warp_histogram returns."""
 
-    values: np.ndarray
-    counts: np.ndarray
-    totals: np.ndarray
+    values: Any
+    counts: Any
+    totals: Any
 
 
 def warp_histogram(
-    a: ArrayLike,
+    a: Any,
     /,
     *,
     assume_sorted: bool = False,
-    device: str | None = None,
+    out: tuple[Any, Any, Any] | None = None,
+    device: Device = None,
+    stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> WarpHistogram:
     """Count the distinct values in each 32 consecutive elements.
 
-    a        bool, integer, float32 or float64, any shape and strides, flattened; n elements make
-             w = ceil(n / 32) warps, the last of which may be short
+    a        bool, integer, float32 or float64, any shape and strides, flattened; host or device; n
+             elements make w = ceil(n / 32) warps, the last of which may be short
     assume_sorted  each warp's elements ascend already (NaN last); if they do not, equal values
              that are not neighbours are listed apart
-    Returns  (values, counts, totals): values of a's dtype, shape (w, 32), the distinct ones in
-             ascending order as numpy.unique; counts int32, shape (w, 32); totals int32, shape
-             (w,), how many are distinct. Slots past the total are zero
+    out      three arrays of the results' shapes and dtypes: written and returned
+    Returns  (values, counts, totals) of a's kind: values of a's dtype, shape (w, 32), the distinct
+             ones in ascending order as numpy.unique; counts int32, shape (w, 32); totals int32,
+             shape (w,), how many are distinct. Slots past the total are zero
     Raises   TypeError (dtype), ValueError (variant), MemoryError, DeviceError
-    Notes    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last
+    Notes    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last.
+             device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.unique(return_counts=True)
     """
-    return WarpHistogram(*_core.warp_histogram(a, assume_sorted, device, variant))
+    handle = None if stream is None else _interop.stream_handle(stream)
+
+    def run(counter: np.ndarray | None) -> Any:
+        return _core.warp_histogram(a, assume_sorted, out, device, handle, variant, counter)
+
+    result = with_progress(run, progress, "warp_histogram") if progress else run(None)
+    return WarpHistogram(*result)

@@ -2,67 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from warpkit import _core
+from warpkit import _core, _interop
+
+Device = str | Sequence[str] | None
+Progress = bool | Callable[[int, int], object]
+
+
+def with_progress(call: Callable[[Any], Any], progress: Progress, name: str) -> Any:
+    """call(counter), with a bar or a function that is told how far it is."""
+    from warpkit import _progress  # threads, which most calls do without
+
+    return _progress.run(call, progress, name)
 
 
 def reduce(
-    a: ArrayLike,
+    a: Any,
     /,
     op: str = "sum",
     axis: int | tuple[int, ...] | None = None,
     *,
+    out: Any = None,
     keepdims: bool = False,
-    device: str | None = None,
+    device: Device = None,
+    stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """Fold the elements of ``a`` along ``axis``.
 
-    a        bool, integer, float32 or float64, any shape and strides
+    a        bool, integer, float32 or float64, any shape and strides; host or device
     op       "sum", "prod", "min", "max" or "mean"
     axis     int, tuple of ints, or None for all
+    out      array of the result's shape and dtype, host or device: written and returned
     keepdims leave the folded axes in the result with extent 1
-    Returns  array of the shape of a without axis (a scalar for none left). dtype as in NumPy:
-             sum and prod of integers in int64 or uint64, modulo 2^64; mean of integers in
-             float64; otherwise a's
+    Returns  array of a's kind, of the shape of a without axis (of NumPy's: a scalar for none
+             left). dtype as in NumPy: sum and prod of integers in int64 or uint64, modulo 2^64;
+             mean of integers in float64; otherwise a's
     Raises   AxisError, TypeError (dtype), ValueError (op, axis twice, variant, min or max of
              nothing), MemoryError, DeviceError
     Notes    float32 and float64 are folded in float64, by a tree that depends on the number of
              elements alone, in the order in which they lie in memory: the same bits on every
              device. NaN propagates; of zeros min takes -0.0, max 0.0; a result that is NaN is
              the one quiet positive NaN. The sum of -0.0 alone is -0.0, of nothing 0.0.
+             device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.sum, numpy.prod, numpy.min, numpy.max, numpy.mean
     """
-    return _core.reduce(a, op, axis, keepdims, device, variant)
+    if stream is not None:
+        stream = _interop.stream_handle(stream)
+    if progress:
+        return with_progress(
+            lambda counter: _core.reduce(
+                a, op, axis, keepdims, out, device, stream, variant, counter
+            ),
+            progress,
+            "reduce",
+        )
+    return _core.reduce(a, op, axis, keepdims, out, device, stream, variant, None)
 
 
 def transpose(
-    a: ArrayLike,
+    a: Any,
     /,
     axes: Sequence[int] | None = None,
     *,
-    device: str | None = None,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
     variant: str | None = None,
-) -> np.ndarray:
+    progress: Progress = False,
+) -> Any:
     """Permute the axes of ``a`` into a new C-contiguous array.
 
-    a        bool, integer, float32 or float64, any shape and strides
+    a        bool, integer, float32 or float64, any shape and strides; host or device
     axes     one int per axis of a, each once; None reverses them
-    Returns  C-contiguous array r with r.shape[i] == a.shape[axes[i]], a's dtype and bits
+    out      array of the result's shape and dtype, host or device: written and returned
+    Returns  C-contiguous array r of a's kind with r.shape[i] == a.shape[axes[i]], a's dtype and
+             bits
     Raises   AxisError, TypeError (dtype), ValueError (axes, variant), MemoryError, DeviceError
-    Notes    numpy.transpose returns a view; this is numpy.ascontiguousarray of it
+    Notes    numpy.transpose returns a view; this is numpy.ascontiguousarray of it.
+             device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.transpose
     """
-    return _core.transpose(a, axes, device, variant)
+    if stream is not None:
+        stream = _interop.stream_handle(stream)
+    if progress:
+        return with_progress(
+            lambda counter: _core.transpose(a, axes, out, device, stream, variant, counter),
+            progress,
+            "transpose",
+        )
+    return _core.transpose(a, axes, out, device, stream, variant, None)
 
 
 def stencil1d(
-    a: ArrayLike,
+    a: Any,
     /,
     coefficients: ArrayLike,
     axis: int = -1,
@@ -70,25 +108,42 @@ def stencil1d(
     mode: str = "reflect",
     cval: float = 0.0,
     origin: int = 0,
-    device: str | None = None,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
     variant: str | None = None,
-) -> np.ndarray:
+    progress: Progress = False,
+) -> Any:
     """Correlate ``a`` with ``coefficients`` along ``axis``.
 
     out[i] = sum over t of coefficients[t] * a[i + t - len(coefficients) // 2 - origin]
 
-    a        bool, integer, float32 or float64, at least one axis, any strides
-    coefficients  real, shape (k,), k >= 1; any k, also longer than the axis
+    a        bool, integer, float32 or float64, at least one axis, any strides; host or device
+    coefficients  real, shape (k,), k >= 1, on the host; any k, also longer than the axis
     mode     what stands beyond the ends of abcd:
              "reflect" dcba|abcd|dcba, "constant" kkkk|abcd|kkkk with k = cval,
              "nearest" aaaa|abcd|dddd, "mirror" dcb|abcd|cba, "wrap" abcd|abcd|abcd
     origin   shifts the window, within -(k // 2) .. (k - 1) // 2; 0 is centred
-    Returns  array of a's shape and dtype
+    out      array of a's shape and dtype, host or device: written and returned
+    Returns  array of a's kind, shape and dtype
     Raises   AxisError, TypeError (dtype), ValueError (origin, variant), RuntimeError as in
              SciPy (mode, coefficients empty or not 1-D), MemoryError, DeviceError
     Notes    accumulated in float64 by fused multiply-adds in the order of t, starting from 0,
              then converted: the same bits on every device. Integers are truncated towards zero
              and wrap as in C; bool is the truncated value != 0.
+             device, stream, variant and progress are the module's (see help(warpkit))
     Source   scipy.ndimage.correlate1d
     """
-    return _core.stencil1d(a, coefficients, axis, mode, cval, origin, device, variant)
+    if stream is not None:
+        stream = _interop.stream_handle(stream)
+    if progress:
+        return with_progress(
+            lambda counter: _core.stencil1d(
+                *(a, coefficients, axis, mode, cval, origin, out, device, stream, variant, counter)
+            ),
+            progress,
+            "stencil1d",
+        )
+    return _core.stencil1d(
+        a, coefficients, axis, mode, cval, origin, out, device, stream, variant, None
+    )

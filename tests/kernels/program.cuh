@@ -17,33 +17,39 @@ class program
   public:
     program()
     {
-        if (wk::count_devices(&call.error) < 1 || wk::backend.open(&call) != WK_OK) fail();
+        wk_call_start(&call, WK_TRANSPOSE, 1);
+        if (wk::count_devices(&call.error) < 1) fail();
+        check(cudaStreamCreateWithFlags(&own.stream, cudaStreamNonBlocking));
+        if (wk::ready_gpu(0, &call.error) == nullptr) fail();
+        call.session = &own;
     }
     ~program()
     {
-        wk::backend.close(&call);
+        wk::give_blocks(&own, &call.error);
+        cudaStreamSynchronize(own.stream);
     }
     template <typename T>
     T *upload(const std::vector<T> &values)
     {
-        wk_array a = block(values);
-        if (wk::backend.upload(&call, &a) != WK_OK) fail();
-        return static_cast<T *>(a.data);
+        T *data = room<T>(values.size());
+        check(cudaMemcpyAsync(data, values.data(), values.size() * sizeof(T),
+                              cudaMemcpyHostToDevice, own.stream));
+        return data;
     }
     template <typename T>
     T *room(size_t n) // for results
     {
-        wk_array a = block(std::vector<T>(n));
-        if (wk::backend.reserve(&call, &a) != WK_OK) fail();
-        return static_cast<T *>(a.data);
+        void *data = nullptr;
+        if (wk::allocate(&call, (int64_t)(n * sizeof(T)), &data) != WK_OK) fail();
+        return static_cast<T *>(data);
     }
     template <typename T>
     std::vector<T> download(T *data, size_t n)
     {
         std::vector<T> values(n);
-        wk_array a = block(values);
-        a.data = data;
-        if (wk::backend.download(&call, &a) != WK_OK) fail();
+        check(cudaMemcpyAsync(values.data(), data, n * sizeof(T), cudaMemcpyDeviceToHost,
+                              own.stream));
+        check(cudaStreamSynchronize(own.stream));
         return values;
     }
     template <typename... P, typename... A>
@@ -65,20 +71,19 @@ class program
     }
 
   private:
-    template <typename T>
-    static wk_array block(const std::vector<T> &values)
+    void check(cudaError_t code)
     {
-        wk_array a = {};
-        a.host = const_cast<T *>(values.data());
-        a.bytes = (int64_t)(values.size() * sizeof(T));
-        return a;
+        if (code == cudaSuccess) return;
+        wk::failed(&call.error, code, "a copy", __FILE__, __LINE__);
+        fail();
     }
     [[noreturn]] void fail()
     {
         fprintf(stderr, "error: %s\n", call.error.text);
         exit(kError);
     }
-    wk_call call = {};
+    wk::session own;
+    wk_call call;
 };
 
 inline std::vector<int>

@@ -1,0 +1,78 @@
+/* pieces.h -- how a call on host arrays is cut, so that it crosses the bus piece by piece.
+ *
+ * A piece is packed into one block, crosses, meets its kernel, and its results cross back packed.
+ * What a piece holds depends on the call and on the piece's size alone, never on the number of
+ * devices or threads: results are the same bits, since a reduction is cut at chunks of its tree
+ * only, and a stencil's piece brings its halo. */
+#ifndef WARPKIT_PIECES_H
+#define WARPKIT_PIECES_H
+
+#include "walk.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    WK_CUT_RUN, /* elements in the order of one walk: flat reductions, histograms            */
+    WK_CUT_BOX, /* a range of each axis: transposes, reductions that keep axes              */
+    WK_CUT_LINE /* a range of outer, axis and inner extents: stencils                        */
+} wk_cut_kind;
+
+typedef struct wk_cut {
+    wk_cut_kind kind;
+    int64_t pieces;
+    int64_t in_bytes, out_bytes; /* of the largest piece, packed                          */
+    int64_t step;                /* RUN: elements of a piece                               */
+    wk_walk walk;                /* RUN, LINE: the order in which the input crosses        */
+    int64_t extent[WK_MAX_DIMS]; /* BOX, LINE: what the grid of blocks covers ...          */
+    int64_t block[WK_MAX_DIMS];  /* ... by blocks of so much                               */
+    int axes;
+    int order[WK_MAX_DIMS]; /* BOX: the input's axes, outermost in memory first       */
+    int folds;              /* a reduction cut along its fold                              */
+    int64_t chunks;         /* then: of the whole fold                                     */
+    int copies;             /* no kernel: 1 from the host to the device, -1 back           */
+} wk_cut;
+
+typedef struct wk_piece {
+    int64_t begin, end; /* RUN: elements                            */
+    int64_t start[WK_MAX_DIMS], size[WK_MAX_DIMS]; /* BOX, LINE                           */
+    int64_t row, rows; /* LINE: first of the axis, may be outside  */
+    int64_t in_bytes, out_bytes;
+    wk_walk in; /* RUN, BOX */
+    wk_walk out[WK_MAX_OUTS];
+    int64_t out_begin[WK_MAX_OUTS], out_end[WK_MAX_OUTS]; /* elements of the walk            */
+    int64_t out_at[WK_MAX_OUTS];                          /* bytes, in the packed output     */
+    int outs;                                             /* 0: results come at the end      */
+} wk_piece;
+
+/* Pieces of about `target` bytes, where the operation allows it. */
+void wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut);
+
+/* A copy: in to the device, or out[0] to the host, its elements in C order. */
+void wk_cut_upload(const wk_array *in, int64_t target, wk_cut *cut);
+void wk_cut_download(const wk_array *out, int64_t target, wk_cut *cut);
+
+void wk_piece_of(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece);
+
+/* Bytes from .. to - 1 of the packed input, to packed[0 ..]; multiples of 8, but for the end. */
+void wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from,
+                   int64_t to, void *packed);
+
+/* Where the packed input lies already, one run of memory in its order; else NULL. */
+char *wk_piece_in_place(const wk_call *call, const wk_cut *cut, const wk_piece *piece);
+
+/* Bytes from .. to - 1 of the packed output, from packed[0 ..], to where they belong. */
+void wk_piece_drain(const wk_piece *piece, int64_t from, int64_t to, const void *packed,
+                    int stream);
+
+/* The call that a launcher gets for a piece whose input and output lie at these addresses. What
+ * the session and the part say of totals is the caller's. */
+void wk_piece_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, void *in,
+                   void *out, wk_call *sub);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,658 @@
+/* device_array.c -- _core.DeviceArray: a view of device memory, and that memory's life.
+ *
+ * What need not be fast (indexing, repr, conversions) is in python/warpkit/_array.py, whose
+ * DeviceArray is the subclass that users see. */
+#include "glue.h"
+
+#include <stdlib.h>
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static void
+hold(wk_memory *m)
+{
+    __atomic_fetch_add(&m->references, 1, __ATOMIC_RELAXED);
+}
+
+static void
+drop(wk_memory *m)
+{
+    if (__atomic_sub_fetch(&m->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (m->block || m->letter.slot)
+        m->backend->release(m->ordinal, m->stream, m->block, m->bytes, &m->letter);
+    Py_XDECREF(m->stream_owner);
+    Py_XDECREF(m->owner);
+    PyMem_Free(m);
+}
+
+/* From now on the memory may be written to by others. */
+void
+wk_forget_letter(wk_memory *m)
+{
+    if (m->letter.slot) m->backend->release(m->ordinal, m->stream, NULL, 0, &m->letter);
+    m->letter.slot = NULL;
+}
+
+static wk_memory *
+memory_new(const wk_slot *slot, wk_device device, void *stream)
+{
+    wk_memory *m = PyMem_Calloc(1, sizeof *m);
+    if (m == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    m->references = 1;
+    m->backend = slot->backend;
+    m->kind = device.kind;
+    m->ordinal = device.ordinal;
+    m->stream = stream;
+    return m;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+wk_device_array *
+wk_array_over(wk_state *state, wk_memory *memory, void *start, wk_dtype dtype, int ndim,
+              const npy_intp *shape, const int64_t *strides)
+{
+    wk_device_array *a = (wk_device_array *)state->array_type->tp_alloc(state->array_type, 0);
+    if (a == NULL) {
+        drop(memory);
+        return NULL;
+    }
+    a->memory = memory;
+    a->start = start;
+    a->dtype = dtype;
+    a->ndim = ndim;
+    int64_t step = 1;
+    for (int d = ndim - 1; d >= 0; d--) {
+        a->shape[d] = shape[d];
+        a->strides[d] = strides ? strides[d] : step;
+        step *= shape[d] > 0 ? shape[d] : 1;
+    }
+    return a;
+}
+
+wk_device_array *
+wk_array_new(wk_state *state, wk_device device, void *stream, PyObject *stream_owner,
+             wk_dtype dtype, int ndim, const npy_intp *shape)
+{
+    wk_error error = {.status = WK_OK};
+    int64_t bytes = wk_itemsize[dtype];
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] < 0 || __builtin_mul_overflow(bytes, (int64_t)shape[d], &bytes)) {
+            PyErr_SetString(PyExc_ValueError, shape[d] < 0
+                                                  ? "negative dimensions are not allowed"
+                                                  : "array is too big: its size overflows");
+            return NULL;
+        }
+    }
+    wk_load_slot(state, device.kind);
+    const wk_slot *slot = wk_find_device(state->context, device.kind, device.ordinal, &error);
+    if (slot == NULL) {
+        wk_raise(state, &error);
+        return NULL;
+    }
+    wk_memory *m = memory_new(slot, device, stream);
+    if (m == NULL) return NULL;
+    m->bytes = bytes;
+    if (m->backend->allocate(m->ordinal, stream, bytes, &m->block, &error) != WK_OK) {
+        drop(m);
+        wk_raise(state, &error);
+        return NULL;
+    }
+    m->stream_owner = Py_XNewRef(stream_owner);
+    return wk_array_over(state, m, m->block, dtype, ndim, shape, NULL);
+}
+
+void
+wk_from_device(const wk_device_array *a, wk_array *w)
+{
+    w->dtype = a->dtype;
+    w->ndim = a->ndim;
+    for (int d = 0; d < a->ndim; d++) {
+        w->shape[d] = a->shape[d];
+        w->strides[d] = a->shape[d] > 1 ? a->strides[d] : 0;
+    }
+    wk_set_block(w, a->start);
+    w->data = w->host;
+    w->host = NULL;
+}
+
+int
+wk_is_device_array(wk_state *state, PyObject *object)
+{
+    return Py_TYPE(object) == state->array_type ||
+           PyType_IsSubtype(Py_TYPE(object), state->base_type);
+}
+
+static void
+dealloc(PyObject *self)
+{
+    wk_device_array *a = (wk_device_array *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    if (a->memory) drop(a->memory);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+static wk_state *
+state_of_array(PyObject *self)
+{
+    PyObject *module = PyType_GetModuleByDef(Py_TYPE(self), &wk_module_definition);
+    return module ? wk_state_of(module) : NULL;
+}
+
+static wk_device_array *
+array_of(PyObject *self)
+{
+    wk_device_array *a = (wk_device_array *)self;
+    if (a->memory) return a;
+    PyErr_SetString(PyExc_TypeError,
+                    "this DeviceArray was not made by warpkit.empty or asarray");
+    return NULL;
+}
+
+static PyObject *
+tuple_of(const int64_t *values, int n, int64_t factor)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (int d = 0; tuple && d < n; d++) {
+        PyObject *value = PyLong_FromLongLong(values[d] * factor);
+        if (value == NULL) Py_CLEAR(tuple);
+        if (tuple) PyTuple_SET_ITEM(tuple, d, value);
+    }
+    return tuple;
+}
+
+#define GETTER(name, expression)                                                               \
+    static PyObject *get_##name(PyObject *self, void *Py_UNUSED(closure))                      \
+    {                                                                                          \
+        const wk_device_array *a = array_of(self);                                             \
+        return a ? (PyObject *)(expression) : NULL;                                            \
+    }
+
+static int64_t
+size_of(const wk_device_array *a)
+{
+    int64_t n = 1;
+    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
+    return n;
+}
+
+static int
+contiguous(const wk_device_array *a)
+{
+    wk_array w;
+    wk_from_device(a, &w);
+    return wk_size(&w) == 0 || wk_c_contiguous(&w);
+}
+
+static PyObject *
+name_of(const wk_memory *m)
+{
+    if (m->kind == WK_CUDA || m->ordinal > 0)
+        return PyUnicode_FromFormat("%s:%d", wk_kind_names[m->kind], m->ordinal);
+    return PyUnicode_FromString(wk_kind_names[m->kind]);
+}
+
+GETTER(shape, tuple_of(a->shape, a->ndim, 1))
+GETTER(strides, tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]))
+GETTER(dtype, PyArray_DescrFromType(wk_typenum_of(a->dtype)))
+GETTER(ndim, PyLong_FromLong(a->ndim))
+GETTER(size, PyLong_FromLongLong(size_of(a)))
+GETTER(nbytes, PyLong_FromLongLong(size_of(a) * wk_itemsize[a->dtype]))
+GETTER(itemsize, PyLong_FromLong(wk_itemsize[a->dtype]))
+GETTER(device, name_of(a->memory))
+GETTER(contiguous, PyBool_FromLong(contiguous(a)))
+GETTER(pointer, PyLong_FromVoidPtr(a->start))
+GETTER(stream, PyLong_FromVoidPtr(a->memory->stream))
+GETTER(owner, Py_NewRef(a->memory->owner ? a->memory->owner : Py_None))
+
+static const char *
+typestr_of(wk_dtype dtype)
+{
+    static const char *const names[WK_DTYPES] = {"|b1", "|i1", "|u1", "<i2", "<u2", "<i4",
+                                                 "<u4", "<i8", "<u8", "<f4", "<f8"};
+    return names[dtype];
+}
+
+static PyObject *
+get_interface(PyObject *self, void *Py_UNUSED(closure))
+{
+    wk_device_array *a = array_of(self);
+    if (a == NULL) return NULL;
+    if (a->memory->kind != WK_CUDA) {
+        PyErr_Format(PyExc_AttributeError, "an array of '%s' is in no CUDA device's memory",
+                     wk_kind_names[a->memory->kind]);
+        return NULL;
+    }
+    wk_forget_letter(a->memory);
+    PyObject *shape = tuple_of(a->shape, a->ndim, 1);
+    PyObject *strides = contiguous(a) ? Py_NewRef(Py_None)
+                                      : tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]);
+    const size_t address = size_of(a) > 0 ? (size_t)a->start : 0;
+    return Py_BuildValue("{s:N,s:s,s:(NO),s:N,s:i,s:N}", "shape", shape, "typestr",
+                         typestr_of(a->dtype), "data", PyLong_FromSize_t(address),
+                         a->memory->readonly ? Py_True : Py_False, "strides", strides,
+                         "version", 3, "stream", PyLong_FromVoidPtr(a->memory->stream));
+}
+
+static PyGetSetDef getters[] = {
+    {"shape", get_shape, NULL, "Extents of the axes.", NULL},
+    {"strides", get_strides, NULL, "Bytes between neighbours along each axis.", NULL},
+    {"dtype", get_dtype, NULL, "The elements' numpy.dtype.", NULL},
+    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
+    {"size", get_size, NULL, "Number of elements.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of one element.", NULL},
+    {"device", get_device, NULL, "Where the memory lies, such as 'cuda:0'.", NULL},
+    {"_contiguous", get_contiguous, NULL, NULL, NULL},
+    {"_pointer", get_pointer, NULL, NULL, NULL},
+    {"_stream", get_stream, NULL, NULL, NULL},
+    {"_owner", get_owner, NULL, NULL, NULL},
+    {"__cuda_array_interface__", get_interface, NULL, "Version 3, with the stream.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* ---- methods ------------------------------------------------------------------------------ */
+
+static int
+int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted)
+{
+    if (!PyTuple_Check(sequence) || PyTuple_GET_SIZE(sequence) > WK_MAX_DIMS ||
+        (wanted >= 0 && PyTuple_GET_SIZE(sequence) != wanted)) {
+        PyErr_Format(PyExc_ValueError, "expected a tuple of %s at most %d ints, not %R",
+                     wanted >= 0 ? "as many as there are axes," : "", WK_MAX_DIMS, sequence);
+        return -1;
+    }
+    const int n = (int)PyTuple_GET_SIZE(sequence);
+    for (int d = 0; d < n; d++) {
+        values[d] = PyLong_AsLongLong(PyTuple_GET_ITEM(sequence, d));
+        if (values[d] == -1 && PyErr_Occurred()) return -1;
+    }
+    return n;
+}
+
+/* _view(start, shape, strides in bytes): other elements of the same memory; what Python's side
+ * has found with NumPy's own rules, checked against the block all the same. */
+static PyObject *
+view(PyObject *self, PyObject *args)
+{
+    unsigned long long start;
+    PyObject *shape_arg, *strides_arg;
+    int64_t shape[WK_MAX_DIMS], strides[WK_MAX_DIMS];
+    wk_device_array *a = array_of(self);
+    if (a == NULL || !PyArg_ParseTuple(args, "KOO:_view", &start, &shape_arg, &strides_arg))
+        return NULL;
+    const int ndim = int64s_of(shape_arg, shape, -1);
+    if (ndim < 0 || int64s_of(strides_arg, strides, ndim) < 0) return NULL;
+    int64_t size = 1, low = 0, high = wk_itemsize[a->dtype];
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] < 0) size = 0;
+        size *= shape[d] > 0 ? shape[d] : 0;
+        const int64_t reach = (shape[d] - 1) * strides[d];
+        *(reach < 0 ? &low : &high) += reach;
+        strides[d] /= wk_itemsize[a->dtype];
+    }
+    wk_array whole;
+    wk_from_device(a, &whole);
+    const char *first = (const char *)start;
+    if (size > 0 &&
+        (first + low < (char *)whole.data || first + high > (char *)whole.data + whole.bytes)) {
+        PyErr_SetString(PyExc_ValueError, "the view reaches beyond the array");
+        return NULL;
+    }
+    npy_intp extents[WK_MAX_DIMS];
+    for (int d = 0; d < ndim; d++) extents[d] = shape[d];
+    hold(a->memory);
+    return (PyObject *)wk_array_over(state_of_array(self), a->memory,
+                                     size > 0 ? (char *)first : a->start, a->dtype, ndim,
+                                     extents, strides);
+}
+
+static int
+check_error(wk_state *state, const wk_error *error)
+{
+    if (error->status == WK_OK) return 0;
+    wk_raise(state, error);
+    return -1;
+}
+
+/* _numpy(): a new NumPy array of the elements, or, of one element that came by letter, that. */
+static PyObject *
+to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    wk_state *state = state_of_array(self);
+    wk_device_array *a = array_of(self);
+    if (a == NULL || state == NULL) return NULL;
+    npy_intp shape[WK_MAX_DIMS];
+    for (int d = 0; d < a->ndim; d++) shape[d] = a->shape[d];
+    PyObject *result = PyArray_SimpleNew(a->ndim, shape, wk_typenum_of(a->dtype));
+    if (result == NULL) return NULL;
+    wk_memory *m = a->memory;
+    wk_call call;
+    wk_call_start(&call, WK_TRANSPOSE, 1);
+    call.fresh = 1;
+    if (m->letter.slot && a->start == (char *)m->block && size_of(a) == 1) {
+        uint64_t bits = 0;
+        Py_BEGIN_ALLOW_THREADS
+        m->backend->read(m->ordinal, m->stream, &m->letter, &bits, &call.error);
+        Py_END_ALLOW_THREADS
+        memcpy(PyArray_DATA((PyArrayObject *)result), &bits, (size_t)wk_itemsize[a->dtype]);
+    } else {
+        wk_from_device(a, &call.in);
+        wk_from_numpy((PyArrayObject *)result, &call.out[0]);
+        call.context = state->context;
+        call.ordinal = m->ordinal;
+        call.stream = m->stream;
+        Py_BEGIN_ALLOW_THREADS
+        m->backend->copy(&call);
+        Py_END_ALLOW_THREADS
+    }
+    if (check_error(state, &call.error) < 0) Py_CLEAR(result);
+    return result;
+}
+
+/* _copy_from(other): the elements of another array of the same device, shape and dtype. */
+static PyObject *
+copy_from(PyObject *self, PyObject *object)
+{
+    wk_state *state = state_of_array(self);
+    wk_device_array *a = array_of(self), *b;
+    if (a == NULL || state == NULL) return NULL;
+    if (!wk_is_device_array(state, object)) {
+        PyErr_SetString(PyExc_TypeError, "not a DeviceArray");
+        return NULL;
+    }
+    b = array_of(object);
+    if (b == NULL) return NULL;
+    if (a->memory->backend != b->memory->backend || a->memory->ordinal != b->memory->ordinal ||
+        a->dtype != b->dtype || a->ndim != b->ndim ||
+        memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof a->shape[0]) != 0) {
+        PyErr_SetString(PyExc_ValueError, "arrays of different shape, dtype or device");
+        return NULL;
+    }
+    wk_memory *m = a->memory;
+    wk_call call;
+    wk_call_start(&call, WK_TRANSPOSE, 1);
+    call.ordinal = m->ordinal;
+    call.stream = m->stream;
+    wk_forget_letter(m);
+    wk_from_device(b, &call.in);
+    wk_from_device(a, &call.out[0]);
+    Py_BEGIN_ALLOW_THREADS
+    m->backend->follow(m->ordinal, m->stream, b->memory->stream, &call.error);
+    if (call.error.status == WK_OK) m->backend->copy(&call);
+    if (call.error.status == WK_OK)
+        m->backend->follow(m->ordinal, b->memory->stream, m->stream, &call.error);
+    Py_END_ALLOW_THREADS
+    if (check_error(state, &call.error) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+order(PyObject *self, PyObject *stream, int leads)
+{
+    wk_state *state = state_of_array(self);
+    wk_device_array *a = array_of(self);
+    if (a == NULL || state == NULL) return NULL;
+    void *other = PyLong_AsVoidPtr(stream);
+    if (other == NULL && PyErr_Occurred()) return NULL;
+    wk_error error = {.status = WK_OK};
+    const wk_memory *m = a->memory;
+    m->backend->follow(m->ordinal, leads ? other : m->stream, leads ? m->stream : other,
+                       &error);
+    if (check_error(state, &error) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+follow(PyObject *self, PyObject *stream)
+{
+    return order(self, stream, 0);
+}
+
+static PyObject *
+lead(PyObject *self, PyObject *stream)
+{
+    return order(self, stream, 1);
+}
+
+static PyObject *
+wait_for(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    wk_state *state = state_of_array(self);
+    wk_device_array *a = array_of(self);
+    if (a == NULL || state == NULL) return NULL;
+    wk_error error = {.status = WK_OK};
+    const wk_memory *m = a->memory;
+    Py_BEGIN_ALLOW_THREADS
+    m->backend->wait(m->ordinal, m->stream, &error);
+    Py_END_ALLOW_THREADS
+    if (check_error(state, &error) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* float(a) and int(a): by NumPy's rules, and by the shortest way. */
+static PyObject *
+number(PyObject *self, PyObject *(*convert)(PyObject *))
+{
+    PyObject *array = to_numpy(self, NULL);
+    PyObject *result = array ? convert(array) : NULL;
+    Py_XDECREF(array);
+    return result;
+}
+
+static PyObject *
+as_float(PyObject *self)
+{
+    return number(self, PyNumber_Float);
+}
+
+static PyObject *
+as_int(PyObject *self)
+{
+    return number(self, PyNumber_Long);
+}
+
+static PyObject *
+as_index(PyObject *self)
+{
+    return number(self, PyNumber_Index);
+}
+
+static int
+as_bool(PyObject *self)
+{
+    PyObject *array = to_numpy(self, NULL);
+    const int result = array ? PyObject_IsTrue(array) : -1;
+    Py_XDECREF(array);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"_view", view, METH_VARARGS, NULL},
+    {"_numpy", to_numpy, METH_NOARGS, NULL},
+    {"_copy_from", copy_from, METH_O, NULL},
+    {"_follow", follow, METH_O, NULL},
+    {"_lead", lead, METH_O, NULL},
+    {"_wait", wait_for, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc}, {Py_tp_getset, getters},
+    {Py_tp_methods, methods}, {Py_nb_float, as_float},
+    {Py_nb_int, as_int},      {Py_nb_index, as_index},
+    {Py_nb_bool, as_bool},    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "warpkit._core.DeviceArray",
+    .basicsize = sizeof(wk_device_array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};
+
+int
+wk_make_array_type(PyObject *module, wk_state *state)
+{
+    state->base_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (state->base_type == NULL) return -1;
+    state->array_type = (PyTypeObject *)Py_NewRef(state->base_type);
+    return PyModule_AddObjectRef(module, "DeviceArray", (PyObject *)state->base_type);
+}
+
+/* ---- arrays from addresses ---------------------------------------------------------------- */
+
+static int
+dtype_of_typestr(PyObject *text)
+{
+    const char *s = PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    for (int d = 0; s && d < WK_DTYPES; d++) {
+        const char *name = typestr_of(d);
+        const int single = wk_itemsize[d] == 1; /* then the byte order says nothing */
+        if (strcmp(s + (*s != '\0'), name + 1) == 0 &&
+            (*s == name[0] || *s == '=' || (single && strchr("<>|", *s))))
+            return d;
+    }
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError,
+                     "typestr %R is not taken; warpkit takes bool, integers of 8 "
+                     "to 64 bits, float32 and float64 in native byte order",
+                     text);
+    return -1;
+}
+
+static const wk_slot *
+locate(wk_state *state, const void *address, wk_device *device)
+{
+    static const wk_kind kinds[] = {WK_CUDA, WK_EMU};
+    for (int i = 0; i < 2; i++) {
+        const wk_slot *slot = &state->context->slots[kinds[i]];
+        if (kinds[i] == WK_CUDA) slot = wk_load_slot(state, WK_CUDA);
+        if (!atomic_load(&slot->tried) || slot->count == 0) continue;
+        int ordinal = 0;
+        if (!slot->backend->locate(address, &ordinal)) continue;
+        *device = (wk_device){.kind = kinds[i], .given = 1, .ordinal = (uint16_t)ordinal};
+        return slot;
+    }
+    PyErr_Format(PyExc_ValueError, "address %p is in the memory of no device that warpkit sees",
+                 address);
+    return NULL;
+}
+
+/* Fills shape and strides (in elements), and checks that the elements' addresses make sense. */
+static int
+check_layout(size_t address, int dtype, PyObject *shape_arg, PyObject *strides_arg, int *ndim,
+             npy_intp *extents, int64_t *strides)
+{
+    int64_t shape[WK_MAX_DIMS], size = 1, low = 0, high = 0;
+    const int64_t item = wk_itemsize[dtype];
+    *ndim = int64s_of(shape_arg, shape, -1);
+    if (*ndim < 0) return -1;
+    if (strides_arg != Py_None && int64s_of(strides_arg, strides, *ndim) < 0) return -1;
+    int overflow = 0;
+    for (int d = *ndim - 1; d >= 0; d--) {
+        if (shape[d] < 0) {
+            PyErr_Format(PyExc_ValueError, "shape %R has a negative extent", shape_arg);
+            return -1;
+        }
+        if (strides_arg == Py_None) strides[d] = size * item;
+        overflow |= __builtin_mul_overflow(size, shape[d] > 0 ? shape[d] : 1, &size);
+        overflow |= size > INT64_MAX / 16;
+        if (overflow) break;
+        extents[d] = shape[d];
+    }
+    for (int d = 0; d < *ndim && !overflow; d++) {
+        int64_t reach = 0;
+        if (strides[d] % item != 0 && shape[d] > 1) {
+            PyErr_Format(PyExc_ValueError,
+                         "strides %R are not multiples of the %lld bytes of an "
+                         "element",
+                         strides_arg, (long long)item);
+            return -1;
+        }
+        overflow |= __builtin_mul_overflow(shape[d] > 0 ? shape[d] - 1 : 0, strides[d], &reach);
+        overflow |= __builtin_add_overflow(*(reach < 0 ? &low : &high), reach,
+                                           reach < 0 ? &low : &high);
+        strides[d] /= item;
+    }
+    const __int128 lowest = (__int128)address + low, highest = (__int128)address + high + item;
+    if (overflow || lowest < 0 || highest > (__int128)INT64_MAX) {
+        PyErr_Format(PyExc_ValueError, "shape %R with strides %R overflows", shape_arg,
+                     strides_arg);
+        return -1;
+    }
+    for (int d = 0; d < *ndim; d++)
+        if (shape[d] == 0) return 0; /* no elements: the address means nothing */
+    if (address == 0 || address % (size_t)item != 0) {
+        PyErr_Format(PyExc_ValueError,
+                     address == 0 ? "a null pointer for an array that has elements"
+                                  : "address 0x%zx is not aligned to the elements",
+                     address);
+        return -1;
+    }
+    return 1;
+}
+
+/* foreign(address, shape, strides or None, typestr, readonly, stream or None, stream's owner or
+ *         None, ordinal of the GPU or -1, owner). The ordinal is for arrays of no elements. */
+PyObject *
+wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_state *state = wk_state_of(module);
+    wk_device device = {.kind = WK_CUDA, .given = 1};
+    npy_intp shape[WK_MAX_DIMS];
+    int64_t strides[WK_MAX_DIMS], low = 0, high = 0;
+    int ndim;
+    if (wk_check_count("foreign", count, 9) < 0) return NULL;
+    const size_t address = PyLong_AsSize_t(args[0]);
+    if (address == (size_t)-1 && PyErr_Occurred()) return NULL;
+    const int dtype = dtype_of_typestr(args[3]);
+    if (dtype < 0) return NULL;
+    const int filled = check_layout(address, dtype, args[1], args[2], &ndim, shape, strides);
+    if (filled < 0) return NULL;
+    void *stream = args[5] == Py_None ? WK_DEFAULT_STREAM : PyLong_AsVoidPtr(args[5]);
+    if (stream == NULL && PyErr_Occurred()) return NULL;
+    const wk_slot *slot = NULL;
+    if (filled) {
+        for (int d = 0; d < ndim; d++) {
+            const int64_t reach = (shape[d] - 1) * strides[d] * wk_itemsize[dtype];
+            *(reach < 0 ? &low : &high) += reach;
+        }
+        high += wk_itemsize[dtype] - 1;
+        wk_device last = device;
+        slot = locate(state, (char *)address + low, &device);
+        /* what a library says of its own array is believed */
+        const int known = args[7] != Py_None && PyLong_AsLong(args[7]) >= 0;
+        if (slot && !known &&
+            (locate(state, (char *)address + high, &last) != slot ||
+             last.ordinal != device.ordinal))
+            slot = NULL;
+    } else { /* no elements lie anywhere: on the GPU named, or on the emulated one */
+        const long ordinal = PyLong_AsLong(args[7]);
+        if (ordinal == -1 && PyErr_Occurred()) return NULL;
+        slot = wk_load_slot(state, WK_CUDA);
+        if (slot->count == 0) slot = wk_load_slot(state, device.kind = WK_EMU);
+        device.ordinal = (uint16_t)(ordinal > 0 ? ordinal : 0);
+        if (device.ordinal >= slot->count) {
+            PyErr_SetString(state->device_error, "there is no such device");
+            return NULL;
+        }
+    }
+    if (slot == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "the array's elements lie on several devices");
+        return NULL;
+    }
+    wk_memory *m = memory_new(slot, device, stream ? stream : WK_DEFAULT_STREAM);
+    if (m == NULL) return NULL;
+    m->owner = Py_NewRef(args[8]);
+    m->stream_owner = args[6] == Py_None ? NULL : Py_NewRef(args[6]);
+    m->readonly = PyObject_IsTrue(args[4]) != 0;
+    return (PyObject *)wk_array_over(state, m, (void *)address, dtype, ndim, shape, strides);
+}

@@ -1,0 +1,387 @@
+/* dlpack.c -- arrays to and from DLPack's capsules.
+ *
+ * A capsule that comes in is another library's word for addresses and extents, so everything that
+ * can be checked is, before the capsule counts as used: a refused one is still its owner's. */
+#include "dlpack.h"
+
+static const char *const fresh_names[2] = {"dltensor", "dltensor_versioned"};
+static const char *const used_names[2] = {"used_dltensor", "used_dltensor_versioned"};
+
+/* ---- dtypes ------------------------------------------------------------------------------- */
+
+static DLDataType
+dl_dtype(wk_dtype dtype)
+{
+    static const uint8_t codes[WK_DTYPES] = {
+        [WK_BOOL] = kDLBool, [WK_I8] = kDLInt,    [WK_U8] = kDLUInt,  [WK_I16] = kDLInt,
+        [WK_U16] = kDLUInt,  [WK_I32] = kDLInt,   [WK_U32] = kDLUInt, [WK_I64] = kDLInt,
+        [WK_U64] = kDLUInt,  [WK_F32] = kDLFloat, [WK_F64] = kDLFloat};
+    return (DLDataType){codes[dtype], (uint8_t)(8 * wk_itemsize[dtype]), 1};
+}
+
+static int
+dtype_of(DLDataType type)
+{
+    static const char *const kinds[] = {"int",    "uint",    "float", "handle",
+                                        "bfloat", "complex", "bool"};
+    for (int d = 0; d < WK_DTYPES; d++) {
+        const DLDataType own = dl_dtype(d);
+        if (own.code == type.code && own.bits == type.bits && type.lanes == 1) return d;
+    }
+    if (type.lanes != 1)
+        PyErr_Format(PyExc_BufferError, "DLPack: elements of %d lanes are not taken",
+                     (int)type.lanes);
+    else if (type.code < sizeof kinds / sizeof kinds[0])
+        PyErr_Format(PyExc_TypeError,
+                     "DLPack: dtype %s%d is not taken; there are: bool, int8, int16, int32, "
+                     "int64, uint8, uint16, uint32, uint64, float32, float64",
+                     kinds[type.code], (int)type.bits);
+    else
+        PyErr_Format(PyExc_TypeError, "DLPack: dtype code %d with %d bits is not taken",
+                     (int)type.code, (int)type.bits);
+    return -1;
+}
+
+/* ---- out ---------------------------------------------------------------------------------- */
+
+typedef struct exported { /* freed by its deleter */
+    union {
+        DLManagedTensor plain;
+        DLManagedTensorVersioned versioned;
+    } managed;
+    int64_t extents[]; /* shape, then strides */
+} exported;
+
+/* Called by whoever holds the tensor, from any thread, without the GIL; perhaps after Python. */
+static void
+let_go(void *managed, void *array)
+{
+    if (!Py_IsInitialized()) return;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF((PyObject *)array);
+    PyGILState_Release(state);
+    PyMem_RawFree(managed);
+}
+
+static void
+delete_plain(DLManagedTensor *self)
+{
+    let_go(self, self->manager_ctx);
+}
+
+static void
+delete_versioned(DLManagedTensorVersioned *self)
+{
+    let_go(self, self->manager_ctx);
+}
+
+/* A capsule that nobody took; one that was taken has another name. */
+static void
+drop_capsule(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, fresh_names[0])) {
+        DLManagedTensor *plain = PyCapsule_GetPointer(capsule, fresh_names[0]);
+        plain->deleter(plain);
+    } else if (PyCapsule_IsValid(capsule, fresh_names[1])) {
+        DLManagedTensorVersioned *versioned = PyCapsule_GetPointer(capsule, fresh_names[1]);
+        versioned->deleter(versioned);
+    }
+}
+
+static void
+describe(const wk_device_array *a, int64_t *extents, DLTensor *t)
+{
+    const int cuda = a->memory->kind == WK_CUDA; /* the emulated one's memory is the host's */
+    int empty = 0;
+    t->device = (DLDevice){cuda ? kDLCUDA : kDLCPU, cuda ? a->memory->ordinal : 0};
+    t->ndim = a->ndim;
+    t->dtype = dl_dtype(a->dtype);
+    t->shape = extents;
+    t->strides = extents + a->ndim;
+    t->byte_offset = 0;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        t->shape[d] = a->shape[d];
+        t->strides[d] = a->strides[d];
+        if (a->shape[d] == 1) /* what a contiguous array would have: some look */
+            t->strides[d] = d + 1 < a->ndim ? t->shape[d + 1] * t->strides[d + 1] : 1;
+        empty |= a->shape[d] == 0;
+    }
+    t->data = empty ? NULL : a->start;
+}
+
+PyObject *
+wk_py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (wk_check_count("to_dlpack", count, 3) < 0) return NULL;
+    const wk_device_array *a = (const wk_device_array *)args[0];
+    if (!wk_is_device_array(wk_state_of(module), args[0]) || a->memory == NULL) {
+        PyErr_Format(PyExc_TypeError, "expected a DeviceArray, not %.100s",
+                     Py_TYPE(args[0])->tp_name);
+        return NULL;
+    }
+    const int versioned = PyObject_IsTrue(args[1]), copied = PyObject_IsTrue(args[2]);
+    if (versioned < 0 || copied < 0) return NULL;
+    if (a->memory->readonly && !versioned) {
+        PyErr_SetString(PyExc_BufferError, "a read-only array cannot be exported as DLPack was "
+                                           "before version 1.0, which has no word for that");
+        return NULL;
+    }
+    exported *e = PyMem_RawCalloc(1, sizeof *e + 2 * (size_t)a->ndim * sizeof e->extents[0]);
+    if (e == NULL) return PyErr_NoMemory();
+    if (versioned) {
+        DLManagedTensorVersioned *m = &e->managed.versioned;
+        m->version = (DLPackVersion){DL_MAJOR, DL_MINOR};
+        m->manager_ctx = args[0];
+        m->deleter = delete_versioned;
+        m->flags = (a->memory->readonly ? DL_READ_ONLY : 0) | (copied ? DL_IS_COPIED : 0);
+        describe(a, e->extents, &m->dl_tensor);
+    } else {
+        e->managed.plain.manager_ctx = args[0];
+        e->managed.plain.deleter = delete_plain;
+        describe(a, e->extents, &e->managed.plain.dl_tensor);
+    }
+    PyObject *capsule = PyCapsule_New(e, fresh_names[versioned], drop_capsule);
+    if (capsule == NULL) {
+        PyMem_RawFree(e);
+        return NULL;
+    }
+    Py_INCREF(args[0]);          /* the tensor's */
+    wk_forget_letter(a->memory); /* others may write there from now on */
+    return capsule;
+}
+
+/* ---- in: checks --------------------------------------------------------------------------- */
+
+typedef struct view {
+    char *start;
+    wk_dtype dtype;
+    int ndim, empty, read_only;
+    DLDevice device;
+    npy_intp shape[WK_MAX_DIMS], strides[WK_MAX_DIMS]; /* in bytes */
+} view;
+
+static int
+refuse(const char *text)
+{
+    PyErr_Format(PyExc_BufferError, "DLPack: %s", text);
+    return -1;
+}
+
+static int
+check_device(DLDevice device)
+{
+    static const char *const names[] = {
+        NULL,     "CPU",    "CUDA",    "CUDA's host", "OpenCL",      NULL,     NULL,
+        "Vulkan", "Metal",  "VPI",     "ROCm",        "ROCm's host", "ExtDev", "CUDA managed",
+        "oneAPI", "WebGPU", "Hexagon", "MAIA",        "Trainium"};
+    const int type = device.device_type;
+    if (type == kDLCPU || type == kDLCUDA || type == kDLCUDAHost || type == kDLCUDAManaged)
+        return 0;
+    const int known = type > 0 && type < (int)(sizeof names / sizeof names[0]) && names[type];
+    PyErr_Format(PyExc_BufferError, "DLPack: %s memory (device type %d) is not taken",
+                 known ? names[type] : "unknown", type);
+    return -1;
+}
+
+static int
+check_extents(const DLTensor *t, view *v)
+{
+    const int64_t item = wk_itemsize[v->dtype];
+    int64_t bytes = item;
+    if (t->ndim < 0 || t->ndim > WK_MAX_DIMS) {
+        PyErr_Format(PyExc_BufferError, "DLPack: %d axes; there are 0 to %d", (int)t->ndim,
+                     WK_MAX_DIMS);
+        return -1;
+    }
+    if (t->ndim > 0 && t->shape == NULL) return refuse("the shape is NULL");
+    v->ndim = t->ndim;
+    v->empty = 0;
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        if (t->shape[d] < 0) return refuse("an extent is negative");
+        v->shape[d] = t->shape[d];
+        v->strides[d] = bytes;
+        v->empty |= t->shape[d] == 0;
+        if (__builtin_mul_overflow(bytes, t->shape[d] > 0 ? t->shape[d] : 1, &bytes))
+            return refuse("the size overflows");
+    }
+    for (int d = 0; d < t->ndim && t->strides; d++) /* of an axis that nobody walks: any */
+        if (t->shape[d] > 1 && __builtin_mul_overflow(t->strides[d], item, &v->strides[d]))
+            return refuse("a stride overflows");
+    return 0;
+}
+
+/* The elements' addresses. */
+static int
+check_reach(const DLTensor *t, view *v)
+{
+    const int64_t item = wk_itemsize[v->dtype];
+    int64_t low = 0, high = item, address, end;
+    if (__builtin_add_overflow((uintptr_t)t->data, t->byte_offset, &address) || address < 0)
+        return refuse("data and byte_offset overflow");
+    v->start = (char *)(uintptr_t)address;
+    if (v->empty) return 0;
+    if (t->data == NULL) return refuse("data is NULL, and there are elements");
+    if (address % item != 0) return refuse("the elements are not aligned");
+    for (int d = 0; d < v->ndim; d++) {
+        int64_t reach = 0, *side;
+        int overflow = __builtin_mul_overflow(v->shape[d] - 1, v->strides[d], &reach);
+        side = reach < 0 ? &low : &high;
+        overflow |= __builtin_add_overflow(*side, reach, side);
+        if (overflow) return refuse("the strides overflow");
+    }
+    if (address + low <= 0 || __builtin_add_overflow(address, high, &end))
+        return refuse("the strides reach beyond the address space");
+    return 0;
+}
+
+/* Everything about a capsule but where its memory lies; *kind: 0 plain, 1 versioned. */
+static void *
+check_capsule(PyObject *capsule, int *kind, view *v)
+{
+    if (!PyCapsule_CheckExact(capsule)) {
+        PyErr_Format(PyExc_TypeError, "DLPack: expected a capsule, not %.100s",
+                     Py_TYPE(capsule)->tp_name);
+        return NULL;
+    }
+    const char *name = PyCapsule_GetName(capsule);
+    *kind = PyCapsule_IsValid(capsule, fresh_names[1]);
+    if (!*kind && !PyCapsule_IsValid(capsule, fresh_names[0])) {
+        if (PyErr_Occurred()) return NULL;
+        const int used =
+            name && (strcmp(name, used_names[0]) == 0 || strcmp(name, used_names[1]) == 0);
+        PyErr_Format(PyExc_BufferError,
+                     used ? "DLPack: this capsule was used already (its name is '%.100s')"
+                          : "DLPack: a capsule named '%.100s' holds no tensor",
+                     name ? name : "");
+        return NULL;
+    }
+    void *managed = PyCapsule_GetPointer(capsule, name);
+    if (managed == NULL) return NULL;
+    const DLTensor *t;
+    v->read_only = 0;
+    if (*kind) {
+        const DLManagedTensorVersioned *m = managed;
+        if (m->version.major != DL_MAJOR) {
+            PyErr_Format(PyExc_BufferError,
+                         "DLPack: the tensor is of version %u.%u; warpkit knows version %d",
+                         m->version.major, m->version.minor, DL_MAJOR);
+            return NULL;
+        }
+        v->read_only = (m->flags & DL_READ_ONLY) != 0;
+        t = &m->dl_tensor;
+    } else {
+        t = &((const DLManagedTensor *)managed)->dl_tensor;
+    }
+    v->device = t->device;
+    if (check_device(t->device) < 0) return NULL;
+    const int dtype = dtype_of(t->dtype);
+    if (dtype < 0) return NULL;
+    v->dtype = (wk_dtype)dtype;
+    if (check_extents(t, v) < 0 || check_reach(t, v) < 0) return NULL;
+    return managed;
+}
+
+/* ---- in: arrays --------------------------------------------------------------------------- */
+
+static const char owner_names[2][sizeof "warpkit.dltensor_versioned"] = {
+    "warpkit.dltensor", "warpkit.dltensor_versioned"};
+
+/* The base of an array, and so the last that knows of the tensor. Before the array is made it
+ * has no context, and is nothing yet. */
+static void
+release_owner(PyObject *owner)
+{
+    if (PyCapsule_GetContext(owner) == NULL) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback); /* this may run while an exception is on its way */
+    if (PyCapsule_IsValid(owner, owner_names[0])) {
+        DLManagedTensor *plain = PyCapsule_GetPointer(owner, owner_names[0]);
+        if (plain->deleter) plain->deleter(plain);
+    } else {
+        DLManagedTensorVersioned *m = PyCapsule_GetPointer(owner, owner_names[1]);
+        if (m->deleter) m->deleter(m);
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+static PyObject *
+over_host(const view *v, PyObject *owner)
+{
+    const int own = v->empty && v->start == NULL; /* NumPy wants an address all the same */
+    PyArray_Descr *descr = PyArray_DescrFromType(wk_typenum_of(v->dtype));
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, v->ndim, v->shape,
+                                           own ? NULL : v->strides, own ? NULL : v->start,
+                                           v->read_only ? 0 : NPY_ARRAY_WRITEABLE, NULL);
+    if (array == NULL || own) return array;
+    if (PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
+    return array;
+}
+
+static PyObject *
+tuple_of(const npy_intp *values, int n)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (int d = 0; tuple && d < n; d++) {
+        PyObject *value = PyLong_FromSsize_t(values[d]);
+        if (value == NULL) Py_CLEAR(tuple);
+        if (tuple) PyTuple_SET_ITEM(tuple, d, value);
+    }
+    return tuple;
+}
+
+/* By way of foreign(), which finds out whose memory it is. */
+static PyObject *
+over_device(PyObject *module, const view *v, PyObject *stream, PyObject *owner)
+{
+    const PyArray_Descr *descr = PyArray_DescrFromType(wk_typenum_of(v->dtype));
+    PyObject *array = NULL;
+    PyObject *address = PyLong_FromVoidPtr(v->start);
+    PyObject *shape = tuple_of(v->shape, v->ndim), *strides = tuple_of(v->strides, v->ndim);
+    PyObject *typestr = PyUnicode_FromFormat("=%c%d", descr->kind, wk_itemsize[v->dtype]);
+    PyObject *ordinal = PyLong_FromLong(v->device.device_id);
+    Py_DECREF(descr);
+    if (address && shape && strides && typestr && ordinal) {
+        PyObject *const args[] = {
+            address, shape,   strides, typestr, v->read_only ? Py_True : Py_False,
+            stream,  Py_None, ordinal, owner};
+        array = wk_py_foreign(module, args, sizeof args / sizeof args[0]);
+    }
+    Py_XDECREF(ordinal);
+    Py_XDECREF(address);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(typestr);
+    if (array == NULL || v->empty || v->device.device_type != kDLCUDA) return array;
+    const wk_memory *m = ((wk_device_array *)array)->memory;
+    if (m->kind == WK_CUDA && m->ordinal != v->device.device_id) {
+        PyErr_Format(PyExc_BufferError, "DLPack: said to be of CUDA device %d, it lies on %d",
+                     (int)v->device.device_id, m->ordinal);
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+PyObject *
+wk_py_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    view v;
+    int kind;
+    if (wk_check_count("from_dlpack", count, 2) < 0) return NULL;
+    void *managed = check_capsule(args[0], &kind, &v);
+    if (managed == NULL) return NULL;
+    PyObject *owner = PyCapsule_New(managed, owner_names[kind], release_owner);
+    if (owner == NULL) return NULL;
+    /* Nobody else may take it while a driver starts with the GIL released. */
+    PyObject *array = NULL;
+    if (PyCapsule_SetName(args[0], used_names[kind]) == 0) {
+        const int type = v.device.device_type;
+        const int host = type == kDLCPU || type == kDLCUDAHost;
+        array = host ? over_host(&v, owner) : over_device(module, &v, args[1], owner);
+        if (array)
+            PyCapsule_SetContext(owner, managed); /* from now on its end is the tensor's */
+        else
+            PyCapsule_SetName(args[0], fresh_names[kind]);
+    }
+    Py_DECREF(owner);
+    return array;
+}

@@ -1,0 +1,623 @@
+/* operand.c -- what every operation does with its arguments: arrays of any library, out, device,
+ * stream; and what it gives back. */
+#include "glue.h"
+
+static int
+is_plain(PyObject *object)
+{
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
+           PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object) ||
+           object == Py_None;
+}
+
+/* Another library's array, by _interop.adopt: 1 if it is one. */
+static int
+adopt(wk_state *state, PyObject *object, wk_operand *operand)
+{
+    PyObject *pair = PyObject_CallOneArg(state->adopt, object);
+    if (pair == NULL) return -1;
+    const int found = pair != Py_None;
+    if (found) {
+        PyObject *array, *library;
+        if (!PyArg_ParseTuple(pair, "OO", &array, &library)) {
+            Py_DECREF(pair);
+            return -1;
+        }
+        operand->on_device = wk_is_device_array(state, array);
+        operand->array = operand->on_device ? Py_NewRef(array) : (PyObject *)wk_numpy_of(array);
+        operand->library = operand->array ? Py_NewRef(library) : NULL;
+    }
+    Py_DECREF(pair);
+    return found && operand->array == NULL ? -1 : found;
+}
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static int
+variant_of(PyObject *object, const char **variant)
+{
+    *variant = NULL;
+    if (object == Py_None) return 0;
+    if (PyUnicode_Check(object)) *variant = PyUnicode_AsUTF8(object);
+    if (*variant == NULL && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "variant must be a str or None, not %.100s",
+                     Py_TYPE(object)->tp_name);
+    return *variant ? 0 : -1;
+}
+
+static int
+out_of(wk_state *state, PyObject *out, wk_operand *target)
+{
+    if (PyArray_Check(out)) {
+        target->array = Py_NewRef(out);
+        return 0;
+    }
+    if (wk_is_device_array(state, out)) return wk_operand_of(state, out, target);
+    const int found = is_plain(out) || state->adopt == NULL ? 0 : adopt(state, out, target);
+    if (found != 0) return found < 0 ? -1 : 0;
+    PyErr_Format(PyExc_TypeError, "out must be an array, not %.100s", Py_TYPE(out)->tp_name);
+    return -1;
+}
+
+static int
+outs_of(wk_state *state, wk_options *options, int outs)
+{
+    PyObject *out = options->out;
+    if (out == Py_None) return 0;
+    if (outs == 1) return out_of(state, out, &options->target[0]);
+    if (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != outs) {
+        PyErr_Format(PyExc_TypeError, "out must be a tuple of %d arrays", outs);
+        return -1;
+    }
+    for (int i = 0; i < outs; i++)
+        if (out_of(state, PyTuple_GET_ITEM(out, i), &options->target[i]) < 0) return -1;
+    return 0;
+}
+
+int
+wk_options_of(wk_state *state, PyObject *const *args, int outs, wk_options *options)
+{
+    *options = (wk_options){.out = args[0], .stream = args[2]};
+    if (outs_of(state, options, outs) < 0) return -1;
+    if (!wk_device_arg(args[1], &options->device)) return -1;
+    if (variant_of(args[3], &options->variant) < 0) return -1;
+    if (args[4] == Py_None) return 0;
+    PyArrayObject *counter = PyArray_Check(args[4]) ? (PyArrayObject *)args[4] : NULL;
+    if (counter == NULL || PyArray_TYPE(counter) != NPY_INT64 || PyArray_SIZE(counter) != 2 ||
+        !PyArray_ISCARRAY(counter)) {
+        PyErr_SetString(PyExc_TypeError, "progress must be None or two int64");
+        return -1;
+    }
+    options->progress = PyArray_DATA(counter);
+    return 0;
+}
+
+void
+wk_options_clear(wk_options *options)
+{
+    for (int i = 0; i < WK_MAX_OUTS; i++) wk_operand_clear(&options->target[i]);
+}
+
+/* A handle: an int, since _interop.stream_handle has made one of whatever was given. */
+static int
+stream_of(PyObject *object, void **stream)
+{
+    *stream = PyLong_AsVoidPtr(object);
+    if (*stream == NULL && !PyErr_Occurred()) *stream = WK_DEFAULT_STREAM;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* ---- operands ----------------------------------------------------------------------------- */
+
+int
+wk_operand_of(wk_state *state, PyObject *object, wk_operand *operand)
+{
+    *operand = (wk_operand){.array = NULL};
+    if (wk_is_device_array(state, object)) {
+        operand->on_device = 1;
+        operand->array = Py_NewRef(object);
+        if (((wk_device_array *)object)->memory) return 0;
+        PyErr_SetString(PyExc_TypeError, "an uninitialised DeviceArray");
+        return -1;
+    }
+    if (!PyArray_Check(object) && !is_plain(object) && state->adopt) {
+        const int found = adopt(state, object, operand);
+        if (found != 0) return found < 0 ? -1 : 0;
+    }
+    operand->array = (PyObject *)wk_numpy_of(object);
+    return operand->array ? 0 : -1;
+}
+
+void
+wk_operand_clear(wk_operand *operand)
+{
+    Py_CLEAR(operand->array);
+    Py_CLEAR(operand->library);
+}
+
+int64_t
+wk_operand_size(const wk_operand *operand)
+{
+    if (!operand->on_device) return PyArray_SIZE((PyArrayObject *)operand->array);
+    const wk_device_array *a = (wk_device_array *)operand->array;
+    int64_t n = 1;
+    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
+    return n;
+}
+
+/* operand(a) -> (array, library): for the Python side, as the operations see it. */
+PyObject *
+wk_py_operand(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_operand operand;
+    if (wk_check_count("operand", count, 1) < 0) return NULL;
+    if (wk_operand_of(wk_state_of(module), args[0], &operand) < 0) return NULL;
+    PyObject *pair =
+        PyTuple_Pack(2, operand.array, operand.library ? operand.library : Py_None);
+    wk_operand_clear(&operand);
+    return pair;
+}
+
+/* ---- where a call runs -------------------------------------------------------------------- */
+
+static int
+refuse_device(const wk_memory *m, const wk_device *wanted)
+{
+    const char *kind = wk_kind_names[m->kind];
+    if (wanted->devices) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "the array lies on '%s:%d'; only arrays on the host are split over devices", kind,
+            m->ordinal);
+    } else {
+        PyErr_Format(PyExc_ValueError,
+                     "the array lies on '%s:%d', and the call asks for '%s:%d'; move it with "
+                     "a.numpy() or warpkit.asarray(a, device=...)",
+                     kind, m->ordinal, wk_kind_names[wanted->kind], wanted->ordinal);
+    }
+    return -1;
+}
+
+/* Roughly: what the choice of "auto" needs to know of a call's results. */
+static int64_t
+bytes_out(wk_op op, int64_t in_bytes)
+{
+    return op == WK_REDUCE || op == WK_HISTOGRAM ? 0
+           : op == WK_WARP_HISTOGRAM             ? 2 * in_bytes
+                                                 : in_bytes;
+}
+
+/* The choice of "auto", by _auto.choose. */
+static int
+choose(wk_state *state, const wk_call *call, wk_device *device, int64_t in_bytes)
+{
+    if (state->choose == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "device 'auto' needs the Python side");
+        return -1;
+    }
+    PyObject *name =
+        PyObject_CallFunction(state->choose, "sLL", wk_op_names[call->op], (long long)in_bytes,
+                              (long long)bytes_out(call->op, in_bytes));
+    const int ok = name ? wk_device_arg(name, device) : 0;
+    if (ok && device->given != 1)
+        PyErr_Format(PyExc_ValueError, "the choice of 'auto' must name a device, not %R", name);
+    Py_XDECREF(name);
+    return ok && device->given == 1 ? 0 : -1;
+}
+
+/* A host array to the device where out lies, in the order of out's stream. */
+static int
+move_to(wk_state *state, wk_operand *operand, const wk_memory *there)
+{
+    PyArrayObject *from = (PyArrayObject *)operand->array;
+    const wk_device device = {
+        .kind = there->kind, .given = 1, .ordinal = (uint16_t)there->ordinal};
+    wk_call call;
+    wk_call_start(&call, WK_TRANSPOSE, 1);
+    call.ordinal = there->ordinal;
+    wk_from_numpy(from, &call.in);
+    wk_device_array *a = wk_array_new(state, device, there->stream, there->stream_owner,
+                                      call.in.dtype, PyArray_NDIM(from), PyArray_DIMS(from));
+    if (a == NULL) return -1;
+    wk_from_device(a, &call.out[0]);
+    call.context = state->context;
+    call.stream = there->stream;
+    Py_BEGIN_ALLOW_THREADS
+    there->backend->copy(&call);
+    Py_END_ALLOW_THREADS
+    if (call.error.status != WK_OK) {
+        Py_DECREF(a);
+        wk_raise(state, &call.error);
+        return -1;
+    }
+    Py_SETREF(operand->array, (PyObject *)a);
+    operand->on_device = 1;
+    return 0;
+}
+
+int
+wk_place(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options)
+{
+    if (!operand->on_device && options->target[0].on_device &&
+        move_to(state, operand, ((wk_device_array *)options->target[0].array)->memory) < 0)
+        return -1;
+    call->context = state->context;
+    call->progress = options->progress;
+    if (operand->on_device) {
+        const wk_device_array *a = (wk_device_array *)operand->array;
+        const wk_memory *m = a->memory;
+        const wk_device *d = &options->device;
+        if (d->given == 1 && (d->kind != m->kind || d->ordinal != m->ordinal || d->devices))
+            return refuse_device(m, d);
+        options->device =
+            (wk_device){.kind = m->kind, .given = 1, .ordinal = (uint16_t)m->ordinal};
+        call->stream = m->stream;
+        wk_from_device(a, &call->in);
+    } else {
+        PyArrayObject *a = (PyArrayObject *)operand->array;
+        if (wk_choose_device(state, &options->device) < 0) return -1;
+        if (options->device.given == 2 &&
+            choose(state, call, &options->device, PyArray_NBYTES(a)) < 0)
+            return -1;
+        call->stream = WK_DEFAULT_STREAM;
+        wk_from_numpy(a, &call->in);
+    }
+    if (options->stream != Py_None) {
+        if (stream_of(options->stream, &call->stream) < 0) return -1;
+        call->given_stream = 1;
+    }
+    call->ordinal = options->device.ordinal;
+    call->devices = options->device.devices;
+    return 0;
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+static PyObject *
+tuple_of_shape(int ndim, const npy_intp *shape)
+{
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int d = 0; tuple && d < ndim; d++) {
+        PyObject *value = PyLong_FromSsize_t(shape[d]);
+        if (value == NULL) Py_CLEAR(tuple);
+        if (tuple) PyTuple_SET_ITEM(tuple, d, value);
+    }
+    return tuple;
+}
+
+static int
+same_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape)
+{
+    if (has_ndim != ndim) return 0;
+    for (int d = 0; d < ndim; d++)
+        if (has[d] != shape[d]) return 0;
+    return 1;
+}
+
+static int
+wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape)
+{
+    PyObject *got = tuple_of_shape(has_ndim, has), *wants = tuple_of_shape(ndim, shape);
+    if (got && wants)
+        PyErr_Format(PyExc_ValueError, "out has shape %R; the result's is %R", got, wants);
+    Py_XDECREF(got);
+    Py_XDECREF(wants);
+    return -1;
+}
+
+/* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
+static int
+overlap(const char *a, int64_t a_bytes, const char *b, int64_t b_bytes)
+{
+    return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
+}
+
+static int
+host_out(wk_call *call, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
+         const npy_intp *shape, wk_result *result)
+{
+    if (wk_dtype_of(PyArray_DESCR(out)) != (int)dtype) {
+        PyErr_Format(PyExc_TypeError, "out has dtype %S; the result's is %s",
+                     PyArray_DESCR(out), wk_dtype_names[dtype]);
+        return -1;
+    }
+    if (!same_shape(PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape))
+        return wrong_shape(PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape);
+    if (PyArray_FailUnlessWriteable(out, "out") < 0) return -1;
+    wk_array block;
+    wk_from_numpy(out, &block);
+    const int shared = overlap(block.host, block.bytes, call->in.host, call->in.bytes);
+    if (PyArray_ISCARRAY(out) && !shared) {
+        result->array = Py_NewRef(out);
+    } else { /* as NumPy does: computed apart, then copied */
+        result->array = PyArray_SimpleNew(ndim, (npy_intp *)shape, wk_typenum_of(dtype));
+        result->given = Py_NewRef(out);
+        if (result->array == NULL) return -1;
+    }
+    wk_from_numpy((PyArrayObject *)result->array, w);
+    return 0;
+}
+
+static int
+device_out(wk_state *state, wk_call *call, wk_array *w, wk_device_array *out, wk_device device,
+           wk_dtype dtype, int ndim, const npy_intp *shape, wk_result *result)
+{
+    const wk_memory *m = out->memory;
+    npy_intp has[WK_MAX_DIMS];
+    for (int d = 0; d < out->ndim; d++) has[d] = out->shape[d];
+    if (out->dtype != dtype) {
+        PyErr_Format(PyExc_TypeError, "out has dtype %s; the result's is %s",
+                     wk_dtype_names[out->dtype], wk_dtype_names[dtype]);
+        return -1;
+    }
+    if (!same_shape(out->ndim, has, ndim, shape))
+        return wrong_shape(out->ndim, has, ndim, shape);
+    if (m->readonly) {
+        PyErr_SetString(PyExc_ValueError, "out is read-only");
+        return -1;
+    }
+    if (m->kind != device.kind || m->ordinal != device.ordinal) {
+        PyErr_Format(PyExc_ValueError, "out lies on '%s:%d', the input on '%s:%d'",
+                     wk_kind_names[m->kind], m->ordinal, wk_kind_names[device.kind],
+                     device.ordinal);
+        return -1;
+    }
+    wk_from_device(out, w);
+    const int shared = overlap(w->data, w->bytes, call->in.data, call->in.bytes);
+    if (wk_c_contiguous(w) && !shared) {
+        result->array = Py_NewRef((PyObject *)out);
+        wk_forget_letter(out->memory);
+        return 0;
+    }
+    result->given = Py_NewRef((PyObject *)out);
+    wk_device_array *apart =
+        wk_array_new(state, device, call->stream, NULL, dtype, ndim, shape);
+    if (apart == NULL) return -1;
+    result->array = (PyObject *)apart;
+    wk_from_device(apart, w);
+    return 0;
+}
+
+/* Made by the library whose array was given, so that its own pool has it. */
+static PyObject *
+library_new(wk_state *state, PyObject *library, const wk_device_array *like, wk_dtype dtype,
+            int ndim, const npy_intp *shape)
+{
+    PyObject *device = PyObject_GetAttrString((PyObject *)like, "device");
+    PyObject *extents = tuple_of_shape(ndim, shape);
+    PyObject *array = NULL;
+    if (device && extents)
+        array = PyObject_CallMethod(library, "new", "OsON", extents, wk_dtype_names[dtype],
+                                    device, PyLong_FromVoidPtr(like->memory->stream));
+    Py_XDECREF(device);
+    Py_XDECREF(extents);
+    if (array && !wk_is_device_array(state, array)) {
+        PyErr_SetString(PyExc_TypeError, "a library's new() must give a DeviceArray");
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+int
+wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *operand,
+              const wk_options *options, wk_dtype dtype, int ndim, const npy_intp *shape,
+              wk_result *result)
+{
+    wk_array *w = &call->out[which];
+    *result = (wk_result){.array = NULL};
+    const wk_operand *target = &options->target[which];
+    if (target->on_device)
+        return device_out(state, call, w, (wk_device_array *)target->array, options->device,
+                          dtype, ndim, shape, result);
+    if (target->array)
+        return host_out(call, w, (PyArrayObject *)target->array, dtype, ndim, shape, result);
+    if (!operand->on_device) {
+        result->array = PyArray_SimpleNew(ndim, (npy_intp *)shape, wk_typenum_of(dtype));
+        if (result->array == NULL) return -1;
+        wk_from_numpy((PyArrayObject *)result->array, w);
+        call->fresh = 1;
+        return 0;
+    }
+    const wk_device_array *a = (wk_device_array *)operand->array;
+    PyObject *owner = options->stream != Py_None ? NULL : a->memory->stream_owner;
+    if (operand->library)
+        result->array = library_new(state, operand->library, a, dtype, ndim, shape);
+    else
+        result->array = (PyObject *)wk_array_new(state, options->device, call->stream, owner,
+                                                 dtype, ndim, shape);
+    if (result->array == NULL) return -1;
+    result->theirs = ((wk_device_array *)result->array)->memory->owner != NULL;
+    wk_from_device((wk_device_array *)result->array, w);
+    const int ours = ((wk_device_array *)result->array)->memory->block != NULL;
+    if (call->outs == 1 && wk_size(w) == 1 && ours) call->letter.bytes = wk_itemsize[dtype];
+    return 0;
+}
+
+void
+wk_result_clear(wk_result *result)
+{
+    Py_CLEAR(result->array);
+    Py_CLEAR(result->given);
+}
+
+/* ---- the call ----------------------------------------------------------------------------- */
+
+/* The memories that a call on the device touches, whose streams it must follow. */
+static int
+memories_of(const wk_call *call, const wk_operand *operand, const wk_result *results,
+            wk_memory **memories)
+{
+    int n = 0;
+    memories[n++] = ((wk_device_array *)operand->array)->memory;
+    for (int i = 0; i < call->outs; i++)
+        if (call->out[i].host == NULL)
+            memories[n++] = ((wk_device_array *)results[i].array)->memory;
+    return n;
+}
+
+static wk_status
+in_order(wk_call *call, wk_memory *const *memories, int count, wk_kind kind,
+         const char *variant)
+{
+    for (int i = 0; i < count; i++) {
+        const wk_memory *m = memories[i];
+        if (m->stream != call->stream &&
+            m->backend->follow(m->ordinal, call->stream, m->stream, &call->error) != WK_OK)
+            return call->error.status;
+    }
+    const wk_status status = wk_run(call, kind, variant);
+    for (int i = 0; i < count; i++) { /* also after a failure: part of it may be under way */
+        const wk_memory *m = memories[i];
+        if (m->stream != call->stream)
+            m->backend->follow(m->ordinal, m->stream, call->stream, &call->error);
+    }
+    return status ? status : call->error.status;
+}
+
+int
+wk_call_row(wk_state *state, wk_call *call, const wk_operand *operand,
+            const wk_options *options, wk_result *results)
+{
+    wk_memory *memories[1 + WK_MAX_OUTS];
+    const wk_kind kind = options->device.kind;
+    wk_status status;
+    if (operand->on_device) {
+        const int count = memories_of(call, operand, results, memories);
+        Py_BEGIN_ALLOW_THREADS
+        status = in_order(call, memories, count, kind, options->variant);
+        Py_END_ALLOW_THREADS
+        if (call->letter.slot && status == WK_OK) {
+            wk_memory *m = ((wk_device_array *)results[0].array)->memory;
+            m->letter = call->letter;
+        }
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        status = wk_run(call, kind, options->variant);
+        Py_END_ALLOW_THREADS
+    }
+    if (status == WK_OK) return 0;
+    wk_raise(state, &call->error);
+    return -1;
+}
+
+/* Copies a result that was computed apart to where the caller wants it. */
+static int
+deliver(wk_state *state, wk_result *result)
+{
+    if (!wk_is_device_array(state, result->given))
+        return PyArray_CopyInto((PyArrayObject *)result->given, (PyArrayObject *)result->array);
+    PyObject *done = PyObject_CallMethod(result->given, "_copy_from", "O", result->array);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+PyObject *
+wk_result_give(wk_state *state, const wk_operand *operand, const wk_options *options,
+               wk_result *result, int which, int scalars)
+{
+    PyObject *given = NULL;
+    if (result->given && deliver(state, result) < 0) goto done;
+    if (options->out != Py_None) {
+        PyObject *out = options->out;
+        given = Py_NewRef(PyTuple_Check(out) ? PyTuple_GET_ITEM(out, which) : out);
+    } else if (result->theirs) {
+        given = Py_NewRef(((wk_device_array *)result->array)->memory->owner);
+    } else if (operand->library) {
+        given = PyObject_CallMethod(operand->library, "finish", "O", result->array);
+    } else if (operand->on_device || !scalars) {
+        given = Py_NewRef(result->array);
+    } else {
+        given = PyArray_Return((PyArrayObject *)Py_NewRef(result->array));
+    }
+done:
+    wk_result_clear(result);
+    return given;
+}
+
+/* ---- making arrays ------------------------------------------------------------------------ */
+
+/* empty(shape, dtype's typenum name, device, stream, stream owner) */
+PyObject *
+wk_py_empty(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_state *state = wk_state_of(module);
+    wk_device device;
+    void *stream;
+    PyArray_Descr *descr = NULL;
+    PyArray_Dims shape = {NULL, 0};
+    PyObject *result = NULL;
+    if (wk_check_count("empty", count, 5) < 0) return NULL;
+    if (!PyArray_IntpConverter(args[0], &shape)) return NULL;
+    if (!PyArray_DescrConverter(args[1], &descr) || !wk_device_arg(args[2], &device) ||
+        wk_choose_device(state, &device) < 0 || stream_of(args[3], &stream) < 0)
+        goto done;
+    const int dtype = wk_dtype_of(descr);
+    if (dtype < 0 || !PyArray_ISNBO(descr->byteorder)) {
+        PyErr_Format(PyExc_TypeError, "dtype %S is not taken by DeviceArray", descr);
+        goto done;
+    }
+    if (device.kind == WK_CPU || device.given == 2 || device.devices) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a DeviceArray lies on one GPU, or on 'emu'; on the CPU "
+                        "use NumPy's arrays");
+        goto done;
+    }
+    if (shape.len > WK_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "at most %d axes", WK_MAX_DIMS);
+        goto done;
+    }
+    result =
+        (PyObject *)wk_array_new(state, device, stream, args[4] == Py_None ? NULL : args[4],
+                                 (wk_dtype)dtype, shape.len, shape.ptr);
+done:
+    Py_XDECREF(descr);
+    PyDimMem_FREE(shape.ptr);
+    return result;
+}
+
+/* upload(array, device array, progress): a NumPy array's elements into a DeviceArray of its shape
+ * and dtype. */
+PyObject *
+wk_py_upload(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_state *state = wk_state_of(module);
+    if (wk_check_count("upload", count, 2) < 0) return NULL;
+    if (!wk_is_device_array(state, args[1]) || !PyArray_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "upload takes a NumPy array and a DeviceArray");
+        return NULL;
+    }
+    PyArrayObject *from = wk_numpy_of(args[0]);
+    if (from == NULL) return NULL;
+    wk_device_array *to = (wk_device_array *)args[1];
+    wk_call call;
+    wk_call_start(&call, WK_TRANSPOSE, 1);
+    call.ordinal = to->memory->ordinal;
+    wk_from_numpy(from, &call.in);
+    wk_from_device(to, &call.out[0]);
+    call.context = state->context;
+    call.stream = to->memory->stream;
+    npy_intp has[WK_MAX_DIMS];
+    for (int d = 0; d < to->ndim; d++) has[d] = to->shape[d];
+    int status = -1;
+    if (call.in.dtype != to->dtype)
+        PyErr_SetString(PyExc_TypeError, "arrays of different dtype");
+    else if (!same_shape(to->ndim, has, PyArray_NDIM(from), PyArray_DIMS(from)))
+        wrong_shape(to->ndim, has, PyArray_NDIM(from), PyArray_DIMS(from));
+    else if (!wk_c_contiguous(&call.out[0]))
+        PyErr_SetString(PyExc_ValueError, "the DeviceArray must be C-contiguous");
+    else
+        status = 0;
+    if (status == 0) {
+        wk_forget_letter(to->memory);
+        Py_BEGIN_ALLOW_THREADS
+        to->memory->backend->copy(&call);
+        Py_END_ALLOW_THREADS
+        if (call.error.status != WK_OK) {
+            wk_raise(state, &call.error);
+            status = -1;
+        }
+    }
+    Py_DECREF(from);
+    if (status < 0) return NULL;
+    Py_RETURN_NONE;
+}

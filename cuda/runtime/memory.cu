@@ -1,0 +1,210 @@
+// memory.cu -- device memory in a stream's order, order between streams, and letters: small
+// results that the host reads without asking the driver.
+#include "runtime/driver.cuh"
+#include "runtime/stage.cuh"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace wk
+{
+
+namespace
+{
+
+constexpr size_t kSmall = 1 << 20; // bytes: larger blocks are worth a call of the driver
+constexpr size_t kMostIdle = 64;   // blocks: what a loop of a few operations asks for
+constexpr int kLetters = 256;      // slots of a page: results that nobody has dropped yet
+constexpr int kSlotWords = 8;      // 64 bytes, a cache line, so that readers do not disturb
+
+wk_status
+no_room(gpu *g, int64_t bytes, wk_error *error)
+{
+    size_t free = 0, total = 0;
+    cudaGetLastError();
+    cudaMemGetInfo(&free, &total);
+    return WK_FAIL(error, WK_EMEMORY,
+                   "cannot allocate %lld bytes on %s:%d: %zu of %zu are free%s",
+                   (long long)bytes, wk_kind_names[driver_kind], g->device, free, total,
+                   g->limit ? ", and WARPKIT_POOL_LIMIT is set" : "");
+}
+
+bool
+take_idle(gpu *g, cudaStream_t stream, size_t size, void **block)
+{
+    std::lock_guard<std::mutex> hold(g->lock);
+    for (auto i = g->idle.rbegin(); i != g->idle.rend(); ++i) {
+        if (i->stream != stream || i->bytes != size) continue;
+        *block = i->block;
+        g->idle.erase(std::next(i).base());
+        return true;
+    }
+    return false;
+}
+
+} // namespace
+
+wk_status
+take_block(gpu *g, cudaStream_t stream, int64_t bytes, void **block, wk_error *error)
+{
+    const size_t size = bytes > 0 ? (size_t)bytes : 1;
+    if (size <= kSmall && take_idle(g, stream, size, block)) return WK_OK;
+    current_device current;
+    if (current.set(g->device, error) != WK_OK) return error->status;
+    const cudaError_t code = g->pool ? cudaMallocFromPoolAsync(block, size, g->pool, stream)
+                                     : cudaMalloc(block, size);
+    if (code == cudaErrorMemoryAllocation) return no_room(g, bytes, error);
+    WK_TRY(error, code);
+    return WK_OK;
+}
+
+// Kept are blocks of streams that last as long as the process: the default one, and ours.
+wk_status
+give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *error)
+{
+    const size_t size = bytes > 0 ? (size_t)bytes : 1;
+    const bool lasts =
+        stream == (cudaStream_t)WK_DEFAULT_STREAM || (g->stage && stream == g->stage->work);
+    if (size <= kSmall && lasts) {
+        std::lock_guard<std::mutex> hold(g->lock);
+        if (g->idle.size() < kMostIdle) {
+            g->idle.push_back({stream, size, block});
+            return WK_OK;
+        }
+    }
+    current_device current;
+    if (current.set(g->device, error) != WK_OK) return error->status;
+    WK_TRY(error, g->pool ? cudaFreeAsync(block, stream) : cudaFree(block));
+    return WK_OK;
+}
+
+wk_status
+give_blocks(session *s, wk_error *error)
+{
+    gpu *g = s->count ? ready_gpu(s->device, error) : nullptr;
+    if (s->count && g == nullptr) return error->status;
+    wk_error first = {};
+    for (; s->count > 0; s->count--) // all of them, whatever fails
+        give_block(g, s->stream, s->blocks[s->count - 1].block, s->blocks[s->count - 1].bytes,
+                   &first);
+    if (first.status != WK_OK)
+        wk_fail(error, first.status, first.file, first.line, "%s", first.text);
+    return first.status;
+}
+
+wk_status
+allocate(wk_call *call, int64_t bytes, void **block)
+{
+    session *s = session_of(call);
+    gpu *g = ready_gpu(s->device, &call->error);
+    if (g == nullptr) return call->error.status;
+    constexpr int most = sizeof s->blocks / sizeof s->blocks[0];
+    if (s->count == most)
+        return WK_FAIL(&call->error, WK_EDEVICE, "a call holds at most %d blocks", most);
+    if (take_block(g, s->stream, bytes, block, &call->error) != WK_OK)
+        return call->error.status;
+    s->blocks[s->count++] = {*block, bytes};
+    return WK_OK;
+}
+
+wk_status
+clear(wk_call *call, void *block, int64_t bytes)
+{
+    WK_TRY(&call->error, cudaMemsetAsync(block, 0, (size_t)bytes, session_of(call)->stream));
+    return WK_OK;
+}
+
+wk_status
+follow(gpu *g, cudaStream_t later, cudaStream_t earlier, wk_error *error)
+{
+    if (later == earlier) return WK_OK;
+    current_device current; // the default stream is that of the current device
+    if (current.set(g->device, error) != WK_OK) return error->status;
+    std::lock_guard<std::mutex> hold(
+        g->lock); // the event is free again when the wait is queued
+    if (g->order == nullptr)
+        WK_TRY(error, cudaEventCreateWithFlags(&g->order, cudaEventDisableTiming));
+    WK_TRY(error, cudaEventRecord(g->order, earlier));
+    WK_TRY(error, cudaStreamWaitEvent(later, g->order, 0));
+    return WK_OK;
+}
+
+// ---- letters --------------------------------------------------------------------------------
+
+static bool
+arrived(const wk_letter *l)
+{
+    const uint64_t word = l->slot[1];
+    std::atomic_thread_fence(std::memory_order_acquire); // the value is read after its ticket
+    return (uint32_t)(word >> 32) == l->ticket;
+}
+
+void
+offer_letter(gpu *g, int bytes, wk_letter *letter)
+{
+    *letter = {};
+    std::lock_guard<std::mutex> hold(g->lock);
+    if (g->letters.empty() && g->ticket == 0) { // the first: a page of slots
+        void *page = nullptr;
+        const size_t size = (size_t)kLetters * kSlotWords * sizeof(uint64_t);
+        g->ticket = 1;
+        if (cudaHostAlloc(&page, size, cudaHostAllocPortable | cudaHostAllocMapped) !=
+            cudaSuccess) {
+            cudaGetLastError(); // then there are no letters: results are copied
+            return;
+        }
+        auto *words = static_cast<uint64_t *>(page);
+        for (int i = 0; i < kLetters; i++) {
+            words[i * kSlotWords + 1] = 0;
+            g->letters.push_back({words + i * kSlotWords, 0, 0, 0});
+        }
+    }
+    // The oldest first: a result dropped unread may still be on its way, and needs its slot.
+    for (int tries = 0; tries < 4 && !g->letters.empty(); tries++) {
+        *letter = g->letters.front();
+        g->letters.pop_front();
+        if (arrived(letter)) break;
+        g->letters.push_back(*letter);
+        *letter = {};
+    }
+    if (letter->slot == nullptr) return;
+    if (++g->ticket == 0) g->ticket = 1;
+    letter->ticket = g->ticket;
+    letter->bytes = bytes;
+    letter->sent = 0;
+}
+
+// A letter that was never sent gives its slot back as it found it.
+void
+return_letter(gpu *g, const wk_letter *letter)
+{
+    if (letter->slot == nullptr) return;
+    std::lock_guard<std::mutex> hold(g->lock);
+    wk_letter l = *letter;
+    if (!l.sent) l.ticket = (uint32_t)(l.slot[1] >> 32);
+    g->letters.push_back(l);
+}
+
+wk_status
+read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bits, wk_error *error)
+{
+    using clock = std::chrono::steady_clock;
+    constexpr auto look = std::chrono::microseconds(100); // at the stream: has it failed?
+    auto next = clock::now() + look;
+    for (int spins = 1; !arrived(letter); spins++) {
+        if (spins % 64 != 0 || clock::now() < next) continue;
+        const cudaError_t code = cudaStreamQuery(stream);
+        if (code != cudaErrorNotReady) {
+            WK_TRY(error, code);
+            if (arrived(letter)) break;
+            return WK_FAIL(error, WK_EDEVICE, "the stream is done, and no result came");
+        }
+        next = clock::now() + look;
+        std::this_thread::yield();
+    }
+    *bits = letter->bytes <= 4 ? letter->slot[1] & 0xffffffffu : letter->slot[0];
+    return WK_OK;
+}
+
+} // namespace wk

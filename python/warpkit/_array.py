@@ -1,0 +1,240 @@
+"""DeviceArray: an array that stays on a device; asarray and empty make them."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from warpkit import _core, _interop
+
+
+class DeviceArray(_core.DeviceArray):
+    """An array in a device's memory; warpkit.asarray, empty and all operations make them.
+
+    Indexing with integers, slices, ... and None gives views, as in NumPy. Nothing is computed
+    here but copies; the operations take these arrays and give them back without waiting for the
+    device. What needs the values (numpy(), float(), printing) waits.
+
+    Attributes  shape, strides (bytes), dtype, ndim, size, nbytes, itemsize, device, T
+    Protocols   __cuda_array_interface__ 3, __dlpack__ (versioned), __array__
+    Notes       work on an array goes in the order of its CUDA stream: the default one, which
+                CuPy, PyTorch and Numba use too, unless a call named another
+    """
+
+    __slots__ = ()
+
+    # What follows reads elements one by one or has no sense: better said than done slowly.
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def T(self) -> DeviceArray:
+        """The view with the axes reversed."""
+        return self._like(self._standin().T)
+
+    def numpy(self) -> np.ndarray:
+        """The elements as a new NumPy array; waits for the device.
+
+        Raises   MemoryError, DeviceError
+        """
+        return self._numpy()
+
+    def item(self) -> Any:
+        """The one element of an array of size 1, as a Python scalar.
+
+        Raises   ValueError (another size), DeviceError
+        """
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self._numpy().item()
+
+    def copy(self) -> DeviceArray:
+        """A C-contiguous copy on the same device.
+
+        Raises   MemoryError, DeviceError
+        """
+        new: DeviceArray = _core.empty(self.shape, self.dtype, self.device, self._stream, None)
+        new._copy_from(self)
+        return new
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an array on a device cannot become a NumPy array without a copy")
+        array = self._numpy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[DeviceArray]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, key: Any) -> DeviceArray:
+        parts = [_index(part) for part in (key if isinstance(key, tuple) else (key,))]
+        # A last ... keeps NumPy from reading an element: there is none that it could read.
+        tail = () if any(part is ... for part in parts) else (...,)
+        return self._like(self._standin()[(*parts, *tail)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        view = self[key]
+        value = np.asarray(value, self.dtype) if not isinstance(value, DeviceArray) else value
+        if isinstance(value, np.ndarray):
+            value = asarray(np.broadcast_to(value, view.shape), device=self.device)
+        view._copy_from(value)
+
+    def __repr__(self) -> str:
+        text = np.array2string(self._numpy(), separator=", ", prefix="DeviceArray(")
+        return f"DeviceArray({text}, dtype={self.dtype}, device='{self.device}')"
+
+    def __str__(self) -> str:
+        return str(self._numpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self._numpy()[()], spec)
+
+    def __complex__(self) -> complex:
+        return complex(self._numpy())
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule; what is put on ``stream`` from now on waits for this array.
+
+        stream      a CUDA stream's handle, 1 (the default stream), 2, or None for 1; -1: do not
+                    wait. On "emu" nothing needs to wait
+        max_version the consumer's: (1, 0) and above give a versioned capsule
+        dl_device   this array's own, or (1, 0), which copies it to the host
+        copy        True: a copy; False: BufferError where one would be needed
+        Raises      BufferError (dl_device), TypeError, ValueError (stream)
+        """
+        own = self.__dlpack_device__()
+        versioned = max_version is not None and max_version[0] >= 1
+        if dl_device is not None and tuple(dl_device) != own:
+            if tuple(dl_device) != (1, 0) or copy is False:
+                raise BufferError(f"cannot export an array of device {own} as {dl_device}")
+            host = self._numpy()
+            return host.__dlpack__(max_version=max_version) if versioned else host.__dlpack__()
+        array = self.copy() if copy else self
+        if own[0] == 1:
+            array._wait()
+        elif stream is None or stream != -1:
+            array._lead(1 if stream is None else _interop.stream_handle(stream))
+        return _core.to_dlpack(array, versioned, bool(copy))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, _, ordinal = self.device.partition(":")
+        return (2, int(ordinal)) if kind == "cuda" else (1, 0)
+
+    def _standin(self) -> np.ndarray:
+        """A NumPy array of the same layout, whose elements must never be touched."""
+        return np.asarray(_Standin(self))
+
+    def _like(self, standin: np.ndarray) -> DeviceArray:
+        start = standin.__array_interface__["data"][0]
+        view: DeviceArray = self._view(start, standin.shape, standin.strides)
+        return view
+
+
+def _index(part: Any) -> Any:
+    """One part of an index: what NumPy's basic indexing takes, and nothing else."""
+    if part is None or part is ... or isinstance(part, slice):
+        return part
+    if not isinstance(part, bool | np.bool_):
+        with contextlib.suppress(TypeError):
+            return operator.index(part)
+    raise IndexError(
+        "a DeviceArray is indexed by integers, slices, ... and None, not by "
+        f"{type(part).__name__}; for others use a.numpy()"
+    )
+
+
+class _Standin:
+    def __init__(self, array: DeviceArray) -> None:
+        self.__array_interface__ = {
+            "data": (array._pointer, True),
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": array.dtype.str,
+            "version": 3,
+        }
+
+
+def empty(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = float,
+    *,
+    device: str | None = None,
+    stream: Any = None,
+) -> DeviceArray:
+    """A new C-contiguous array on a device, its elements not set.
+
+    shape    int or ints
+    dtype    bool, integer, float32 or float64
+    device   "cuda", "cuda:1" or "emu"; None: set_default_device's, else WARPKIT_DEVICE, else the
+             first GPU
+    stream   in whose order it may be used: a handle, or an object with __cuda_stream__ (CuPy's and
+             PyTorch's streams too), kept alive with the array; None: the default stream
+    Raises   TypeError (dtype, stream), ValueError (shape, device), MemoryError, DeviceError
+    Source   numpy.empty
+    """
+    handle = 1 if stream is None else _interop.stream_handle(stream)
+    owner = None if isinstance(stream, int) else stream
+    new: DeviceArray = _core.empty(shape, dtype, device, handle, owner)
+    return new
+
+
+def asarray(
+    a: Any,
+    /,
+    dtype: DTypeLike | None = None,
+    *,
+    device: str | None = None,
+    copy: bool | None = None,
+    stream: Any = None,
+) -> DeviceArray:
+    """``a`` as an array on a device.
+
+    a        array-like of bool, integer, float32 or float64, any shape and strides; or an array
+             of a device (CuPy, PyTorch, JAX, Numba, DeviceArray), which is taken without a copy
+    dtype    the result's; None: a's
+    device   as for empty; None: where a lies, if it lies on a device
+    copy     True: always; False: ValueError where one is needed; None: if it is needed
+    stream   as for empty
+    Returns  DeviceArray of a's shape
+    Raises   TypeError (dtype), ValueError (device, copy), MemoryError, DeviceError
+    Notes    returns when a may be changed. Memory that is not pinned is staged in pieces by several
+             threads, strided arrays are gathered on the way
+    Source   numpy.asarray, cupy.asarray
+    """
+    array, _ = _core.operand(a)
+    if isinstance(array, DeviceArray):
+        if device is not None and not _same_device(array.device, device):
+            array = array.numpy()
+        elif dtype is not None and array.dtype != np.dtype(dtype):
+            array, device = array.numpy(), array.device
+        else:
+            return array.copy() if copy else array
+    if copy is False:
+        raise ValueError("an array on the host cannot be taken to a device without a copy")
+    if dtype is not None:
+        array = array.astype(dtype, copy=False)
+    new = empty(array.shape, array.dtype, device=device, stream=stream)
+    _core.upload(array, new)
+    return new
+
+
+def _same_device(a: str, b: str) -> bool:
+    return a.removesuffix(":0") == b.removesuffix(":0")

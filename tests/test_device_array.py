@@ -1,0 +1,512 @@
+"""DeviceArray, out=, streams: what users hold on a device behaves as NumPy's arrays do."""
+
+import copy
+import gc
+import os
+import pickle
+
+import numpy as np
+import pytest
+import warpkit
+from helpers import DTYPES, assert_same, python, values
+
+
+@pytest.fixture
+def gpu(device):
+    """A device that has memory of its own."""
+    if device == "cpu":
+        pytest.skip("the CPU's arrays are NumPy's")
+    return device
+
+
+def there(a, gpu):
+    return warpkit.asarray(a, device=gpu)
+
+
+# ---- the array ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (3, 0, 2), (4, 5, 6)])
+def test_arrays_come_back_as_they_went(gpu, dtype, shape):
+    a = np.asarray(values(dtype, shape))
+    d = there(a, gpu)
+    assert (d.shape, d.strides, d.dtype, d.ndim, d.size, d.nbytes, d.itemsize) == (
+        *(a.shape, a.strides if a.size else d.strides, a.dtype, a.ndim, a.size, a.nbytes),
+        a.itemsize,
+    )
+    assert d.device.split(":")[0] == gpu.split(":")[0]
+    assert_same(d.numpy(), a)
+    assert_same(np.asarray(d), a)
+    assert_same(d.copy().numpy(), a)
+
+
+KEYS = [
+    0,
+    -1,
+    np.int8(2),
+    slice(1, None),
+    slice(None, None, -2),
+    ...,
+    None,
+    (slice(None), 1),
+    (..., -1),
+    (None, 0, ..., slice(2, 0, -1)),
+    (1, 2, 3),
+    (slice(5, 2), 1),
+    (),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_indexing_gives_numpys_view(gpu, key):
+    a = values("float32", (4, 5, 6))
+    d = there(a, gpu)
+    view = d[key]
+    assert_same(view.numpy(), np.array(a[key], order="C"))
+    assert_same(view.T.numpy(), np.array(np.asarray(a[key]).T, order="C"))
+
+
+@pytest.mark.parametrize("key", [4, (0, 0, 0, 0), (0, -6), (..., ...)], ids=repr)
+def test_an_index_out_of_bounds_is_numpys_error(gpu, key):
+    a = values("int16", (4, 5, 6))
+    with pytest.raises(IndexError) as wanted:
+        a[key]
+    with pytest.raises(IndexError) as got:
+        there(a, gpu)[key]
+    assert str(got.value).split(" ")[:4] == str(wanted.value).split(" ")[:4]
+
+
+@pytest.mark.parametrize("key", [[0, 1], np.array([True] * 4), True, 1.5, "x", (0, [1])], ids=repr)
+def test_an_index_that_would_read_elements_is_refused(gpu, key):
+    with pytest.raises(IndexError):
+        there(values("int16", (4, 5)), gpu)[key]
+
+
+def test_views_share_memory_and_keep_it_alive(gpu):
+    a = values("int32", (40, 30))
+    d = there(a, gpu)
+    row = d[3]
+    row[:] = 7
+    a[3] = 7
+    assert_same(d.numpy(), a)
+    d[::2, 1:3] = -a[::2, 1:3]
+    a[::2, 1:3] = -a[::2, 1:3]
+    assert_same(d.numpy(), a)
+    column = d[:, 5]
+    del d, row
+    gc.collect()
+    warpkit.empty((1000,), device=gpu)
+    assert_same(column.numpy(), np.ascontiguousarray(a[:, 5]))
+
+
+def test_the_printed_form_shows_values_and_place(gpu):
+    d = there(np.arange(6, dtype=np.int16).reshape(2, 3), gpu)
+    assert repr(d) == (
+        f"DeviceArray([[0, 1, 2],\n             [3, 4, 5]], dtype=int16, device='{d.device}')"
+    )
+    assert str(d) == "[[0 1 2]\n [3 4 5]]"
+    assert f"{warpkit.reduce(d):.2f}" == "15.00"
+
+
+def test_numbers_come_out_as_of_numpys_arrays(gpu):
+    d = there(np.array([[2.5]]), gpu)
+    assert (float(d[0, 0]), int(d[0, 0]), bool(d), d.item()) == (2.5, 2, True, 2.5)
+    assert complex(d[0, 0]) == 2.5
+    assert [10, 20, 30][there(np.int8(1), gpu)] == 20
+    many = there(np.arange(3), gpu)
+    for convert in (float, int, bool, lambda x: x.item(), [1].__getitem__):
+        with pytest.raises((TypeError, ValueError)):
+            convert(many)
+    assert len(many) == 3
+    assert [int(x) for x in many] == [0, 1, 2]
+    with pytest.raises(TypeError):
+        len(d[0, 0])
+    with pytest.raises(TypeError):
+        hash(d)
+
+
+def test_what_cannot_be_is_said(gpu):
+    d = there(np.arange(3.0), gpu)
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(d, copy=False)
+    assert np.asarray(d, dtype="float32").dtype == np.float32
+    with pytest.raises(TypeError):
+        warpkit.DeviceArray()
+    with pytest.raises(TypeError):
+        warpkit._core.DeviceArray()
+    for how in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError):
+            how(d)
+    for dtype in (complex, "float16", object, ">f4", "U3"):
+        with pytest.raises(TypeError):
+            warpkit.empty(3, dtype, device=gpu)
+    with pytest.raises(ValueError, match="negative"):
+        warpkit.empty((2, -1), device=gpu)
+    with pytest.raises(ValueError, match=r"big|overflow|Maximum"):
+        warpkit.empty((2**40, 2**40), device=gpu)
+    with pytest.raises(MemoryError):
+        warpkit.empty(2**45, device=gpu)
+    with pytest.raises(ValueError, match="NumPy"):
+        warpkit.empty(3, device="cpu")
+    with pytest.raises(ValueError, match="copy"):
+        warpkit.asarray([1, 2], device=gpu, copy=False)
+    with pytest.raises(ValueError, match="broadcast"):
+        d[:2] = [1, 2, 3]
+
+
+def test_asarray_takes_what_numpy_takes_and_copies_only_if_it_must(gpu):
+    assert_same(there([[1, 2], [3, 4]], gpu).numpy(), np.array([[1, 2], [3, 4]]))
+    d = there(np.arange(4, dtype=np.int32), gpu)
+    assert warpkit.asarray(d) is d
+    assert warpkit.asarray(d, device=gpu) is d
+    assert warpkit.asarray(d, copy=True) is not d
+    assert_same(warpkit.asarray(d, "float64").numpy(), np.arange(4.0))
+    assert_same(there(np.arange(4, dtype=">i4"), gpu).numpy(), np.arange(4, dtype=np.int32))
+    assert_same(
+        there(np.arange(12).reshape(3, 4)[:, ::-2], gpu).numpy(),
+        np.ascontiguousarray(np.arange(12).reshape(3, 4)[:, ::-2]),
+    )
+
+
+# ---- operations --------------------------------------------------------------------------------
+
+COUNTABLE = np.abs(values("int16", 4000) % 50).astype(np.int32)
+CALLS = {
+    "reduce": lambda a, **k: warpkit.reduce(a, "sum", **k),
+    "reduce an axis": lambda a, **k: warpkit.reduce(a, "max", 0, **k),
+    "reduce, keepdims": lambda a, **k: warpkit.reduce(a, "mean", (0, 2), keepdims=True, **k),
+    "transpose": lambda a, **k: warpkit.transpose(a, (2, 0, 1), **k),
+    "stencil1d": lambda a, **k: warpkit.stencil1d(a, [1, -2, 1], 1, **k),
+    "histogram": lambda a, **k: warpkit.histogram(a, 9, (-5, 5), **k)[0],
+    "warp_histogram": lambda a, **k: warpkit.warp_histogram(a, **k),
+}
+VIEWS = {
+    "whole": lambda a: a,
+    "transposed": lambda a: a.T,
+    "strided": lambda a: a[::2, 1::3],
+    "backwards": lambda a: a[::-1, :, ::-2],
+    "one column": lambda a: a[:, :1],
+}
+
+
+def tuple_of(result):
+    return tuple(result) if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", CALLS)
+def test_operations_on_device_arrays_give_device_arrays_of_the_cpus_bits(gpu, name, view):
+    a = values("float32", (20, 31, 13))
+    d = there(a, gpu)
+    got = tuple_of(CALLS[name](VIEWS[view](d)))
+    want = tuple_of(CALLS[name](VIEWS[view](a), device="cpu"))
+    for g, w in zip(got, want, strict=True):
+        assert isinstance(g, warpkit.DeviceArray)
+        assert_same(g.numpy(), np.asarray(w))
+
+
+def test_many_axes_are_packed_first(gpu):
+    a = values("float32", (2,) * 12)[:, ::-1].transpose(range(11, -1, -1))
+    d = there(values("float32", (2,) * 12), gpu)
+    view = d[:, ::-1].T
+    assert_same(
+        warpkit.reduce(view, "sum", (0, 5, 7)).numpy(),
+        warpkit.reduce(a, "sum", (0, 5, 7), device="cpu"),
+    )
+    axes = (3, 0, 5, 1, 2, 11, 4, 6, 10, 7, 9, 8)
+    assert_same(warpkit.transpose(view, axes).numpy(), np.ascontiguousarray(a.transpose(axes)))
+
+
+def test_histograms_of_device_arrays_are_numpys(gpu):
+    a = values("float32", 5000)
+    counts, edges = warpkit.histogram(there(a, gpu), 30)
+    want = np.histogram(a, 30)
+    assert isinstance(edges, warpkit.DeviceArray)
+    assert_same(counts.numpy(), want[0])
+    assert_same(edges.numpy(), want[1])
+    got = warpkit.histogram(there(a, gpu), [-1, 0, 2], density=True)[0]
+    assert_same(got.numpy(), np.histogram(a, [-1, 0, 2], density=True)[0])
+    a[7] = np.nan
+    with pytest.raises(ValueError, match="1 of 5000"):
+        warpkit.histogram(there(a, gpu))
+    got = warpkit.histogram(there(a, gpu), nan="ignore")[0]
+    assert_same(got.numpy(), np.histogram(a[~np.isnan(a)])[0])
+    got = warpkit.bincount(there(COUNTABLE, gpu), minlength=60)
+    assert_same(got.numpy(), np.bincount(COUNTABLE, minlength=60))
+    with pytest.raises(ValueError, match="negative"):
+        warpkit.bincount(there(np.array([1, -1]), gpu))
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("source", ["host", "device"])
+@pytest.mark.parametrize(
+    "target",
+    ["host", "host, strided", "host, shared", "device", "device, strided", "device, shared"],
+)
+def test_out_is_written_and_returned(gpu, name, source, target):
+    a = values("float32", (12, 12, 12))
+    want = tuple_of(CALLS[name](a, device="cpu"))
+    outs = []
+    for w in map(np.asarray, want):
+        wide = np.full((*w.shape, 2), 77, w.dtype)
+        outs.append(wide[..., 0] if "strided" in target else np.full(w.shape, 77, w.dtype))
+        if "device" in target:
+            wide, flat = there(wide, gpu), there(outs[-1], gpu)
+            outs[-1] = wide[..., 0] if "strided" in target else flat
+    given = a if source == "host" else there(a, gpu)
+    if "shared" in target:  # out lies in the input's own memory
+        if want[0].dtype != a.dtype or len(want) > 1 or ("host" in target) != (source == "host"):
+            pytest.skip("nothing to share")
+        given = given.copy()
+        flat = given.reshape(-1) if source == "host" else given
+        if want[0].shape != a.shape:
+            pytest.skip("another shape")
+        outs = [flat.reshape(a.shape) if source == "host" else flat]
+    out = tuple(outs) if len(outs) > 1 else outs[0]
+    kwargs = {} if source == "device" else {"device": gpu}
+    got = CALLS[name](given, out=out, **kwargs)
+    for g, o, w in zip(tuple_of(got), outs, want, strict=True):
+        assert g is o
+        g = g.numpy() if isinstance(g, warpkit.DeviceArray) else np.ascontiguousarray(g)
+        assert_same(g.reshape(np.shape(w)), np.asarray(w))
+
+
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_a_wrong_out_is_refused_and_left_alone(gpu, place):
+    a = values("float32", (6, 7))
+
+    def put(x):
+        return x if place == "host" else there(x, gpu)
+
+    for out, error in [
+        (np.full(6, 9.0, "f4"), ValueError),
+        (np.full((6, 7), 9.0, "f4"), ValueError),
+        (np.full(7, 9.0, "f8"), TypeError),
+        (np.full((1, 7), 9.0, "f4"), ValueError),
+    ]:
+        given = put(out)
+        with pytest.raises(error, match="out has"):
+            warpkit.reduce(a, "sum", 0, out=given, device=gpu)
+        assert (np.asarray(given) == 9).all()
+    for out in (3, [1, 2], "x", (np.zeros(7, "f4"),), object()):
+        with pytest.raises(TypeError, match="out must be"):
+            warpkit.reduce(a, "sum", 0, out=out, device=gpu)
+    frozen = np.zeros(7, "f4")
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        warpkit.reduce(a, "sum", 0, out=frozen, device=gpu)
+    with pytest.raises(ValueError, match="density"):
+        warpkit.histogram(a, 3, density=True, out=np.zeros(3, np.int64), device=gpu)
+    with pytest.raises(TypeError, match="tuple of 3"):
+        warpkit.warp_histogram(a, out=np.zeros(3), device=gpu)
+
+
+def test_out_on_the_cpu_is_numpys(device):
+    a = values("float64", (50, 40))
+    out = np.full((40, 50), 1.0)
+    assert warpkit.transpose(a, out=out, device=device) is out
+    assert_same(out, np.ascontiguousarray(a.T))
+    square = values("int32", (9, 9))
+    want = square.T.copy()
+    warpkit.transpose(square, out=square, device=device)  # as NumPy: as if it were apart
+    assert_same(square, want)
+
+
+def test_an_array_on_a_device_is_not_moved(gpu):
+    d = there(np.arange(5.0), gpu)
+    for other in ("cpu", f"{gpu.split(':')[0]}:7"):
+        with pytest.raises(ValueError, match="lies on"):
+            warpkit.reduce(d, device=other)
+    with pytest.raises(ValueError, match="host"):
+        warpkit.reduce(d, device=f"{gpu.split(':')[0]}:all")
+    assert float(warpkit.reduce(d, device=gpu)) == 10
+
+
+def test_results_follow_each_other_without_waiting(gpu):
+    a = values("float32", (300, 200))
+    d = there(a, gpu)
+    for _ in range(50):  # each result is the next call's input, and goes at once
+        d = warpkit.transpose(warpkit.stencil1d(d, [0.5, 0.25, 0.25], 1))
+    want = a
+    for _ in range(50):
+        want = warpkit.transpose(
+            warpkit.stencil1d(want, [0.5, 0.25, 0.25], 1, device="cpu"), device="cpu"
+        )
+    assert_same(d.numpy(), want)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "float64", "uint64"])
+def test_small_results_are_read_rightly_however_many_wait(gpu, dtype):
+    arrays = [values(dtype, 100, seed) for seed in range(600)]  # more than there are letters
+    for op in ("sum", "min"):
+        results = [warpkit.reduce(there(a, gpu), op) for a in arrays]
+        wants = [warpkit.reduce(a, op, device="cpu") for a in arrays]
+        del results[::3]  # some are never read
+        del wants[::3]
+        for r, w in zip(results, wants, strict=True):
+            assert_same(r.numpy(), np.asarray(w))
+            assert r.item() == w.item() or w != w
+    out = there(np.zeros((), "uint64" if dtype in ("bool", "int8") else dtype), gpu)
+    if dtype == "float32":
+        for a, _ in zip(arrays, range(5), strict=False):
+            warpkit.reduce(a, out=out)
+            assert_same(out.numpy(), np.asarray(warpkit.reduce(a, device="cpu")))
+            out[...] = 5  # not by a kernel of ours that sends letters
+            assert float(out) == 5
+
+
+def test_memory_is_given_back(gpu):
+    gc.collect()
+    warpkit.release_memory(gpu)
+    before = warpkit.memory_info(gpu)["pool_used"]
+    for _ in range(3):
+        d = there(values("float32", (1000, 100)), gpu)
+        parts = [d[i] for i in range(5)] + [d.T, warpkit.reduce(d, "sum", 0)]
+        assert warpkit.memory_info(gpu)["pool_used"] >= before + d.nbytes
+        del d, parts
+    gc.collect()
+    assert warpkit.memory_info(gpu)["pool_used"] == before
+    assert warpkit.memory_info(gpu)["staging"] > 0
+    warpkit.release_memory(gpu)
+    assert warpkit.memory_info(gpu)["staging"] == 0
+
+
+def test_a_child_of_a_fork_is_told(gpu):
+    script = f"""
+import os, sys, numpy as np, warpkit
+d = warpkit.asarray(np.arange(1000.0), device={gpu!r})
+r = warpkit.reduce(d)
+if (pid := os.fork()) == 0:
+    told = 0
+    for call in (lambda: warpkit.reduce(d), d.numpy, d.copy, lambda: float(r),
+                 lambda: warpkit.asarray([1.0], device={gpu!r})):
+        try:
+            call()
+        except warpkit.DeviceError as error:
+            told += "forked" in str(error)
+    assert warpkit.reduce(np.arange(10), device="cpu") == 45
+    del d, r
+    os._exit(0 if told == 5 else 1)
+assert os.waitpid(pid, 0)[1] == 0
+assert float(r) == 499500
+print(float(warpkit.reduce(d)))
+"""
+    assert python(script) == "499500.0\n"
+
+
+# ---- several devices ---------------------------------------------------------------------------
+
+SEVERAL = """
+import numpy as np, warpkit, sys
+sys.path.insert(0, {tests!r})
+from helpers import assert_same, values
+n = int({count})
+assert warpkit.devices()[1:] == ["emu", *(f"emu:{{i}}" for i in range(1, n))], warpkit.devices()
+a = values("float32", (60, 41, 37))
+for device in ("emu:all", [f"emu:{{i}}" for i in range(n)], ["emu:1", "emu"], ("emu:1",)):
+    for name, call in {{
+        "sum": lambda **k: warpkit.reduce(a, **k),
+        "max": lambda **k: warpkit.reduce(a, "max", 1, **k),
+        "mean": lambda **k: warpkit.reduce(a[::-1, ::2], "mean", (0, 2), **k),
+        "transpose": lambda **k: warpkit.transpose(a, (2, 0, 1), **k),
+        "stencil": lambda **k: warpkit.stencil1d(a, [1, 2, 1], 0, mode="wrap", **k),
+        "histogram": lambda **k: warpkit.histogram(a, 20, **k)[0],
+        "bincount": lambda **k: warpkit.bincount(np.abs(a.ravel()).astype(int), **k),
+        "warps": lambda **k: warpkit.warp_histogram(a, **k)[1],
+    }}.items():
+        assert_same(call(device=device), call(device="cpu"))
+d = warpkit.asarray(a, device="emu:1")
+assert d.device == "emu:1"
+r = warpkit.reduce(d, "sum", 0)
+assert r.device == "emu:1"
+assert_same(r.numpy(), warpkit.reduce(a, "sum", 0, device="cpu"))
+assert warpkit.asarray(d, device="emu").device == "emu"
+for bad, error in ((["emu", "emu"], ValueError), ([], ValueError), (["emu:9"], warpkit.DeviceError),
+                   (["cpu", "emu"], ValueError), ([3], TypeError)):
+    try:
+        warpkit.reduce(a, device=bad)
+    except error:
+        pass
+    else:
+        raise AssertionError(bad)
+try:
+    warpkit.reduce(d, out=warpkit.empty((), "f4", device="emu"))
+except ValueError as e:
+    assert "lies on" in str(e)
+else:
+    raise AssertionError
+print("done")
+"""
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_several_gpus_give_the_bits_of_one(device, count):
+    if device != "emu":
+        pytest.skip("on the emulated device, of which there are as many as asked for")
+    env = {"WARPKIT_EMU_DEVICES": str(count), "WARPKIT_PIECE": "4096", "WARPKIT_EMU_LATE": "2"}
+    script = SEVERAL.format(tests=os.path.dirname(__file__), count=count)
+    assert python(script, env=env) == "done\n"
+
+
+def test_all_gpus_present_give_the_cpus_bits(gpu, monkeypatch):
+    monkeypatch.setenv("WARPKIT_PIECE", "4096")
+    everything = f"{gpu.split(':')[0]}:all"
+    a = values("float64", (60, 411))
+    for op in ("sum", "min"):
+        for axis in (None, 0, 1):
+            got = warpkit.reduce(a, op, axis, device=everything)
+            assert_same(got, warpkit.reduce(a, op, axis, device="cpu"))
+    assert_same(warpkit.transpose(a, device=everything), np.ascontiguousarray(a.T))
+
+
+# ---- when something fails ----------------------------------------------------------------------
+
+FAILING = """
+import os, numpy as np, warpkit, sys
+sys.path.insert(0, {tests!r})
+from helpers import assert_same, values
+a = values("float32", (300, 100))
+calls = [
+    lambda: warpkit.reduce(a, "sum", device="emu"),
+    lambda: warpkit.reduce(a, "max", 1, device="emu"),
+    lambda: warpkit.transpose(a, device="emu"),
+    lambda: warpkit.histogram(a, 9, (0, 1), device="emu")[0],
+    lambda: warpkit.stencil1d(a, [1, 2], device="emu"),
+    lambda: warpkit.asarray(a, device="emu").numpy(),
+    lambda: warpkit.reduce(warpkit.asarray(a[:9], device="emu"), "sum", 0).numpy(),
+    lambda: warpkit.reduce(a[:2], "sum", device="emu"),
+]
+want = [call() for call in calls]
+warpkit.release_memory("emu")
+used = warpkit.memory_info("emu")["pool_used"]
+failed = 0
+for function in ("cudaMallocFromPoolAsync", "cudaHostAlloc", "cudaMemcpyAsync", "cudaEventQuery",
+                 "cudaEventRecord", "cudaLaunchKernelEx", "cudaStreamWaitEvent",
+                 "cudaStreamSynchronize", "cudaMemsetAsync", "cudaFreeAsync"):
+    for nth in (1, 2, 3, 7, 20):
+        for call, right in zip(calls, want):
+            os.environ.pop("WARPKIT_EMU_FAIL", None)
+            warpkit.release_memory("emu")
+            os.environ["WARPKIT_EMU_FAIL"] = f"{{function}}:{{nth}}"
+            try:
+                assert_same(np.asarray(call()), np.asarray(right))
+            except (warpkit.DeviceError, MemoryError) as error:
+                failed += 1
+            os.environ.pop("WARPKIT_EMU_FAIL", None)
+            assert_same(np.asarray(call()), np.asarray(right))  # the next call works
+            warpkit.release_memory("emu")
+            now = warpkit.memory_info("emu")["pool_used"]
+            if function != "cudaFreeAsync":
+                assert now == used, (function, nth, calls.index(call), now - used)
+            used = now
+print(failed > 50)
+"""
+
+
+@pytest.mark.parametrize("pieces", ["1000000", "4096"])
+def test_a_failure_anywhere_is_an_exception_and_the_next_call_works(device, pieces):
+    if device != "emu":
+        pytest.skip("the emulated device can be told to fail")
+    script = FAILING.format(tests=os.path.dirname(__file__))
+    assert python(script, env={"WARPKIT_PIECE": pieces}) == "True\n"

@@ -1,0 +1,139 @@
+"""Host arrays that cross to the device in pieces: the same bits as in one, whatever the layout."""
+
+import numpy as np
+import pytest
+import warpkit
+from helpers import DTYPES, FOLDS, MODES, allowed, assert_same, few_values, values
+
+PIECES = (1024, 4096, 100_000)  # bytes, by WARPKIT_PIECE; all smaller than most arrays here
+
+
+def layouts(dtype, seed=0):
+    """Arrays of two to five axes, strided in all the ways that NumPy has."""
+    a = values(dtype, (23, 31, 44), seed)
+    yield "contiguous", a
+    yield "reversed axes", a.T
+    yield "swapped axes", a.transpose(1, 0, 2)
+    yield "inner axis outermost", a.transpose(2, 0, 1)
+    yield "every other", a[:, ::2, 1::3]
+    yield "backwards", a[::-1, :, ::-1]
+    yield "broadcast", np.broadcast_to(a[:, :1], a.shape)
+    yield "broadcast inside", np.broadcast_to(a[:, :, :1], a.shape)
+    yield "narrow rows", values(dtype, (5000, 3), seed)
+    yield "wide rows", values(dtype, (3, 5000), seed)[:, :-1]
+    yield (
+        "five axes",
+        values(dtype, (3, 4, 5, 6, 40), seed)[:, ::-1, :, ::2].transpose(4, 2, 0, 1, 3),
+    )
+    yield "ten axes", values(dtype, (2,) * 10 + (3, 5), seed)[..., ::2, :-1, :].T
+    yield "flat", values(dtype, 40_001, seed)
+    yield "flat, strided", values(dtype, 40_001, seed)[::-3]
+
+
+LAYOUTS = [name for name, _ in layouts("uint8")]
+
+
+@pytest.fixture(params=PIECES)
+def gpu_in_pieces(request, device, monkeypatch):
+    """A device that is not the CPU, with pieces so small that every array is many of them."""
+    if device == "cpu":
+        pytest.skip("no bus to cross")
+    if not allowed(40_000):
+        pytest.skip("--small")
+    monkeypatch.setenv("WARPKIT_PIECE", str(request.param))
+    return device
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64"])
+def test_folds(gpu_in_pieces, layout, dtype):
+    a = dict(layouts(dtype))[layout]
+    axes = [None, 0, -1, tuple({0, a.ndim - 1}), tuple(range(1, a.ndim))]
+    for op in FOLDS if layout == "contiguous" else ("sum", "max"):
+        for axis in axes:
+            want = warpkit.reduce(a, op, axis, device="cpu")
+            assert_same(warpkit.reduce(a, op, axis, device=gpu_in_pieces), want)
+
+
+@pytest.mark.parametrize("shape", [(2048, 700), (1024, 3, 40), (3, 4096, 33), (2, 3000, 2, 9)])
+def test_folds_are_cut_along_a_long_axis_before_others(gpu_in_pieces, shape):
+    a = values("float32", shape)
+    for axis in range(len(shape)):
+        want = warpkit.reduce(a, "sum", axis, device="cpu")
+        assert_same(warpkit.reduce(a, "sum", axis, device=gpu_in_pieces), want)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64"])
+def test_transposes(gpu_in_pieces, layout, dtype):
+    a = dict(layouts(dtype))[layout]
+    orders = [None, tuple(range(a.ndim)), (*range(1, a.ndim), 0)]
+    if a.ndim > 2:
+        orders += [(1, 0, *range(2, a.ndim)), (0, *range(2, a.ndim), 1)]
+    for axes in orders:
+        got = warpkit.transpose(a, axes, device=gpu_in_pieces)
+        assert_same(got, np.ascontiguousarray(a.transpose(axes)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("taps", [1, 2, 9, 101])
+def test_stencils(gpu_in_pieces, mode, taps):
+    c = np.random.default_rng(taps).normal(size=taps)
+    for _, a in layouts("float32" if taps < 9 else "int16"):
+        if a.ndim > 3 and taps > 9:
+            continue
+        for axis in (0, -1):
+            kwargs = {"mode": mode, "cval": 0.75, "origin": -(taps // 3)}
+            want = warpkit.stencil1d(a, c, axis, **kwargs, device="cpu")
+            got = warpkit.stencil1d(a, c, axis, **kwargs, device=gpu_in_pieces)
+            assert_same(got, want)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stencils_of_rows_wider_than_a_piece(gpu_in_pieces, mode):
+    a = values("float64", (2, 40, 3000))
+    c = [1.0, -2, 0.5]
+    want = warpkit.stencil1d(a, c, 1, mode=mode, cval=3, device="cpu")
+    assert_same(warpkit.stencil1d(a, c, 1, mode=mode, cval=3, device=gpu_in_pieces), want)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_histograms(gpu_in_pieces, layout, dtype):
+    a = dict(layouts(dtype))[layout]
+    for bins in (7, np.linspace(-5.0, 300.0, 12)):
+        want = warpkit.histogram(a, bins, device="cpu")
+        got = warpkit.histogram(a, bins, device=gpu_in_pieces)
+        assert_same(got[0], want[0])
+        assert_same(got[1], want[1])
+    small = np.abs(few_values("int32", a.size)).astype(np.int64)
+    got = warpkit.bincount(small, minlength=9000, device=gpu_in_pieces)
+    assert_same(got, np.bincount(small, minlength=9000))
+    assert got.sum() == a.size
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_warp_histograms(gpu_in_pieces, layout):
+    a = dict(layouts("float32"))[layout]
+    for got, want in zip(
+        warpkit.warp_histogram(a, device=gpu_in_pieces),
+        warpkit.warp_histogram(a, device="cpu"),
+        strict=True,
+    ):
+        assert_same(got, want)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float64"])
+def test_arrays_cross_and_come_back(gpu_in_pieces, layout, dtype):
+    a = dict(layouts(dtype))[layout]
+    there = warpkit.asarray(a, device=gpu_in_pieces)
+    assert_same(there.numpy(), np.ascontiguousarray(a))
+    assert_same(there.T.numpy(), np.ascontiguousarray(a.T))
+
+
+@pytest.mark.parametrize("variant", ["naive", "smem", "smem_pad"])
+def test_teaching_variants_take_pieces_too(gpu_in_pieces, variant):
+    a = values("float32", (301, 203))
+    got = warpkit.transpose(a, device=gpu_in_pieces, variant=variant)
+    assert_same(got, np.ascontiguousarray(a.T))
