@@ -1,4 +1,4 @@
-"""Renew what README.md and docs/emulator.md say by themselves: the examples' output, the tables.
+"""Renew what README.md and the pages of docs/ say by themselves: the examples' output, the tables.
 
     python tools/readme.py [--check]
 
@@ -7,6 +7,7 @@
 - <!-- kernels --> ... <!-- /kernels -->: every kernel, from warpkit.variants().
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
+- <!-- transfer --> ... <!-- /transfer -->: a table for each GPU in bench/results/transfer_*.json.
 
 --check changes nothing; it exits 1, with the difference, where a page is not current.
 """
@@ -30,6 +31,7 @@ import warpkit
 ROOT = Path(__file__).resolve().parent.parent
 CPU_RESULTS = ROOT / "bench" / "results" / "cpu.json"
 EMU_RESULTS = ROOT / "bench" / "results" / "emu.json"
+TRANSFER_RESULTS = "transfer_*.json"  # beside them, one for each GPU
 
 EXAMPLE = re.compile(
     r"^```python\n(?P<code>(?:(?!```).*\n)*)```\n\s*^```text\n(?P<output>(?:(?!```).*\n)*)```$",
@@ -174,6 +176,46 @@ def emu_table() -> str | None:
     return f"{table(head, rows, '<<>>>')}\n{source}\n"
 
 
+def transfer_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    unit = "ms" if "ms" in row else "us"
+
+    def time(x: float | None) -> str:
+        return "" if x is None else f"{milliseconds(x)} {unit}"
+
+    case, target = row["what"], time(row.get("target"))
+    if "gb_s" in row:
+        case += f": {row['gb_s']:.1f} GB/s"
+    if not row.get("same_bits", True):
+        case += " (results differ)"
+    if "target_ratio" in row:
+        target = f"{row['target_ratio']:.3g} x"
+    best = row.get("best_peer")
+    ratio = f"{row['ratio']:.1f}" if best else ""
+    peer = (best, time(row["peers"][best])) if best else ("", "")
+    times = time(row[unit]), time(row.get("limit")), target
+    return (f"`{row['name']}`", case, *times, *peer, ratio)
+
+
+def transfer_table(result: dict[str, Any]) -> str:
+    m = result["machine"]
+    peers = "".join(f"{name} {version}, " for name, version in m["peers"].items())
+    head = ("operation", "case", "time", "limit", "target", "best peer", "its time", "ratio")
+    source = (
+        f"{m['device']}; {m['cpu']}, {m['cores']} cores, {m['threads']} threads; {m['build']}; "
+        f"Python {m['python']}, NumPy {m['numpy']}, {peers}warpkit {m['warpkit']}; "
+        f"{m['date'][:10]}."
+    )
+    return f"{table(head, [transfer_cells(r) for r in result['rows']], '<<>>><>>')}\n{source}\n"
+
+
+def transfer_tables() -> str | None:
+    found = sorted(CPU_RESULTS.parent.glob(TRANSFER_RESULTS))
+    results = [json.loads(path.read_text()) for path in found]
+    # the emulated device only shows that the script runs
+    gpus = [r for r in results if not r["machine"]["device"].startswith("emulated")]
+    return "\n".join(map(transfer_table, gpus)) or None  # not every tree has been measured
+
+
 def with_section(text: str, page: str, name: str, make: Callable[[], str | None]) -> str:
     """The text with what lies between <!-- name --> and <!-- /name --> made anew."""
     section = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
@@ -191,6 +233,7 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"kernels": kernel_table, "cpu": cpu_table},
     "docs/emulator.md": {"emu": emu_table},
+    "docs/arrays.md": {"transfer": transfer_tables},
 }
 
 
