@@ -220,7 +220,7 @@ wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
         cut_box(call, target, takes_parts, cut);
     cut->in_bytes = cut->out_bytes = 0;
     if (cut->pieces == 0) return;
-    wk_piece_of(call, cut, cut->kind == WK_CUT_LINE && cut->pieces > 2 ? 1 : 0, &first);
+    wk_piece_of(call, cut, 0, &first); /* blocks at the end may be smaller */
     cut->in_bytes = first.in_bytes;
     cut->out_bytes = first.out_bytes;
     if (cut->kind == WK_CUT_LINE) { /* a halo is whole somewhere inside only */

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import warpkit
-from helpers import DTYPES, FOLDS, MODES, allowed, assert_same, few_values, values
+from helpers import DTYPES, FOLDS, MODES, ROOT, allowed, assert_same, few_values, python, values
 
 PIECES = (1024, 4096, 100_000)  # bytes, by WARPKIT_PIECE; all smaller than most arrays here
 
@@ -137,3 +137,40 @@ def test_teaching_variants_take_pieces_too(gpu_in_pieces, variant):
     a = values("float32", (301, 203))
     got = warpkit.transpose(a, device=gpu_in_pieces, variant=variant)
     assert_same(got, np.ascontiguousarray(a.T))
+
+
+LITTLE_MEMORY = """
+import sys, numpy as np, warpkit
+sys.path.insert(0, {tests!r})
+from helpers import assert_same, values
+device = {device!r}
+a = values("uint8", (3000, 4096))
+try:
+    warpkit.asarray(a, device=device)
+except MemoryError:
+    pass
+else:
+    raise AssertionError("it should not have fitted")
+for call in (
+    lambda d: warpkit.reduce(a, device=d),
+    lambda d: warpkit.reduce(a, "max", 0, device=d),
+    lambda d: warpkit.reduce(a[::-1, ::2], "mean", 1, device=d),
+    lambda d: warpkit.transpose(a, device=d),
+    lambda d: warpkit.stencil1d(a, [1, 0, 1], 0, device=d),
+    lambda d: warpkit.histogram(a, 256, device=d)[0],
+    lambda d: warpkit.bincount(a.ravel(), device=d),
+    lambda d: warpkit.warp_histogram(a[:300], device=d)[1],
+):
+    assert_same(call(device), call("cpu"))
+assert 0 < warpkit.memory_info(device)["pool_limit"] < a.nbytes
+print("done")
+"""
+
+
+@pytest.mark.large
+def test_arrays_larger_than_the_gpu_give_the_same_bits(device):
+    if device == "cpu":
+        pytest.skip("no bus to cross")
+    script = LITTLE_MEMORY.format(tests=str(ROOT / "tests"), device=device)
+    env = {"WARPKIT_POOL_LIMIT": str(8 << 20), "WARPKIT_PIECE": str(256 << 10)}
+    assert python(script, env=env) == "done\n"
