@@ -72,7 +72,7 @@ wk_run(wk_call *call, wk_kind kind, const char *variant)
     const wk_slot *slot = wk_find_device(call->context, kind, call->ordinal, &call->error);
     if (slot == NULL) return call->error.status;
     if (call->devices == UINT32_MAX) /* all that there are */
-        call->devices = slot->count >= 32 ? UINT32_MAX - 1 : ((uint32_t)1 << slot->count) - 1;
+        call->devices = slot->count >= 32 ? UINT32_MAX : ((uint32_t)1 << slot->count) - 1;
     for (int i = 0; i < 32; i++)
         if (call->devices >> i & 1 && !wk_find_device(call->context, kind, i, &call->error))
             return call->error.status;

@@ -225,6 +225,7 @@ typedef struct wk_backend {
                       wk_error *error);
 } wk_backend;
 
+#define WK_THREAD_STREAM ((void *)2) /* cudaStreamPerThread */
 #define WK_DEFAULT_STREAM                                                                      \
     ((void *)1) /* cudaStreamLegacy: CuPy's, PyTorch's and Numba's default */
 

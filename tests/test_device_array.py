@@ -4,6 +4,7 @@ import copy
 import gc
 import os
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -395,6 +396,74 @@ print(float(warpkit.reduce(d)))
     assert python(script) == "499500.0\n"
 
 
+def test_nothing_is_folded_over_any_number_of_axes(gpu):
+    a = np.zeros((3,) * 20 + (1,), "i1")[(slice(None, None, 2),) * 20 + (slice(0, 0),)]
+    for op, want in (("sum", 0), ("prod", 1)):
+        got = warpkit.reduce(a, op, -1, device=gpu)
+        assert got.shape == (2,) * 20
+        assert (got == want).all()
+    d = warpkit.empty((3,) * 12 + (0,), "f4", device=gpu)[::2, ::2, ::2, ::2, ::2]
+    assert (warpkit.reduce(d, "sum", -1).numpy() == 0).all()
+
+
+def test_overlapping_assignments_are_numpys(gpu):
+    a = values("int32", (6, 6))
+    d = there(a, gpu)
+    d[...] = d.T
+    assert_same(d.numpy(), np.ascontiguousarray(a.T))
+    d[1:] = d[:-1]
+    assert_same(d.numpy(), np.concatenate([a.T[:1], a.T[:-1]]))
+
+
+def test_a_read_only_array_is_not_written_to(gpu):
+    d = there(np.zeros(4, "f4"), gpu)
+    frozen = warpkit._core.foreign(d._pointer, (4,), None, "<f4", True, None, None, -1, d)
+    with pytest.raises(ValueError, match="read-only"):
+        frozen[0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        warpkit.reduce(there(np.ones((2, 4), "f4"), gpu), "sum", 0, out=frozen)
+    assert not d.numpy().any()
+
+
+def test_outs_lie_all_on_one_side(gpu):
+    a = values("float32", 64)
+    outs = [np.zeros((2, 32), "f4"), np.zeros((2, 32), "i4"), np.zeros(2, "i4")]
+    mixed = (outs[0], there(outs[1], gpu), outs[2])
+    with pytest.raises(ValueError, match="whole"):
+        warpkit.warp_histogram(a, out=mixed, device=gpu)
+
+
+def test_out_may_share_memory_with_the_coefficients(device):
+    buffer = values("float64", 50_000)
+    a = values("float64", 50_000, 1)
+    want = warpkit.stencil1d(a, buffer[:5].copy(), device="cpu")
+    warpkit.stencil1d(a, buffer[:5], out=buffer, device=device)
+    assert_same(buffer, want)
+
+
+def test_a_result_may_be_read_and_handed_on_at_once(gpu):
+    """A thread reads results by letter while another exports them, which forgets the letter."""
+    a = values("float32", 1000)
+    d, want = there(a, gpu), warpkit.reduce(a, device="cpu")
+    box, stop, wrong = [warpkit.reduce(d)], threading.Event(), []
+
+    def export():
+        while not stop.is_set():
+            box[0].__dlpack__()
+
+    thread = threading.Thread(target=export)
+    thread.start()
+    try:
+        for _ in range(300):
+            box[0] = result = warpkit.reduce(d)
+            if float(result) != want:
+                wrong.append(float(result))
+    finally:
+        stop.set()
+        thread.join()
+    assert not wrong
+
+
 # ---- several devices ---------------------------------------------------------------------------
 
 SEVERAL = """
@@ -484,7 +553,7 @@ failed = 0
 for function in ("cudaMallocFromPoolAsync", "cudaHostAlloc", "cudaMemcpyAsync", "cudaEventQuery",
                  "cudaEventRecord", "cudaLaunchKernelEx", "cudaStreamWaitEvent",
                  "cudaStreamSynchronize", "cudaMemsetAsync", "cudaFreeAsync"):
-    for nth in (1, 2, 3, 7, 20):
+    for nth in (1, 2, 9):
         for call, right in zip(calls, want):
             os.environ.pop("WARPKIT_EMU_FAIL", None)
             warpkit.release_memory("emu")
@@ -500,7 +569,7 @@ for function in ("cudaMallocFromPoolAsync", "cudaHostAlloc", "cudaMemcpyAsync", 
             if function != "cudaFreeAsync":
                 assert now == used, (function, nth, calls.index(call), now - used)
             used = now
-print(failed > 50)
+print(failed > 30)
 """
 
 

@@ -29,8 +29,9 @@ drop(wk_memory *m)
 void
 wk_forget_letter(wk_memory *m)
 {
-    if (m->letter.slot) m->backend->release(m->ordinal, m->stream, NULL, 0, &m->letter);
-    m->letter.slot = NULL;
+    wk_letter letter = m->letter;
+    letter.slot = __atomic_exchange_n(&m->letter.slot, NULL, __ATOMIC_ACQ_REL); /* once */
+    if (letter.slot) m->backend->release(m->ordinal, m->stream, NULL, 0, &letter);
 }
 
 static wk_memory *
@@ -209,6 +210,7 @@ GETTER(device, name_of(a->memory))
 GETTER(contiguous, PyBool_FromLong(contiguous(a)))
 GETTER(pointer, PyLong_FromVoidPtr(a->start))
 GETTER(stream, PyLong_FromVoidPtr(a->memory->stream))
+GETTER(stream_owner, Py_NewRef(a->memory->stream_owner ? a->memory->stream_owner : Py_None))
 GETTER(owner, Py_NewRef(a->memory->owner ? a->memory->owner : Py_None))
 
 static const char *
@@ -252,6 +254,7 @@ static PyGetSetDef getters[] = {
     {"_contiguous", get_contiguous, NULL, NULL, NULL},
     {"_pointer", get_pointer, NULL, NULL, NULL},
     {"_stream", get_stream, NULL, NULL, NULL},
+    {"_stream_owner", get_stream_owner, NULL, NULL, NULL},
     {"_owner", get_owner, NULL, NULL, NULL},
     {"__cuda_array_interface__", get_interface, NULL, "Version 3, with the stream.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -336,13 +339,19 @@ to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
     wk_call call;
     wk_call_start(&call, WK_TRANSPOSE, 1);
     call.fresh = 1;
-    if (m->letter.slot && a->start == (char *)m->block && size_of(a) == 1) {
+    const wk_letter letter = m->letter;
+    int came = letter.slot && a->start == (char *)m->block && size_of(a) == 1;
+    if (came) {
         uint64_t bits = 0;
         Py_BEGIN_ALLOW_THREADS
-        m->backend->read(m->ordinal, m->stream, &m->letter, &bits, &call.error);
+        m->backend->read(m->ordinal, m->stream, &letter, &bits, &call.error);
         Py_END_ALLOW_THREADS
         memcpy(PyArray_DATA((PyArrayObject *)result), &bits, (size_t)wk_itemsize[a->dtype]);
-    } else {
+        /* If another thread has forgotten it meanwhile, what was read may be another's. */
+        came = m->letter.slot == letter.slot && m->letter.ticket == letter.ticket;
+    }
+    if (!came) {
+        call.error.status = WK_OK;
         wk_from_device(a, &call.in);
         wk_from_numpy((PyArrayObject *)result, &call.out[0]);
         call.context = state->context;
@@ -376,13 +385,23 @@ copy_from(PyObject *self, PyObject *object)
         return NULL;
     }
     wk_memory *m = a->memory;
+    if (m->readonly) {
+        PyErr_SetString(PyExc_ValueError, "assignment destination is read-only");
+        return NULL;
+    }
     wk_call call;
     wk_call_start(&call, WK_TRANSPOSE, 1);
     call.ordinal = m->ordinal;
     call.stream = m->stream;
-    wk_forget_letter(m);
     wk_from_device(b, &call.in);
     wk_from_device(a, &call.out[0]);
+    if (wk_overlap(call.in.data, call.in.bytes, call.out[0].data, call.out[0].bytes)) {
+        PyObject *apart = PyObject_CallMethod(object, "copy", NULL); /* as NumPy does */
+        PyObject *done = apart ? copy_from(self, apart) : NULL;
+        Py_XDECREF(apart);
+        return done;
+    }
+    wk_forget_letter(m);
     Py_BEGIN_ALLOW_THREADS
     m->backend->follow(m->ordinal, m->stream, b->memory->stream, &call.error);
     if (call.error.status == WK_OK) m->backend->copy(&call);

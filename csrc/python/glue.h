@@ -119,7 +119,8 @@ typedef struct wk_options { /* what every operation takes */
     PyObject *out; /* None, an array, or a tuple of them where there are several; borrowed */
     wk_operand target[WK_MAX_OUTS]; /* out as we see it */
     wk_device device;
-    PyObject *stream; /* borrowed */
+    PyObject *stream;       /* borrowed */
+    PyObject *stream_owner; /* whose life is the stream's; NULL: it stays; borrowed */
     const char *variant;
     int64_t *progress;
 } wk_options;
@@ -147,6 +148,9 @@ int wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *o
                   const wk_options *options, wk_dtype dtype, int ndim, const npy_intp *shape,
                   wk_result *result);
 void wk_result_clear(wk_result *result);
+
+/* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
+int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
 
 /* Runs the call with the GIL released; -1 with an exception set. */
 int wk_call_row(wk_state *state, wk_call *call, const wk_operand *operand,

@@ -98,13 +98,26 @@ wk_options_clear(wk_options *options)
     for (int i = 0; i < WK_MAX_OUTS; i++) wk_operand_clear(&options->target[i]);
 }
 
-/* A handle: an int, since _interop.stream_handle has made one of whatever was given. */
+/* A handle, or a pair of one and of the object whose life is the stream's: _interop.stream_pair. */
 static int
-stream_of(PyObject *object, void **stream)
+stream_of(PyObject *object, void **stream, PyObject **owner)
 {
-    *stream = PyLong_AsVoidPtr(object);
+    PyObject *handle = object;
+    *owner = NULL;
+    if (PyTuple_Check(object) && PyTuple_GET_SIZE(object) == 2) {
+        handle = PyTuple_GET_ITEM(object, 0);
+        *owner = PyTuple_GET_ITEM(object, 1);
+    }
+    *stream = PyLong_AsVoidPtr(handle);
     if (*stream == NULL && !PyErr_Occurred()) *stream = WK_DEFAULT_STREAM;
     return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The thread's default stream is another one for each thread: memory is not in its order. */
+static void *
+home_of(void *stream)
+{
+    return stream == WK_THREAD_STREAM ? WK_DEFAULT_STREAM : stream;
 }
 
 /* ---- operands ----------------------------------------------------------------------------- */
@@ -263,7 +276,7 @@ wk_place(wk_state *state, wk_call *call, wk_operand *operand, wk_options *option
         wk_from_numpy(a, &call->in);
     }
     if (options->stream != Py_None) {
-        if (stream_of(options->stream, &call->stream) < 0) return -1;
+        if (stream_of(options->stream, &call->stream, &options->stream_owner) < 0) return -1;
         call->given_stream = 1;
     }
     call->ordinal = options->device.ordinal;
@@ -305,11 +318,11 @@ wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape)
     return -1;
 }
 
-/* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
-static int
-overlap(const char *a, int64_t a_bytes, const char *b, int64_t b_bytes)
+int
+wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes)
 {
-    return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
+    const char *p = a, *q = b;
+    return a_bytes > 0 && b_bytes > 0 && p < q + b_bytes && q < p + a_bytes;
 }
 
 static int
@@ -326,7 +339,8 @@ host_out(wk_call *call, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndi
     if (PyArray_FailUnlessWriteable(out, "out") < 0) return -1;
     wk_array block;
     wk_from_numpy(out, &block);
-    const int shared = overlap(block.host, block.bytes, call->in.host, call->in.bytes);
+    const int shared = wk_overlap(block.host, block.bytes, call->in.host, call->in.bytes) ||
+                       wk_overlap(block.host, block.bytes, call->aux.host, call->aux.bytes);
     if (PyArray_ISCARRAY(out) && !shared) {
         result->array = Py_NewRef(out);
     } else { /* as NumPy does: computed apart, then copied */
@@ -340,7 +354,8 @@ host_out(wk_call *call, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndi
 
 static int
 device_out(wk_state *state, wk_call *call, wk_array *w, wk_device_array *out, wk_device device,
-           wk_dtype dtype, int ndim, const npy_intp *shape, wk_result *result)
+           PyObject *stream_owner, wk_dtype dtype, int ndim, const npy_intp *shape,
+           wk_result *result)
 {
     const wk_memory *m = out->memory;
     npy_intp has[WK_MAX_DIMS];
@@ -363,7 +378,7 @@ device_out(wk_state *state, wk_call *call, wk_array *w, wk_device_array *out, wk
         return -1;
     }
     wk_from_device(out, w);
-    const int shared = overlap(w->data, w->bytes, call->in.data, call->in.bytes);
+    const int shared = wk_overlap(w->data, w->bytes, call->in.data, call->in.bytes);
     if (wk_c_contiguous(w) && !shared) {
         result->array = Py_NewRef((PyObject *)out);
         wk_forget_letter(out->memory);
@@ -371,7 +386,7 @@ device_out(wk_state *state, wk_call *call, wk_array *w, wk_device_array *out, wk
     }
     result->given = Py_NewRef((PyObject *)out);
     wk_device_array *apart =
-        wk_array_new(state, device, call->stream, NULL, dtype, ndim, shape);
+        wk_array_new(state, device, home_of(call->stream), stream_owner, dtype, ndim, shape);
     if (apart == NULL) return -1;
     result->array = (PyObject *)apart;
     wk_from_device(apart, w);
@@ -406,9 +421,14 @@ wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *opera
     wk_array *w = &call->out[which];
     *result = (wk_result){.array = NULL};
     const wk_operand *target = &options->target[which];
+    if (target->on_device && !operand->on_device) {
+        PyErr_SetString(PyExc_ValueError,
+                        "out must lie on the host as a whole, or on the device as a whole");
+        return -1;
+    }
     if (target->on_device)
         return device_out(state, call, w, (wk_device_array *)target->array, options->device,
-                          dtype, ndim, shape, result);
+                          options->stream_owner, dtype, ndim, shape, result);
     if (target->array)
         return host_out(call, w, (PyArrayObject *)target->array, dtype, ndim, shape, result);
     if (!operand->on_device) {
@@ -419,12 +439,13 @@ wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *opera
         return 0;
     }
     const wk_device_array *a = (wk_device_array *)operand->array;
-    PyObject *owner = options->stream != Py_None ? NULL : a->memory->stream_owner;
+    PyObject *owner =
+        options->stream != Py_None ? options->stream_owner : a->memory->stream_owner;
     if (operand->library)
         result->array = library_new(state, operand->library, a, dtype, ndim, shape);
     else
-        result->array = (PyObject *)wk_array_new(state, options->device, call->stream, owner,
-                                                 dtype, ndim, shape);
+        result->array = (PyObject *)wk_array_new(state, options->device, home_of(call->stream),
+                                                 owner, dtype, ndim, shape);
     if (result->array == NULL) return -1;
     result->theirs = ((wk_device_array *)result->array)->memory->owner != NULL;
     wk_from_device((wk_device_array *)result->array, w);
@@ -536,20 +557,21 @@ done:
 
 /* ---- making arrays ------------------------------------------------------------------------ */
 
-/* empty(shape, dtype's typenum name, device, stream, stream owner) */
+/* empty(shape, dtype, device, stream) */
 PyObject *
 wk_py_empty(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_state *state = wk_state_of(module);
     wk_device device;
     void *stream;
+    PyObject *stream_owner;
     PyArray_Descr *descr = NULL;
     PyArray_Dims shape = {NULL, 0};
     PyObject *result = NULL;
-    if (wk_check_count("empty", count, 5) < 0) return NULL;
+    if (wk_check_count("empty", count, 4) < 0) return NULL;
     if (!PyArray_IntpConverter(args[0], &shape)) return NULL;
     if (!PyArray_DescrConverter(args[1], &descr) || !wk_device_arg(args[2], &device) ||
-        wk_choose_device(state, &device) < 0 || stream_of(args[3], &stream) < 0)
+        wk_choose_device(state, &device) < 0 || stream_of(args[3], &stream, &stream_owner) < 0)
         goto done;
     const int dtype = wk_dtype_of(descr);
     if (dtype < 0 || !PyArray_ISNBO(descr->byteorder)) {
@@ -566,9 +588,8 @@ wk_py_empty(PyObject *module, PyObject *const *args, Py_ssize_t count)
         PyErr_Format(PyExc_ValueError, "at most %d axes", WK_MAX_DIMS);
         goto done;
     }
-    result =
-        (PyObject *)wk_array_new(state, device, stream, args[4] == Py_None ? NULL : args[4],
-                                 (wk_dtype)dtype, shape.len, shape.ptr);
+    result = (PyObject *)wk_array_new(state, device, home_of(stream), stream_owner,
+                                      (wk_dtype)dtype, shape.len, shape.ptr);
 done:
     Py_XDECREF(descr);
     PyDimMem_FREE(shape.ptr);
@@ -603,6 +624,8 @@ wk_py_upload(PyObject *module, PyObject *const *args, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "arrays of different dtype");
     else if (!same_shape(to->ndim, has, PyArray_NDIM(from), PyArray_DIMS(from)))
         wrong_shape(to->ndim, has, PyArray_NDIM(from), PyArray_DIMS(from));
+    else if (to->memory->readonly)
+        PyErr_SetString(PyExc_ValueError, "the DeviceArray is read-only");
     else if (!wk_c_contiguous(&call.out[0]))
         PyErr_SetString(PyExc_ValueError, "the DeviceArray must be C-contiguous");
     else

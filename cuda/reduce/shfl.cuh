@@ -190,8 +190,10 @@ reduce(wk_call *call)
         task.chunks = call->part.chunks;
         return fold_totals<F>(call, task, (typename F::A *)call->part.totals, out);
     }
-    task.kept = axes_of(a, 0, args->kept);
-    task.folded = axes_of(a, args->kept, a->ndim);
+    if (args->n > 0) { // else no element is read, and the axes may be any number
+        task.kept = axes_of(a, 0, args->kept);
+        task.folded = axes_of(a, args->kept, a->ndim);
+    }
     task.chunks = args->n > 0 ? wk_chunks(args->n) : 1;
     task.stride = task.folded.ndim == 0   ? 1
                   : task.folded.ndim == 1 ? task.folded.strides[0]

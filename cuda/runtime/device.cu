@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@ constexpr uint64_t kKeep = 256ull << 20; // of pooled memory between calls: a ph
 std::atomic<pid_t> owner{0};
 std::atomic<bool> forked{false}; // this process is a child of the owner
 int device_count = 0;
-std::unique_ptr<wk::gpu[]> gpus;
+wk::gpu *gpus = nullptr; // for good: threads may be at work when the process ends
 
 uint64_t
 bytes_from_environment(const char *name, uint64_t otherwise)
@@ -127,7 +126,7 @@ count_devices(wk_error *error)
     owner.store(getpid());
     pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
     device_count = count;
-    gpus = std::make_unique<gpu[]>(count);
+    gpus = new gpu[count];
     return count;
 }
 
@@ -162,7 +161,7 @@ device_info(int device, wk_device_info *info, wk_error *error)
     info->pool_keep = (int64_t)g->keep;
     info->pool_limit = (int64_t)g->limit;
     std::lock_guard<std::mutex> hold(g->lock);
-    info->staging = g->stage ? g->stage->bytes() : 0;
+    info->staging = g->staged;
     for (const idle_block &b : g->idle) info->pool_used -= (int64_t)b.bytes;
     return WK_OK;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -31,8 +32,10 @@ struct gpu {
     std::deque<wk_letter> letters; // slots that may be used again, when their last ticket came
     uint32_t ticket = 0;           // the last one given out
 
-    std::mutex
-        bus; // held by a call whose arrays are on the host, from its first copy to its last
+    std::atomic<cudaStream_t> work{nullptr}; // the stage's, when it has one
+    std::atomic<int64_t> staged{0};          // bytes of its pinned memory
+
+    std::mutex bus; // held by a call with arrays on the host, from its first copy to its last
     std::unique_ptr<staging> stage;
 
     gpu();
@@ -44,7 +47,6 @@ gpu *ready_gpu(int device, wk_error *error);
 
 // Only the process that counted the devices may use CUDA; a forked child may not.
 wk_status check_process(wk_error *error);
-bool same_process();
 
 // ---- memory.cu: blocks in a stream's order ------------------------------------------------
 
@@ -65,6 +67,7 @@ wk_status read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bi
 
 // ---- the ways that a call may go ----------------------------------------------------------
 
+bool is_pinned(const void *begin, int64_t bytes);                          // streamed.cu
 wk_status run_resident(wk_call *call, wk_launch *launch);                  // resident.cu
 wk_status run_streamed(wk_call *call, wk_launch *launch, int takes_parts); // streamed.cu
 wk_status copy_over_bus(wk_call *call);                                    // likewise

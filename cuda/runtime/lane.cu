@@ -52,8 +52,10 @@ lane::open(trip *trip, gpu *gpu, session *s, int64_t from, int64_t units, char *
 
     span one;
     find(0, &one);
-    direct_in =
-        has_in && t->pinned_in && wk_piece_in_place(t->call, cut, &one.piece) != nullptr;
+    // Pieces of one walk may straddle rows, unless it has just one.
+    const bool one_row = cut->kind == WK_CUT_BOX || cut->walk.ndim <= 1;
+    direct_in = has_in && t->pinned_in && one_row &&
+                wk_piece_in_place(t->call, cut, &one.piece) != nullptr;
     direct_out = has_out && t->pinned_out && one.piece.outs == 1 &&
                  wk_walk_run(&one.piece.out[0], one.piece.out_begin[0], one.piece.out_end[0]);
     if (t->call->fresh && has_in && has_out && !direct_out) count_pages();

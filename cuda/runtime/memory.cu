@@ -64,8 +64,7 @@ wk_status
 give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *error)
 {
     const size_t size = bytes > 0 ? (size_t)bytes : 1;
-    const bool lasts =
-        stream == (cudaStream_t)WK_DEFAULT_STREAM || (g->stage && stream == g->stage->work);
+    const bool lasts = stream == (cudaStream_t)WK_DEFAULT_STREAM || stream == g->work.load();
     if (size <= kSmall && lasts) {
         std::lock_guard<std::mutex> hold(g->lock);
         if (g->idle.size() < kMostIdle) {

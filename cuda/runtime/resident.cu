@@ -47,6 +47,9 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
         if (allocate(call, call->aux.bytes, &call->aux.data) != WK_OK) return error->status;
         WK_TRY(error, cudaMemcpyAsync(call->aux.data, call->aux.host, (size_t)call->aux.bytes,
                                       cudaMemcpyHostToDevice, stream));
+        // Pageable memory has been read when that returns; pinned memory may not have been.
+        if (is_pinned(call->aux.host, call->aux.bytes))
+            WK_TRY(error, cudaStreamSynchronize(stream));
     }
     bool waits = false;
     for (int i = 0; i < call->outs; i++) {
@@ -58,7 +61,8 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
     call->letter.sent = 0;
     if (call->letter.bytes > 0) offer_letter(g, call->letter.bytes, &call->letter);
     const wk_status status = launch(call);
-    if (call->letter.slot && (status || !call->letter.sent)) {
+    if (status) call->letter.sent = 0; // the kernel that sends it is the last
+    if (call->letter.slot && !call->letter.sent) {
         return_letter(g, &call->letter);
         call->letter.slot = nullptr;
     }

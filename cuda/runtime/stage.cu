@@ -49,6 +49,8 @@ ready_stage(gpu *g, int64_t in_size, int64_t out_size, wk_error *error)
     if (ready_streams(s, error) != WK_OK || ready_ring(&s->in, &s->in_size, in_size, error) ||
         ready_ring(&s->out, &s->out_size, out_size, error))
         return nullptr;
+    g->work = s->work;
+    g->staged = s->bytes();
     return s;
 }
 
@@ -60,6 +62,7 @@ release_stage(gpu *g)
     cudaFreeHost(g->stage->out);
     g->stage->in = g->stage->out = nullptr;
     g->stage->in_size = g->stage->out_size = 0;
+    g->staged = 0;
 }
 
 } // namespace wk

@@ -35,6 +35,8 @@ piece_size(int64_t bytes)
                     kPiece); // so that small calls overlap too
 }
 
+} // namespace
+
 bool
 is_pinned(const void *begin, int64_t bytes)
 {
@@ -49,6 +51,9 @@ is_pinned(const void *begin, int64_t bytes)
     }
     return true;
 }
+
+namespace
+{
 
 // Pages of 2 MiB are made forty times faster than 512 of 4 KiB.
 void
@@ -290,15 +295,15 @@ wk_status
 gather_states(wk_call *call, station *stations, int count, void **states, int64_t bytes)
 {
     station *home = &stations[0];
+    void *copy = nullptr;
     for (int i = 1; i < count; i++) {
-        void *copy = nullptr;
         current_device current;
         if (current.set(stations[i].g->device, &call->error) != WK_OK)
             return call->error.status;
         WK_TRY(&call->error, cudaStreamSynchronize(stations[i].s.stream));
         current_device back;
         if (back.set(home->g->device, &call->error) != WK_OK) return call->error.status;
-        if (allocate(&home->call, bytes, &copy) != WK_OK)
+        if (i == 1 && allocate(&home->call, bytes, &copy) != WK_OK)
             return pass_on(call, &home->call.error);
         WK_TRY(&call->error,
                cudaMemcpyPeerAsync(copy, home->g->device, states[i], stations[i].g->device,
@@ -435,7 +440,10 @@ run_small(wk_call *call, wk_launch *launch)
         if (one) offer_letter(at.g, (int)packed, &at.call.letter);
         uint64_t bits = 0;
         wk_status status = launch(&at.call);
-        if (status) pass_on(call, &at.call.error);
+        if (status) {
+            pass_on(call, &at.call.error);
+            at.call.letter.sent = 0; // the kernel that sends it is the last
+        }
         const wk_letter *letter = &at.call.letter;
         if (!status && letter->sent) {
             status = read_letter(at.s.stream, letter, &bits, error);

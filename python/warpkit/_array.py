@@ -57,7 +57,9 @@ class DeviceArray(_core.DeviceArray):
 
         Raises   MemoryError, DeviceError
         """
-        new: DeviceArray = _core.empty(self.shape, self.dtype, self.device, self._stream, None)
+        owner = self._stream_owner
+        stream = self._stream if owner is None else (self._stream, owner)
+        new: DeviceArray = _core.empty(self.shape, self.dtype, self.device, stream)
         new._copy_from(self)
         return new
 
@@ -190,9 +192,8 @@ def empty(
     Raises   TypeError (dtype, stream), ValueError (shape, device), MemoryError, DeviceError
     Source   numpy.empty
     """
-    handle = 1 if stream is None else _interop.stream_handle(stream)
-    owner = None if isinstance(stream, int) else stream
-    new: DeviceArray = _core.empty(shape, dtype, device, handle, owner)
+    pair = 1 if stream is None else _interop.stream_pair(stream)
+    new: DeviceArray = _core.empty(shape, dtype, device, pair)
     return new
 
 

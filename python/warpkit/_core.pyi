@@ -4,6 +4,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+Stream = int | tuple[int, object]
+
 class DeviceError(RuntimeError): ...
 
 class DeviceArray:
@@ -32,6 +34,8 @@ class DeviceArray:
     @property
     def _stream(self) -> int: ...
     @property
+    def _stream_owner(self) -> Any: ...
+    @property
     def _owner(self) -> Any: ...
     def _view(self, start: int, shape: tuple[int, ...], strides: tuple[int, ...], /) -> Any: ...
     def _numpy(self) -> np.ndarray: ...
@@ -51,7 +55,7 @@ def reduce(
     keepdims: bool,
     out: Any,
     device: Any,
-    stream: int | None,
+    stream: Stream | None,
     variant: str | None,
     counter: np.ndarray | None,
     /,
@@ -61,7 +65,7 @@ def transpose(
     axes: Any,
     out: Any,
     device: Any,
-    stream: int | None,
+    stream: Stream | None,
     variant: str | None,
     counter: np.ndarray | None,
     /,
@@ -75,7 +79,7 @@ def stencil1d(
     origin: int,
     out: Any,
     device: Any,
-    stream: int | None,
+    stream: Stream | None,
     variant: str | None,
     counter: np.ndarray | None,
     /,
@@ -89,7 +93,7 @@ def histogram(
     limits: tuple[int, int],
     out: Any,
     device: Any,
-    stream: int | None,
+    stream: Stream | None,
     variant: str | None,
     counter: np.ndarray | None,
     /,
@@ -99,15 +103,13 @@ def warp_histogram(
     assume_sorted: bool,
     out: Any,
     device: Any,
-    stream: int | None,
+    stream: Stream | None,
     variant: str | None,
     counter: np.ndarray | None,
     /,
 ) -> tuple[Any, Any, Any]: ...
 def operand(a: Any, /) -> tuple[Any, Any]: ...
-def empty(
-    shape: Any, dtype: DTypeLike, device: str | None, stream: int, stream_owner: Any, /
-) -> Any: ...
+def empty(shape: Any, dtype: DTypeLike, device: str | None, stream: Stream, /) -> Any: ...
 def upload(array: np.ndarray, to: DeviceArray, /) -> None: ...
 def foreign(
     address: int,

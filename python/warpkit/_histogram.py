@@ -19,7 +19,7 @@ class Call(NamedTuple):
     """What is the same for each pass over the data, and whose arrays the results are."""
 
     device: Device
-    stream: int | None
+    stream: Any
     variant: str | None
     progress: Progress
     library: Any
@@ -29,11 +29,13 @@ class Call(NamedTuple):
         result = _core.reduce(a, op, None, False, None, self.device, self.stream, None, None)
         return result.numpy()[()] if isinstance(result, DeviceArray) else result
 
-    def settle(self, a: Any) -> Any:
+    def settle(self, a: Any, out: Any) -> Any:
         """A host array that is to be read several times, on the GPU if that has room for it."""
         if isinstance(a, DeviceArray) or a.nbytes < ONE_TRIP:
             return a
         device = _core.default_device() if self.device is None else self.device
+        if isinstance(out, DeviceArray):
+            device = out.device
         if not isinstance(device, str) or device[:3] in ("cpu", "aut") or device.endswith("all"):
             return a
         try:
@@ -62,7 +64,8 @@ class Call(NamedTuple):
     def give(self, result: Any, like: Any) -> Any:
         """A result in the caller's kind of array; a host array goes to where ``like`` lies."""
         if isinstance(like, DeviceArray) and isinstance(result, np.ndarray):
-            result = asarray(result, device=like.device, stream=self.stream)
+            stream = self.stream[1] if isinstance(self.stream, tuple) else self.stream
+            result = asarray(result, device=like.device, stream=stream)
         return result if self.library is None else self.library.finish(result)
 
 
@@ -70,7 +73,7 @@ def _start(
     a: Any, device: Device, stream: Any, variant: str | None, progress: Progress
 ) -> tuple[Any, Call]:
     a, library = _core.operand(a)
-    handle = None if stream is None else _interop.stream_handle(stream)
+    handle = None if stream is None else _interop.stream_pair(stream)
     return a, Call(device, handle, variant, progress, library)
 
 
@@ -150,7 +153,7 @@ def _equal_bins(
         ends = np.empty(0, dtype)
         first, last = range if range is not None else (0, 1)
     else:
-        a = call.settle(a)
+        a = call.settle(a, out)
         first, last = _extent(a, nan, call)
         first, last = dtype.type(first), dtype.type(last)
         ends = np.array([first, last])
@@ -289,7 +292,7 @@ def bincount(
         _check_countable(a)  # with NumPy's words, whatever the dtype
     a, call = _start(a, device, stream, variant, progress)
     _check_countable(a)
-    given, a = a, call.settle(a)
+    given, a = a, call.settle(a, out)
     if a.dtype.kind == "i" and a.size and (low := int(call.fold(a, "min"))) < 0:
         a = _host(a)
         where = int(np.argmax(a < 0))
@@ -349,7 +352,7 @@ def warp_histogram(
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.unique(return_counts=True)
     """
-    handle = None if stream is None else _interop.stream_handle(stream)
+    handle = None if stream is None else _interop.stream_pair(stream)
 
     def run(counter: np.ndarray | None) -> Any:
         return _core.warp_histogram(a, assume_sorted, out, device, handle, variant, counter)

@@ -196,6 +196,12 @@ def stream_handle(stream: Any) -> int:
     return _integer(handle, "stream", 0, 2**64) or DEFAULT_STREAM
 
 
+def stream_pair(stream: Any) -> int | tuple[int, object]:
+    """What _core takes for a stream: its handle, with the object that keeps it alive."""
+    handle = stream_handle(stream)
+    return handle if isinstance(stream, int) else (handle, stream)
+
+
 def _handle_of(stream: Any) -> Any:
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
@@ -238,7 +244,7 @@ class Library:
 
         It goes in the order of the default stream, since nobody keeps an unknown library's alive.
         """
-        return empty(shape, dtype, device, DEFAULT_STREAM, None)
+        return empty(shape, dtype, device, DEFAULT_STREAM)
 
     def finish(self, result: Any) -> Any:
         """What the caller gets for a result that new made, or for one on the host."""
@@ -339,7 +345,7 @@ class PyTorch(Library):
 
     def new(self, shape: Shape, dtype: str, device: str, stream: int) -> DeviceArray:
         if dtype in SIGNED and math.prod(shape) <= FEW and device.startswith("cuda"):
-            return empty(shape, dtype, device, stream, None)  # its own empty takes twice as long
+            return empty(shape, dtype, device, stream)  # its own empty takes twice as long
         kind = self.kinds.get(dtype)
         if kind is None:
             raise TypeError(f"the result's dtype is {dtype}, which this PyTorch does not have")

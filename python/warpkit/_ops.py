@@ -53,7 +53,7 @@ def reduce(
     Source   numpy.sum, numpy.prod, numpy.min, numpy.max, numpy.mean
     """
     if stream is not None:
-        stream = _interop.stream_handle(stream)
+        stream = _interop.stream_pair(stream)
     if progress:
         return with_progress(
             lambda counter: _core.reduce(
@@ -89,7 +89,7 @@ def transpose(
     Source   numpy.transpose
     """
     if stream is not None:
-        stream = _interop.stream_handle(stream)
+        stream = _interop.stream_pair(stream)
     if progress:
         return with_progress(
             lambda counter: _core.transpose(a, axes, out, device, stream, variant, counter),
@@ -135,7 +135,7 @@ def stencil1d(
     Source   scipy.ndimage.correlate1d
     """
     if stream is not None:
-        stream = _interop.stream_handle(stream)
+        stream = _interop.stream_pair(stream)
     if progress:
         return with_progress(
             lambda counter: _core.stencil1d(
