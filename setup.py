@@ -34,7 +34,7 @@ from setuptools.errors import CompileError, PlatformError
 ROOT = Path(__file__).resolve().parent
 DEFAULT_ARCHS = ["80", "89", "90"]  # A100, RTX 40, H100; PTX of the last serves newer chips
 # What the core and the plug-ins both hold.
-SHARED = [ROOT / "csrc" / name for name in ("contract.c", "pieces.c", "plan.c", "walk.c")]
+SHARED = [ROOT / "csrc" / name for name in ("contract.c", "cut.c", "pieces.c", "plan.c", "walk.c")]
 X86 = platform.machine() in ("x86_64", "AMD64")
 ISAS = {"base": []}
 if X86:

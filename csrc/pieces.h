@@ -46,6 +46,24 @@ typedef struct wk_piece {
     int outs;                                             /* 0: results come at the end      */
 } wk_piece;
 
+static inline int64_t
+wk_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t
+wk_most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t
+wk_blocks(int64_t extent, int64_t block)
+{
+    return (extent + block - 1) / block;
+}
+
 /* Pieces of about `target` bytes, where the operation allows it. */
 void wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut);
 

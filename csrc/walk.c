@@ -114,15 +114,6 @@ copy_row(char *to, int64_t step, const char *from, int64_t take, int64_t n, int6
     }
 }
 
-enum { FAR = 256, LINES = 8 }; /* elements of a row that is worth the trouble; lines */
-
-/* The start of the next row, which no prefetcher foresees; a wrong address does no harm. */
-static void
-fetch_ahead(const char *row)
-{
-    for (int i = 0; i < LINES; i++) __builtin_prefetch(row + 64 * i);
-}
-
 /* Calls copy_row for each row, or part of one, of elements begin .. end - 1. */
 static void
 copy(const wk_walk *w, int64_t begin, int64_t end, char *packed, int into_packed, int stream)
@@ -140,10 +131,9 @@ copy(const wk_walk *w, int64_t begin, int64_t end, char *packed, int into_packed
     while (begin < end) {
         int64_t n = w->shape[last] - p.index[last];
         if (n > end - begin) n = end - begin;
-        if (into_packed) {
-            if (last > 0 && n > FAR) fetch_ahead(p.at + w->strides[last - 1]);
+        if (into_packed)
             copy_row(packed, w->item, p.at, stride, n, w->item, stream);
-        } else
+        else
             copy_row(p.at, stride, packed, w->item, n, w->item, stream);
         packed += n * w->item;
         begin += n;

@@ -1087,7 +1087,7 @@ def peer_numba(device):
 
     def make(a, device):
         with cuda.gpus[int(device[5:])]:
-            return cuda.to_device(np.ascontiguousarray(a))  # it takes no others
+            return cuda.to_device(np.array(a, order="C"))  # it takes no others
 
     if not cuda.is_available():
         pytest.skip("Numba finds no GPU")

@@ -34,8 +34,8 @@ wk_forget_letter(wk_memory *m)
     if (letter.slot) m->backend->release(m->ordinal, m->stream, NULL, 0, &letter);
 }
 
-static wk_memory *
-memory_new(const wk_slot *slot, wk_device device, void *stream)
+wk_memory *
+wk_memory_new(const wk_slot *slot, wk_device device, void *stream)
 {
     wk_memory *m = PyMem_Calloc(1, sizeof *m);
     if (m == NULL) {
@@ -94,7 +94,7 @@ wk_array_new(wk_state *state, wk_device device, void *stream, PyObject *stream_o
         wk_raise(state, &error);
         return NULL;
     }
-    wk_memory *m = memory_new(slot, device, stream);
+    wk_memory *m = wk_memory_new(slot, device, stream);
     if (m == NULL) return NULL;
     m->bytes = bytes;
     if (m->backend->allocate(m->ordinal, stream, bytes, &m->block, &error) != WK_OK) {
@@ -213,8 +213,8 @@ GETTER(stream, PyLong_FromVoidPtr(a->memory->stream))
 GETTER(stream_owner, Py_NewRef(a->memory->stream_owner ? a->memory->stream_owner : Py_None))
 GETTER(owner, Py_NewRef(a->memory->owner ? a->memory->owner : Py_None))
 
-static const char *
-typestr_of(wk_dtype dtype)
+const char *
+wk_typestr_of(wk_dtype dtype)
 {
     static const char *const names[WK_DTYPES] = {"|b1", "|i1", "|u1", "<i2", "<u2", "<i4",
                                                  "<u4", "<i8", "<u8", "<f4", "<f8"};
@@ -237,7 +237,7 @@ get_interface(PyObject *self, void *Py_UNUSED(closure))
                                       : tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]);
     const size_t address = size_of(a) > 0 ? (size_t)a->start : 0;
     return Py_BuildValue("{s:N,s:s,s:(NO),s:N,s:i,s:N}", "shape", shape, "typestr",
-                         typestr_of(a->dtype), "data", PyLong_FromSize_t(address),
+                         wk_typestr_of(a->dtype), "data", PyLong_FromSize_t(address),
                          a->memory->readonly ? Py_True : Py_False, "strides", strides,
                          "version", 3, "stream", PyLong_FromVoidPtr(a->memory->stream));
 }
@@ -262,8 +262,8 @@ static PyGetSetDef getters[] = {
 
 /* ---- methods ------------------------------------------------------------------------------ */
 
-static int
-int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted)
+int
+wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted)
 {
     if (!PyTuple_Check(sequence) || PyTuple_GET_SIZE(sequence) > WK_MAX_DIMS ||
         (wanted >= 0 && PyTuple_GET_SIZE(sequence) != wanted)) {
@@ -290,8 +290,8 @@ view(PyObject *self, PyObject *args)
     wk_device_array *a = array_of(self);
     if (a == NULL || !PyArg_ParseTuple(args, "KOO:_view", &start, &shape_arg, &strides_arg))
         return NULL;
-    const int ndim = int64s_of(shape_arg, shape, -1);
-    if (ndim < 0 || int64s_of(strides_arg, strides, ndim) < 0) return NULL;
+    const int ndim = wk_int64s_of(shape_arg, shape, -1);
+    if (ndim < 0 || wk_int64s_of(strides_arg, strides, ndim) < 0) return NULL;
     int64_t size = 1, low = 0, high = wk_itemsize[a->dtype];
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0) size = 0;
@@ -523,155 +523,4 @@ wk_make_array_type(PyObject *module, wk_state *state)
     if (state->base_type == NULL) return -1;
     state->array_type = (PyTypeObject *)Py_NewRef(state->base_type);
     return PyModule_AddObjectRef(module, "DeviceArray", (PyObject *)state->base_type);
-}
-
-/* ---- arrays from addresses ---------------------------------------------------------------- */
-
-static int
-dtype_of_typestr(PyObject *text)
-{
-    const char *s = PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
-    for (int d = 0; s && d < WK_DTYPES; d++) {
-        const char *name = typestr_of(d);
-        const int single = wk_itemsize[d] == 1; /* then the byte order says nothing */
-        if (strcmp(s + (*s != '\0'), name + 1) == 0 &&
-            (*s == name[0] || *s == '=' || (single && strchr("<>|", *s))))
-            return d;
-    }
-    if (!PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError,
-                     "typestr %R is not taken; warpkit takes bool, integers of 8 "
-                     "to 64 bits, float32 and float64 in native byte order",
-                     text);
-    return -1;
-}
-
-static const wk_slot *
-locate(wk_state *state, const void *address, wk_device *device)
-{
-    static const wk_kind kinds[] = {WK_CUDA, WK_EMU};
-    for (int i = 0; i < 2; i++) {
-        const wk_slot *slot = &state->context->slots[kinds[i]];
-        if (kinds[i] == WK_CUDA) slot = wk_load_slot(state, WK_CUDA);
-        if (!atomic_load(&slot->tried) || slot->count == 0) continue;
-        int ordinal = 0;
-        if (!slot->backend->locate(address, &ordinal)) continue;
-        *device = (wk_device){.kind = kinds[i], .given = 1, .ordinal = (uint16_t)ordinal};
-        return slot;
-    }
-    PyErr_Format(PyExc_ValueError, "address %p is in the memory of no device that warpkit sees",
-                 address);
-    return NULL;
-}
-
-/* Fills shape and strides (in elements), and checks that the elements' addresses make sense. */
-static int
-check_layout(size_t address, int dtype, PyObject *shape_arg, PyObject *strides_arg, int *ndim,
-             npy_intp *extents, int64_t *strides)
-{
-    int64_t shape[WK_MAX_DIMS], size = 1, low = 0, high = 0;
-    const int64_t item = wk_itemsize[dtype];
-    *ndim = int64s_of(shape_arg, shape, -1);
-    if (*ndim < 0) return -1;
-    if (strides_arg != Py_None && int64s_of(strides_arg, strides, *ndim) < 0) return -1;
-    int overflow = 0;
-    for (int d = *ndim - 1; d >= 0; d--) {
-        if (shape[d] < 0) {
-            PyErr_Format(PyExc_ValueError, "shape %R has a negative extent", shape_arg);
-            return -1;
-        }
-        if (strides_arg == Py_None) strides[d] = size * item;
-        overflow |= __builtin_mul_overflow(size, shape[d] > 0 ? shape[d] : 1, &size);
-        overflow |= size > INT64_MAX / 16;
-        if (overflow) break;
-        extents[d] = shape[d];
-    }
-    for (int d = 0; d < *ndim && !overflow; d++) {
-        int64_t reach = 0;
-        if (strides[d] % item != 0 && shape[d] > 1) {
-            PyErr_Format(PyExc_ValueError,
-                         "strides %R are not multiples of the %lld bytes of an "
-                         "element",
-                         strides_arg, (long long)item);
-            return -1;
-        }
-        overflow |= __builtin_mul_overflow(shape[d] > 0 ? shape[d] - 1 : 0, strides[d], &reach);
-        overflow |= __builtin_add_overflow(*(reach < 0 ? &low : &high), reach,
-                                           reach < 0 ? &low : &high);
-        strides[d] /= item;
-    }
-    const __int128 lowest = (__int128)address + low, highest = (__int128)address + high + item;
-    if (overflow || lowest < 0 || highest > (__int128)INT64_MAX) {
-        PyErr_Format(PyExc_ValueError, "shape %R with strides %R overflows", shape_arg,
-                     strides_arg);
-        return -1;
-    }
-    for (int d = 0; d < *ndim; d++)
-        if (shape[d] == 0) return 0; /* no elements: the address means nothing */
-    if (address == 0 || address % (size_t)item != 0) {
-        PyErr_Format(PyExc_ValueError,
-                     address == 0 ? "a null pointer for an array that has elements"
-                                  : "address 0x%zx is not aligned to the elements",
-                     address);
-        return -1;
-    }
-    return 1;
-}
-
-/* foreign(address, shape, strides or None, typestr, readonly, stream or None, stream's owner or
- *         None, ordinal of the GPU or -1, owner). The ordinal is for arrays of no elements. */
-PyObject *
-wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    wk_state *state = wk_state_of(module);
-    wk_device device = {.kind = WK_CUDA, .given = 1};
-    npy_intp shape[WK_MAX_DIMS];
-    int64_t strides[WK_MAX_DIMS], low = 0, high = 0;
-    int ndim;
-    if (wk_check_count("foreign", count, 9) < 0) return NULL;
-    const size_t address = PyLong_AsSize_t(args[0]);
-    if (address == (size_t)-1 && PyErr_Occurred()) return NULL;
-    const int dtype = dtype_of_typestr(args[3]);
-    if (dtype < 0) return NULL;
-    const int filled = check_layout(address, dtype, args[1], args[2], &ndim, shape, strides);
-    if (filled < 0) return NULL;
-    void *stream = args[5] == Py_None ? WK_DEFAULT_STREAM : PyLong_AsVoidPtr(args[5]);
-    if (stream == NULL && PyErr_Occurred()) return NULL;
-    const wk_slot *slot = NULL;
-    if (filled) {
-        for (int d = 0; d < ndim; d++) {
-            const int64_t reach = (shape[d] - 1) * strides[d] * wk_itemsize[dtype];
-            *(reach < 0 ? &low : &high) += reach;
-        }
-        high += wk_itemsize[dtype] - 1;
-        wk_device last = device;
-        slot = locate(state, (char *)address + low, &device);
-        /* what a library says of its own array is believed */
-        const int known = args[7] != Py_None && PyLong_AsLong(args[7]) >= 0;
-        if (slot && !known &&
-            (locate(state, (char *)address + high, &last) != slot ||
-             last.ordinal != device.ordinal))
-            slot = NULL;
-    } else { /* no elements lie anywhere: on the GPU named, or on the emulated one */
-        const long ordinal = PyLong_AsLong(args[7]);
-        if (ordinal == -1 && PyErr_Occurred()) return NULL;
-        slot = wk_load_slot(state, WK_CUDA);
-        if (slot->count == 0) slot = wk_load_slot(state, device.kind = WK_EMU);
-        device.ordinal = (uint16_t)(ordinal > 0 ? ordinal : 0);
-        if (device.ordinal >= slot->count) {
-            PyErr_SetString(state->device_error, "there is no such device");
-            return NULL;
-        }
-    }
-    if (slot == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "the array's elements lie on several devices");
-        return NULL;
-    }
-    wk_memory *m = memory_new(slot, device, stream ? stream : WK_DEFAULT_STREAM);
-    if (m == NULL) return NULL;
-    m->owner = Py_NewRef(args[8]);
-    m->stream_owner = args[6] == Py_None ? NULL : Py_NewRef(args[6]);
-    m->readonly = PyObject_IsTrue(args[4]) != 0;
-    return (PyObject *)wk_array_over(state, m, (void *)address, dtype, ndim, shape, strides);
 }

@@ -106,7 +106,14 @@ int wk_is_device_array(wk_state *state, PyObject *object);
 int wk_make_array_type(PyObject *module, wk_state *state);
 void wk_forget_letter(wk_memory *memory);
 
-/* ---- operands, results, options (operand.c) ----------------------------------------------- */
+/* For foreign.c. The memory has no block, owner or stream's owner yet. */
+wk_memory *wk_memory_new(const wk_slot *slot, wk_device device, void *stream);
+const char *wk_typestr_of(wk_dtype dtype);
+
+/* A tuple of ints, as many as wanted or (-1) at most WK_MAX_DIMS; how many, or -1. */
+int wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted);
+
+/* ---- operands, options (operand.c), results (result.c) ------------------------------------ */
 
 typedef struct wk_operand {
     PyObject *array; /* a NumPy array that wk_numpy_of made, or a DeviceArray; owned */
@@ -148,6 +155,14 @@ int wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *o
                   const wk_options *options, wk_dtype dtype, int ndim, const npy_intp *shape,
                   wk_result *result);
 void wk_result_clear(wk_result *result);
+
+/* In whose order memory is that work on this stream writes to: the thread's default stream is
+ * another one for each thread. */
+void *wk_home_of(void *stream);
+
+PyObject *wk_tuple_of_shape(int ndim, const npy_intp *shape);
+int wk_same_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape);
+int wk_wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape); /* -1 */
 
 /* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
 int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);

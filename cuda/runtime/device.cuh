@@ -67,10 +67,10 @@ wk_status read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bi
 
 // ---- the ways that a call may go ----------------------------------------------------------
 
-bool is_pinned(const void *begin, int64_t bytes);                          // streamed.cu
+bool is_pinned(const void *begin, int64_t bytes);                          // station.cu
 wk_status run_resident(wk_call *call, wk_launch *launch);                  // resident.cu
 wk_status run_streamed(wk_call *call, wk_launch *launch, int takes_parts); // streamed.cu
-wk_status copy_over_bus(wk_call *call);                                    // likewise
+wk_status copy_over_bus(wk_call *call);                                    // whole.cu
 wk_status copy_array(wk_call *call);                                       // resident.cu
 
 extern const wk_backend backend;

@@ -1,0 +1,182 @@
+// station.cu -- see station.cuh.
+#include "runtime/station.cuh"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sys/mman.h>
+
+namespace wk
+{
+
+const wk_host *host;
+
+namespace
+{
+
+constexpr int kMostThreads = 16;     // for a GPU
+constexpr int64_t kPart = 512 << 10; // bytes that a thread copies at a time
+
+struct crew {
+    station *stations;
+    int count;
+};
+
+// A thread keeps to one lane while there is work in it, then helps the others.
+void
+work_along(void *arg, int64_t begin, int64_t end, int)
+{
+    const crew *c = static_cast<crew *>(arg);
+    for (int64_t i = begin; i < end; i++) {
+        for (int turn = 0; turn < c->count; turn++)
+            c->stations[(i + turn) % c->count].road->work();
+    }
+}
+
+} // namespace
+
+// Bytes of a piece; WARPKIT_PIECE sets them, for tests.
+int64_t
+piece_size(int64_t bytes)
+{
+    const char *text = std::getenv("WARPKIT_PIECE");
+    const int64_t given = text ? std::strtoll(text, nullptr, 10) : 0;
+    if (given > 0) return std::max<int64_t>(given, 1024);
+    return std::min(std::max(bytes / 16, kLeastPiece),
+                    kPiece); // so that small calls overlap too
+}
+
+bool
+is_pinned(const void *begin, int64_t bytes)
+{
+    for (const char *p :
+         {(const char *)begin, (const char *)begin + std::max<int64_t>(bytes, 1) - 1}) {
+        cudaPointerAttributes a = {};
+        if (cudaPointerGetAttributes(&a, p) != cudaSuccess) {
+            cudaGetLastError();
+            return false;
+        }
+        if (a.type != cudaMemoryTypeHost) return false;
+    }
+    return true;
+}
+
+// Pages of 2 MiB are made forty times faster than 512 of 4 KiB.
+void
+advise_huge(const wk_array *out)
+{
+    const uintptr_t low = ((uintptr_t)out->host + kHugePage - 1) / kHugePage * kHugePage;
+    const uintptr_t high =
+        ((uintptr_t)out->host + (uintptr_t)out->bytes) / kHugePage * kHugePage;
+    if (low < high) madvise((void *)low, high - low, MADV_HUGEPAGE); // advice: it may fail
+}
+
+int64_t
+out_bytes(const wk_call *call)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < call->outs; i++) bytes += call->out[i].bytes;
+    return bytes;
+}
+
+wk_status
+pass_on(wk_call *call, const wk_error *error)
+{
+    return wk_fail(&call->error, error->status, error->file, error->line, "%s", error->text);
+}
+
+wk_status
+arrive(station *at, wk_call *call, int device)
+{
+    at->error.status = WK_OK;
+    at->aux.host = nullptr;
+    current_device current;
+    if (current.set(device, &at->error) != WK_OK) return at->error.status;
+    at->g = ready_gpu(device, &at->error);
+    if (at->g == nullptr) return at->error.status;
+    at->bus = std::unique_lock<std::mutex>(at->g->bus);
+    staging *stage = ready_stage(at->g, 0, 0, &at->error);
+    if (stage == nullptr) return at->error.status;
+    at->s.device = device;
+    at->s.stream = stage->work;
+    wk_call_start(&at->call, call->op, call->outs);
+    at->call.args = call->args;
+    at->call.ordinal = device;
+    at->call.session = &at->s;
+    for (int i = 0; i < call->outs; i++) at->call.out[i] = call->out[i];
+    at->call.in = call->in;
+    at->aux = call->aux;
+    if (call->aux.host == nullptr) return WK_OK;
+    if (allocate(&at->call, call->aux.bytes, &at->aux.data) != WK_OK)
+        return wk_fail(&at->error, at->call.error.status, at->call.error.file,
+                       at->call.error.line, "%s", at->call.error.text);
+    WK_TRY(&at->error, cudaMemcpyAsync(at->aux.data, at->aux.host, (size_t)at->aux.bytes,
+                                       cudaMemcpyHostToDevice, stage->work));
+    at->call.aux = at->aux;
+    return WK_OK;
+}
+
+// Waits for all that was put on the GPU's streams, whatever became of the call.
+wk_status
+depart(station *at)
+{
+    if (!at->bus.owns_lock()) return WK_OK;
+    wk_error error = {};
+    current_device current;
+    current.set(at->g->device, &error);
+    staging *stage = at->g->stage.get();
+    if (stage && !at->quiet) {
+        for (cudaStream_t stream : {stage->inwards, stage->outwards, stage->work}) {
+            const cudaError_t code = stream ? cudaStreamSynchronize(stream) : cudaSuccess;
+            if (code != cudaSuccess)
+                failed(&error, code, "cudaStreamSynchronize(stream)", __FILE__, __LINE__);
+        }
+    }
+    give_blocks(&at->s, &error);
+    at->bus.unlock();
+    if (error.status != WK_OK && at->error.status == WK_OK) at->error = error;
+    return error.status;
+}
+
+void
+drive(wk_call *call, station *stations, int count, int64_t parts)
+{
+    crew c = {stations, count};
+    int64_t threads = std::min<int64_t>(host->threads(call->context), kMostThreads * count);
+    threads = std::min(threads, std::max<int64_t>(parts, 1));
+    host->parallel(call->context, threads, 1, work_along, &c);
+}
+
+int64_t
+parts_of(int64_t unit)
+{
+    return std::max<int64_t>(1, std::min<int64_t>(unit / kPart, kMostThreads));
+}
+
+wk_status
+carry(station *at, wk_call *call, const wk_cut *cut, way how, void *block, int64_t bytes)
+{
+    trip t;
+    t.call = call;
+    t.cut = cut;
+    t.how = how;
+    t.unit = (piece_size(bytes) + 7) / 8 * 8;
+    t.parts = parts_of(t.unit);
+    t.pinned_in = how == way::in && call->in.host && is_pinned(call->in.host, call->in.bytes);
+    t.pinned_out =
+        how == way::out && call->outs == 1 && is_pinned(call->out[0].host, call->out[0].bytes);
+    const int64_t units = (bytes + t.unit - 1) / t.unit;
+    if (units == 0) return WK_OK;
+    at->road.emplace();
+    current_device current;
+    if (current.set(at->g->device, &call->error) != WK_OK) return call->error.status;
+    if (how == way::out) WK_TRY(&call->error, cudaStreamSynchronize(at->s.stream));
+    if (at->road->open(&t, at->g, &at->s, 0, units, (char *)block) != WK_OK)
+        return call->error.status;
+    drive(call, at, 1, units * t.parts);
+    if (t.failed) return call->error.status;
+    staging *stage = at->g->stage.get();
+    return follow(at->g, stage->work, how == way::in ? stage->inwards : stage->outwards,
+                  &call->error);
+}
+
+} // namespace wk

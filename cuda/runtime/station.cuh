@@ -1,0 +1,49 @@
+// station.cuh -- one GPU of a call whose input is on the host, for as long as the call has its bus.
+#pragma once
+#include "runtime/lane.cuh"
+
+#include <optional>
+
+namespace wk
+{
+
+constexpr int kMostGpus = 32;
+
+struct station {
+    gpu *g = nullptr;
+    session s;
+    wk_call call; // for launches outside of pieces; its session is s
+    std::optional<lane> road;
+    wk_array aux, result;
+    std::unique_lock<std::mutex> bus;
+    wk_error error;
+    bool quiet = false; // the call knows that its work is done
+};
+
+// Takes the GPU's bus and streams, and brings aux there.
+wk_status arrive(station *at, wk_call *call, int device);
+
+// Waits for all that was put on the GPU's streams, whatever became of the call, and lets go.
+wk_status depart(station *at);
+
+// The error of another call as this one's.
+wk_status pass_on(wk_call *call, const wk_error *error);
+
+// All threads at the lanes' work, until that is done.
+void drive(wk_call *call, station *stations, int count, int64_t parts);
+
+// The units of one piece, in or out, by all threads.
+wk_status carry(station *at, wk_call *call, const wk_cut *cut, way how, void *block,
+                int64_t bytes);
+
+int64_t piece_size(int64_t bytes); // of a call of so many
+int64_t parts_of(int64_t unit);    // into which threads divide a unit of so many bytes
+int64_t out_bytes(const wk_call *call);
+void advise_huge(const wk_array *out); // pages of new memory, 2 MiB each
+
+// The ways of a call (streamed.cu chooses): in one slot; as one piece, for what cannot be cut
+// finely enough.
+wk_status run_small(wk_call *call, wk_launch *launch);
+wk_status run_whole(wk_call *call, wk_launch *launch);
+
+} // namespace wk
