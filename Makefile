@@ -37,7 +37,7 @@ test: $(VENV)/installed ## the test suite on every device present
 ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
 
 schedules: $(VENV)/installed ## the row suite on the emulated device: other schedules, weak memory
-	WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE)
+	WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small
 	WARPKIT_EMU_SCHEDULE=random $(ROW_SUITE)
 	WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
 

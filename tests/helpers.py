@@ -185,12 +185,11 @@ def gpu_record() -> Any:
 
 def runtime_sources(device: str) -> list[Path]:
     """What a program of its own is linked with, to launch kernels on "cuda" or "emu"."""
-    theirs = ("plugin.cu", "driver.cu") if device == "emu" else ("plugin.cu",)
-    runtime = [p for p in (ROOT / "cuda" / "runtime").glob("*.cu") if p.name not in theirs]
-    runtime += [ROOT / "cuda" / "copy" / "strided.cu"]
+    names = ("device.cu", "memory.cu", "stage.cu", *(["driver.cu"] if device == "cuda" else []))
+    runtime = [ROOT / "cuda" / "runtime" / name for name in names]
     if device == "emu":
         runtime += (ROOT / "cuda" / "emu").glob("*.cc")
-    return [*runtime, *script(ROOT / "setup.py").SHARED]
+    return [*runtime, ROOT / "csrc" / "contract.c"]
 
 
 def emulate(source: Path, target: Path, cxx: str | None = None, sanitized: bool = False) -> None:

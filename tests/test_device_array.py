@@ -509,6 +509,7 @@ print("done")
 """
 
 
+@pytest.mark.unsanitized
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_several_gpus_give_the_bits_of_one(device, count):
     if device != "emu":
@@ -573,6 +574,7 @@ print(failed > 30)
 """
 
 
+@pytest.mark.unsanitized
 @pytest.mark.parametrize("pieces", ["1000000", "4096"])
 def test_a_failure_anywhere_is_an_exception_and_the_next_call_works(device, pieces):
     if device != "emu":
