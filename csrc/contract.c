@@ -29,6 +29,12 @@ wk_fail(wk_error *error, wk_status status, const char *file, int line, const cha
     return status;
 }
 
+wk_status
+wk_fail_as(wk_error *error, const wk_error *cause)
+{
+    return wk_fail(error, cause->status, cause->file, cause->line, "%s", cause->text);
+}
+
 static void
 start_array(wk_array *a)
 {
@@ -43,7 +49,7 @@ wk_call_start(wk_call *call, wk_op op, int outs)
 {
     call->op = op;
     call->context = NULL;
-    call->ordinal = call->given_stream = call->fresh = 0;
+    call->ordinal = call->fresh = 0;
     call->devices = 0;
     call->stream = call->session = NULL;
     start_array(&call->in);

@@ -61,7 +61,9 @@ cut_run(const wk_call *call, int64_t target, wk_cut *cut)
         walk_memory(&call->in, &cut->walk);
     else
         wk_walk_c_order(&call->in, &cut->walk);
-    cut->step = wk_most(target / item / unit * unit, unit);
+    /* warp_histogram gives more than it takes: a value and a count for each element */
+    const int64_t wide = call->op == WK_WARP_HISTOGRAM ? item + 5 : item;
+    cut->step = wk_most(target / wide / unit * unit, unit);
     cut->pieces = wk_blocks(n, cut->step);
     cut->step = wk_least(cut->step, n);
     cut->folds = call->op == WK_REDUCE;
@@ -212,29 +214,27 @@ wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
 }
 
 static void
-cut_copy(const wk_array *a, int64_t target, int copies, wk_cut *cut)
+cut_copy(const wk_array *a, int copies, wk_cut *cut)
 {
-    const int64_t n = wk_size(a);
     cut->kind = WK_CUT_RUN;
     cut->copies = copies;
     cut->folds = 0;
     cut->chunks = 0;
     wk_walk_c_order(a, &cut->walk);
-    cut->step = wk_most(target / cut->walk.item, 1);
-    cut->pieces = wk_blocks(n, cut->step);
-    cut->step = wk_least(cut->step, n);
+    cut->step = wk_size(a);
+    cut->pieces = 1;
     cut->in_bytes = copies > 0 ? cut->step * cut->walk.item : 0;
     cut->out_bytes = copies < 0 ? cut->step * cut->walk.item : 0;
 }
 
 void
-wk_cut_upload(const wk_array *in, int64_t target, wk_cut *cut)
+wk_cut_upload(const wk_array *in, wk_cut *cut)
 {
-    cut_copy(in, target, 1, cut);
+    cut_copy(in, 1, cut);
 }
 
 void
-wk_cut_download(const wk_array *out, int64_t target, wk_cut *cut)
+wk_cut_download(const wk_array *out, wk_cut *cut)
 {
-    cut_copy(out, target, -1, cut);
+    cut_copy(out, -1, cut);
 }

@@ -64,12 +64,13 @@ wk_blocks(int64_t extent, int64_t block)
     return (extent + block - 1) / block;
 }
 
-/* Pieces of about `target` bytes, where the operation allows it. */
+/* Pieces of about `target` bytes, where the operation allows it; WK_ONE_PIECE: just one. */
+#define WK_ONE_PIECE (INT64_MAX / 2)
 void wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut);
 
-/* A copy: in to the device, or out[0] to the host, its elements in C order. */
-void wk_cut_upload(const wk_array *in, int64_t target, wk_cut *cut);
-void wk_cut_download(const wk_array *out, int64_t target, wk_cut *cut);
+/* A copy, as one piece of elements in C order: in to the device, or out[0] to the host. */
+void wk_cut_upload(const wk_array *in, wk_cut *cut);
+void wk_cut_download(const wk_array *out, wk_cut *cut);
 
 void wk_piece_of(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece);
 

@@ -70,6 +70,9 @@ __attribute__((format(printf, 5, 6)))
 wk_status
 wk_fail(wk_error *error, wk_status status, const char *file, int line, const char *format, ...);
 
+/* The failure of one thing as that of another, which it is a part of. */
+wk_status wk_fail_as(wk_error *error, const wk_error *cause);
+
 #define WK_FAIL(error, status, ...) wk_fail(error, status, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- arrays ----------------------------------------------------------------------------- */
@@ -165,7 +168,6 @@ typedef struct wk_call {
     struct wk_context *context;
     int ordinal;               /* which device of its kind                                */
     uint32_t devices;          /* bit i: device i takes part too, with an input on the host */
-    int given_stream;          /* stream is the caller's, or that of the arrays            */
     void *stream;              /* a cudaStream_t                                           */
     void *session;             /* the backend's own: stream, allocations                  */
     wk_array in, aux;          /* aux.host NULL: there is none                            */

@@ -324,10 +324,10 @@ def test_an_array_on_a_device_is_not_moved(gpu):
     assert float(warpkit.reduce(d, device=gpu)) == 10
 
 
-def test_results_follow_each_other_without_waiting(gpu):
+def test_results_are_the_next_calls_input(gpu):
     a = values("float32", (300, 200))
     d = there(a, gpu)
-    for _ in range(50):  # each result is the next call's input, and goes at once
+    for _ in range(50):
         d = warpkit.transpose(warpkit.stencil1d(d, [0.5, 0.25, 0.25], 1))
     want = a
     for _ in range(50):
@@ -462,6 +462,21 @@ def test_a_result_may_be_read_and_handed_on_at_once(gpu):
         stop.set()
         thread.join()
     assert not wrong
+
+
+def test_small_pinned_memory_may_be_changed_when_asarray_returns(device):
+    if not device.startswith("cuda"):
+        pytest.skip("copies on the emulated device are done when they return")
+    cupy = pytest.importorskip("cupy")
+    busy = there(values("float32", 2**26), device)
+    for seed in range(20):
+        memory = cupy.cuda.alloc_pinned_memory(4000)
+        a = np.frombuffer(memory, np.float32, 1000)
+        a[:] = want = values("float32", 1000, seed)
+        warpkit.reduce(busy)  # the copy has to wait for it
+        d = there(a, device)
+        a[:] = -1
+        assert_same(d.numpy(), want)
 
 
 # ---- several devices ---------------------------------------------------------------------------

@@ -73,7 +73,7 @@ pack(wk_call *call, wk_array *a, void **packed)
     copy.out[0].first = 0;
     copy.out[0].bytes = bytes;
     const wk_status status = wk_transpose_cpu_blocked(&copy);
-    if (status) return WK_FAIL(&call->error, status, "%s", copy.error.text);
+    if (status) return wk_fail_as(&call->error, &copy.error);
 
     wk_set_contiguous(a);
     a->host = *packed;

@@ -156,18 +156,6 @@ array_of(PyObject *self)
     return NULL;
 }
 
-static PyObject *
-tuple_of(const int64_t *values, int n, int64_t factor)
-{
-    PyObject *tuple = PyTuple_New(n);
-    for (int d = 0; tuple && d < n; d++) {
-        PyObject *value = PyLong_FromLongLong(values[d] * factor);
-        if (value == NULL) Py_CLEAR(tuple);
-        if (tuple) PyTuple_SET_ITEM(tuple, d, value);
-    }
-    return tuple;
-}
-
 #define GETTER(name, expression)                                                               \
     static PyObject *get_##name(PyObject *self, void *Py_UNUSED(closure))                      \
     {                                                                                          \
@@ -188,26 +176,17 @@ contiguous(const wk_device_array *a)
 {
     wk_array w;
     wk_from_device(a, &w);
-    return wk_size(&w) == 0 || wk_c_contiguous(&w);
+    return wk_c_contiguous(&w);
 }
 
-static PyObject *
-name_of(const wk_memory *m)
-{
-    if (m->kind == WK_CUDA || m->ordinal > 0)
-        return PyUnicode_FromFormat("%s:%d", wk_kind_names[m->kind], m->ordinal);
-    return PyUnicode_FromString(wk_kind_names[m->kind]);
-}
-
-GETTER(shape, tuple_of(a->shape, a->ndim, 1))
-GETTER(strides, tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]))
+GETTER(shape, wk_tuple_of(a->shape, a->ndim, 1))
+GETTER(strides, wk_tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]))
 GETTER(dtype, PyArray_DescrFromType(wk_typenum_of(a->dtype)))
 GETTER(ndim, PyLong_FromLong(a->ndim))
 GETTER(size, PyLong_FromLongLong(size_of(a)))
 GETTER(nbytes, PyLong_FromLongLong(size_of(a) * wk_itemsize[a->dtype]))
 GETTER(itemsize, PyLong_FromLong(wk_itemsize[a->dtype]))
-GETTER(device, name_of(a->memory))
-GETTER(contiguous, PyBool_FromLong(contiguous(a)))
+GETTER(device, wk_device_name(a->memory->kind, a->memory->ordinal))
 GETTER(pointer, PyLong_FromVoidPtr(a->start))
 GETTER(stream, PyLong_FromVoidPtr(a->memory->stream))
 GETTER(stream_owner, Py_NewRef(a->memory->stream_owner ? a->memory->stream_owner : Py_None))
@@ -232,9 +211,9 @@ get_interface(PyObject *self, void *Py_UNUSED(closure))
         return NULL;
     }
     wk_forget_letter(a->memory);
-    PyObject *shape = tuple_of(a->shape, a->ndim, 1);
+    PyObject *shape = wk_tuple_of(a->shape, a->ndim, 1);
     PyObject *strides = contiguous(a) ? Py_NewRef(Py_None)
-                                      : tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]);
+                                      : wk_tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]);
     const size_t address = size_of(a) > 0 ? (size_t)a->start : 0;
     return Py_BuildValue("{s:N,s:s,s:(NO),s:N,s:i,s:N}", "shape", shape, "typestr",
                          wk_typestr_of(a->dtype), "data", PyLong_FromSize_t(address),
@@ -251,7 +230,6 @@ static PyGetSetDef getters[] = {
     {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of one element.", NULL},
     {"device", get_device, NULL, "Where the memory lies, such as 'cuda:0'.", NULL},
-    {"_contiguous", get_contiguous, NULL, NULL, NULL},
     {"_pointer", get_pointer, NULL, NULL, NULL},
     {"_stream", get_stream, NULL, NULL, NULL},
     {"_stream_owner", get_stream_owner, NULL, NULL, NULL},
@@ -308,12 +286,10 @@ view(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "the view reaches beyond the array");
         return NULL;
     }
-    npy_intp extents[WK_MAX_DIMS];
-    for (int d = 0; d < ndim; d++) extents[d] = shape[d];
     hold(a->memory);
     return (PyObject *)wk_array_over(state_of_array(self), a->memory,
-                                     size > 0 ? (char *)first : a->start, a->dtype, ndim,
-                                     extents, strides);
+                                     size > 0 ? (char *)first : a->start, a->dtype, ndim, shape,
+                                     strides);
 }
 
 static int
@@ -324,6 +300,45 @@ check_error(wk_state *state, const wk_error *error)
     return -1;
 }
 
+int
+wk_copy(wk_state *state, const wk_memory *m, wk_call *call)
+{
+    call->context = state->context;
+    call->ordinal = m->ordinal;
+    call->stream = m->stream;
+    Py_BEGIN_ALLOW_THREADS
+    m->backend->copy(call);
+    Py_END_ALLOW_THREADS
+    return check_error(state, &call->error);
+}
+
+int
+wk_fill(wk_state *state, wk_device_array *to, PyArrayObject *from)
+{
+    wk_call call;
+    wk_call_start(&call, WK_TRANSPOSE, 1);
+    wk_from_numpy(from, &call.in);
+    wk_from_device(to, &call.out[0]);
+    wk_forget_letter(to->memory);
+    return wk_copy(state, to->memory, &call);
+}
+
+/* The one element that came by letter, into a NumPy array; 0: there is none, or none any more. */
+static int
+read_letter(const wk_device_array *a, PyArrayObject *to, wk_error *error)
+{
+    const wk_memory *m = a->memory;
+    const wk_letter letter = m->letter;
+    uint64_t bits = 0;
+    if (letter.slot == NULL || a->start != (char *)m->block || size_of(a) != 1) return 0;
+    Py_BEGIN_ALLOW_THREADS
+    m->backend->read(m->ordinal, m->stream, &letter, &bits, error);
+    Py_END_ALLOW_THREADS
+    memcpy(PyArray_DATA(to), &bits, (size_t)wk_itemsize[a->dtype]);
+    /* If another thread has forgotten it meanwhile, what was read may be another's. */
+    return m->letter.slot == letter.slot && m->letter.ticket == letter.ticket;
+}
+
 /* _numpy(): a new NumPy array of the elements, or, of one element that came by letter, that. */
 static PyObject *
 to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
@@ -331,37 +346,21 @@ to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
     wk_state *state = state_of_array(self);
     wk_device_array *a = array_of(self);
     if (a == NULL || state == NULL) return NULL;
-    npy_intp shape[WK_MAX_DIMS];
-    for (int d = 0; d < a->ndim; d++) shape[d] = a->shape[d];
-    PyObject *result = PyArray_SimpleNew(a->ndim, shape, wk_typenum_of(a->dtype));
+    PyObject *result = PyArray_SimpleNew(a->ndim, a->shape, wk_typenum_of(a->dtype));
     if (result == NULL) return NULL;
-    wk_memory *m = a->memory;
-    wk_call call;
-    wk_call_start(&call, WK_TRANSPOSE, 1);
-    call.fresh = 1;
-    const wk_letter letter = m->letter;
-    int came = letter.slot && a->start == (char *)m->block && size_of(a) == 1;
-    if (came) {
-        uint64_t bits = 0;
-        Py_BEGIN_ALLOW_THREADS
-        m->backend->read(m->ordinal, m->stream, &letter, &bits, &call.error);
-        Py_END_ALLOW_THREADS
-        memcpy(PyArray_DATA((PyArrayObject *)result), &bits, (size_t)wk_itemsize[a->dtype]);
-        /* If another thread has forgotten it meanwhile, what was read may be another's. */
-        came = m->letter.slot == letter.slot && m->letter.ticket == letter.ticket;
-    }
-    if (!came) {
-        call.error.status = WK_OK;
+    wk_error error = {.status = WK_OK};
+    int status = 0;
+    if (read_letter(a, (PyArrayObject *)result, &error)) {
+        status = check_error(state, &error);
+    } else {
+        wk_call call;
+        wk_call_start(&call, WK_TRANSPOSE, 1);
+        call.fresh = 1;
         wk_from_device(a, &call.in);
         wk_from_numpy((PyArrayObject *)result, &call.out[0]);
-        call.context = state->context;
-        call.ordinal = m->ordinal;
-        call.stream = m->stream;
-        Py_BEGIN_ALLOW_THREADS
-        m->backend->copy(&call);
-        Py_END_ALLOW_THREADS
+        status = wk_copy(state, a->memory, &call);
     }
-    if (check_error(state, &call.error) < 0) Py_CLEAR(result);
+    if (status < 0) Py_CLEAR(result);
     return result;
 }
 
@@ -379,8 +378,7 @@ copy_from(PyObject *self, PyObject *object)
     b = array_of(object);
     if (b == NULL) return NULL;
     if (a->memory->backend != b->memory->backend || a->memory->ordinal != b->memory->ordinal ||
-        a->dtype != b->dtype || a->ndim != b->ndim ||
-        memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof a->shape[0]) != 0) {
+        a->dtype != b->dtype || !wk_same_shape(a->ndim, a->shape, b->ndim, b->shape)) {
         PyErr_SetString(PyExc_ValueError, "arrays of different shape, dtype or device");
         return NULL;
     }

@@ -26,9 +26,8 @@ wk_py_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return list;
 }
 
-/* As in "cpu" and "cuda:1". */
-static PyObject *
-device_name(wk_kind kind, int ordinal)
+PyObject *
+wk_device_name(wk_kind kind, int ordinal)
 {
     if (kind == WK_CUDA || ordinal > 0)
         return PyUnicode_FromFormat("%s:%d", wk_kind_names[kind], ordinal);
@@ -43,7 +42,7 @@ wk_py_devices(PyObject *module, PyObject *Py_UNUSED(ignored))
     for (int kind = 0; list && kind < WK_KINDS; kind++) {
         const int count = wk_load_slot(state, kind)->count;
         for (int i = 0; list && i < count; i++) {
-            PyObject *name = device_name(kind, i);
+            PyObject *name = wk_device_name(kind, i);
             if (name == NULL || PyList_Append(list, name) < 0) Py_CLEAR(list);
             Py_XDECREF(name);
         }
@@ -86,7 +85,7 @@ wk_py_device_info(PyObject *module, PyObject *args)
     }
     return Py_BuildValue(
         "{s:N,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
-        device_name(device.kind, device.ordinal), "name", info.name, "compute_capability",
+        wk_device_name(device.kind, device.ordinal), "name", info.name, "compute_capability",
         info.compute_capability, "total", (long long)info.memory_total, "free",
         (long long)info.memory_free, "pool_used", (long long)info.pool_used, "pool_reserved",
         (long long)info.pool_reserved, "pool_keep", (long long)info.pool_keep, "pool_limit",
@@ -118,7 +117,7 @@ wk_py_default_device(PyObject *module, PyObject *Py_UNUSED(ignored))
     wk_device device = {.given = 0};
     if (wk_choose_device(wk_state_of(module), &device) < 0) return NULL;
     if (device.given == 2 || device.devices) Py_RETURN_NONE;
-    return device_name(device.kind, device.ordinal);
+    return wk_device_name(device.kind, device.ordinal);
 }
 
 PyObject *

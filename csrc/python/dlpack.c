@@ -317,29 +317,16 @@ over_host(const view *v, PyObject *owner)
     return array;
 }
 
-static PyObject *
-tuple_of(const npy_intp *values, int n)
-{
-    PyObject *tuple = PyTuple_New(n);
-    for (int d = 0; tuple && d < n; d++) {
-        PyObject *value = PyLong_FromSsize_t(values[d]);
-        if (value == NULL) Py_CLEAR(tuple);
-        if (tuple) PyTuple_SET_ITEM(tuple, d, value);
-    }
-    return tuple;
-}
-
 /* By way of foreign(), which finds out whose memory it is. */
 static PyObject *
 over_device(PyObject *module, const view *v, PyObject *stream, PyObject *owner)
 {
-    const PyArray_Descr *descr = PyArray_DescrFromType(wk_typenum_of(v->dtype));
     PyObject *array = NULL;
     PyObject *address = PyLong_FromVoidPtr(v->start);
-    PyObject *shape = tuple_of(v->shape, v->ndim), *strides = tuple_of(v->strides, v->ndim);
-    PyObject *typestr = PyUnicode_FromFormat("=%c%d", descr->kind, wk_itemsize[v->dtype]);
+    PyObject *shape = wk_tuple_of(v->shape, v->ndim, 1);
+    PyObject *strides = wk_tuple_of(v->strides, v->ndim, 1);
+    PyObject *typestr = PyUnicode_FromString(wk_typestr_of(v->dtype));
     PyObject *ordinal = PyLong_FromLong(v->device.device_id);
-    Py_DECREF(descr);
     if (address && shape && strides && typestr && ordinal) {
         PyObject *const args[] = {
             address, shape,   strides, typestr, v->read_only ? Py_True : Py_False,

@@ -49,6 +49,9 @@ int wk_choose_device(wk_state *state, wk_device *device);
 
 void wk_raise(wk_state *state, const wk_error *error);
 
+/* As in "cpu" and "cuda:1". */
+PyObject *wk_device_name(wk_kind kind, int ordinal);
+
 /* An axis of an array of ndim axes, negative ones from the end; -1 with AxisError set. */
 int wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
 
@@ -106,6 +109,13 @@ int wk_is_device_array(wk_state *state, PyObject *object);
 int wk_make_array_type(PyObject *module, wk_state *state);
 void wk_forget_letter(wk_memory *memory);
 
+/* call.in to call.out[0], one of them or both in the memory, in its order and with the GIL released;
+ * -1 with an exception set. */
+int wk_copy(wk_state *state, const wk_memory *memory, wk_call *call);
+
+/* A NumPy array's elements into a C-contiguous DeviceArray of its shape and dtype. */
+int wk_fill(wk_state *state, wk_device_array *to, PyArrayObject *from);
+
 /* For foreign.c. The memory has no block, owner or stream's owner yet. */
 wk_memory *wk_memory_new(const wk_slot *slot, wk_device device, void *stream);
 const char *wk_typestr_of(wk_dtype dtype);
@@ -116,9 +126,8 @@ int wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted);
 /* ---- operands, options (operand.c), results (result.c) ------------------------------------ */
 
 typedef struct wk_operand {
-    PyObject *array; /* a NumPy array that wk_numpy_of made, or a DeviceArray; owned */
-    PyObject
-        *library; /* whose array was given, and results are; NULL: NumPy's or ours; owned */
+    PyObject *array;   /* a NumPy array that wk_numpy_of made, or a DeviceArray; owned */
+    PyObject *library; /* whose array it is, and results are; NULL: NumPy's or ours; owned */
     int on_device;
 } wk_operand;
 
@@ -134,16 +143,6 @@ typedef struct wk_options { /* what every operation takes */
 
 enum { WK_OPTIONS = 5 }; /* how many arguments: out, device, stream, variant, progress */
 
-int wk_options_of(wk_state *state, PyObject *const *args, int outs, wk_options *options);
-void wk_options_clear(wk_options *options);
-int wk_operand_of(wk_state *state, PyObject *object, wk_operand *operand);
-void wk_operand_clear(wk_operand *operand);
-int64_t wk_operand_size(const wk_operand *operand);
-
-/* Chooses the call's device and stream, brings the operand there if out asks for that, and fills
- * call->in. */
-int wk_place(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options);
-
 /* A result of the call: the array that the kernel writes, and what becomes of it. */
 typedef struct wk_result {
     PyObject *array; /* owned: a NumPy array or a DeviceArray, C-contiguous */
@@ -151,29 +150,49 @@ typedef struct wk_result {
     int theirs;      /* the memory's owner is what the caller gets: its library's array */
 } wk_result;
 
-int wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *operand,
-                  const wk_options *options, wk_dtype dtype, int ndim, const npy_intp *shape,
-                  wk_result *result);
-void wk_result_clear(wk_result *result);
+typedef struct wk_frame { /* one operation, from its arguments to what it gives */
+    wk_state *state;
+    wk_call call;
+    wk_operand operand;
+    wk_options options;
+    wk_result results[WK_MAX_OUTS];
+} wk_frame;
+
+/* Takes the array and the five options, and starts the call. -1 with an exception set; either way
+ * wk_end must follow. */
+int wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
+             PyObject *const *options);
+
+/* Chooses the call's device and stream, brings the operand there if out asks for that, and fills
+ * call.in. */
+int wk_place(wk_frame *f);
+
+/* For kernels of the CPU that read one block in C order; on the way to a GPU strides cost nothing. */
+int wk_contiguous_for_cpu(wk_frame *f);
+
+int wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *shape);
+
+/* Runs the call with the GIL released; -1 with an exception set. */
+int wk_call_row(wk_frame *f);
+
+/* What the caller gets if status is 0: out itself, a scalar if those are wanted, an array of the
+ * caller's kind, or a tuple of several. */
+PyObject *wk_end(wk_frame *f, int status, int scalars);
+
+int wk_operand_of(wk_state *state, PyObject *object, wk_operand *operand);
+void wk_operand_clear(wk_operand *operand);
 
 /* In whose order memory is that work on this stream writes to: the thread's default stream is
  * another one for each thread. */
 void *wk_home_of(void *stream);
 
-PyObject *wk_tuple_of_shape(int ndim, const npy_intp *shape);
+_Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes are passed as they are");
+PyObject *wk_tuple_of(const npy_intp *values, int n, int64_t factor);
 int wk_same_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape);
 int wk_wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape); /* -1 */
 
 /* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
 int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
-
-/* Runs the call with the GIL released; -1 with an exception set. */
-int wk_call_row(wk_state *state, wk_call *call, const wk_operand *operand,
-                const wk_options *options, wk_result *results);
-
-/* What the caller gets: out itself, a scalar, an array of the caller's kind. Clears the result. */
-PyObject *wk_result_give(wk_state *state, const wk_operand *operand, const wk_options *options,
-                         wk_result *result, int which, int scalars);
 
 /* ---- entries ------------------------------------------------------------------------------ */
 

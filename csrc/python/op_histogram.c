@@ -35,106 +35,67 @@ check_edges(const wk_call *call)
 }
 
 static int
-count_elements(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options,
-               wk_result *result)
+count_elements(wk_frame *f)
 {
-    wk_histogram_args *h = &call->args.histogram;
+    wk_histogram_args *h = &f->call.args.histogram;
     const npy_intp shape[1] = {h->bins};
-    if (wk_place(state, call, operand, options) < 0) return -1;
-    h->n = wk_size(&call->in);
-    if (h->kind != WK_BINS_VALUES && check_edges(call) < 0) return -1;
-    if (wk_result_new(state, call, 0, operand, options, WK_I64, 1, shape, result) < 0)
-        return -1;
-    return wk_call_row(state, call, operand, options, result);
+    if (wk_place(f) < 0) return -1;
+    h->n = wk_size(&f->call.in);
+    if (h->kind != WK_BINS_VALUES && check_edges(&f->call) < 0) return -1;
+    return wk_result_new(f, 0, WK_I64, 1, shape) < 0 ? -1 : wk_call_row(f);
 }
 
 PyObject *
 wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    wk_state *state = wk_state_of(module);
-    wk_operand operand = {.array = NULL};
-    wk_options options = {.out = NULL};
-    wk_result result = {.array = NULL};
+    wk_frame f;
     PyArrayObject *edges = NULL;
-    PyObject *given = NULL;
     unsigned long long low, high;
-    wk_call call;
-    wk_histogram_args *h = &call.args.histogram;
+    wk_histogram_args h = {.n = 0};
 
     if (wk_check_count("histogram", count, 6 + WK_OPTIONS) < 0) return NULL;
-    wk_call_start(&call, WK_HISTOGRAM, 1);
-    if (kind_of(args[1], &h->kind) < 0) return NULL;
-    h->bins = PyLong_AsSsize_t(args[2]);
-    if (h->bins == -1 && PyErr_Occurred()) return NULL;
-    if (!PyArg_ParseTuple(args[4], "ddd", &h->first, &h->last, &h->width)) return NULL;
+    if (kind_of(args[1], &h.kind) < 0) return NULL;
+    h.bins = PyLong_AsSsize_t(args[2]);
+    if (h.bins == -1 && PyErr_Occurred()) return NULL;
+    if (!PyArg_ParseTuple(args[4], "ddd", &h.first, &h.last, &h.width)) return NULL;
     if (!PyArg_ParseTuple(args[5], "KK", &low, &high)) return NULL;
-    h->low = low;
-    h->high = high;
-    if (wk_operand_of(state, args[0], &operand) < 0) return NULL;
-    if (wk_options_of(state, args + 6, call.outs, &options) < 0) goto done;
-    if (args[3] != Py_None) {
+    h.low = low;
+    h.high = high;
+    int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 6);
+    f.call.args.histogram = h;
+    if (status == 0 && args[3] != Py_None) {
         edges = wk_numpy_of(args[3]);
         edges = edges ? wk_contiguous(edges) : NULL;
-        if (edges == NULL) goto done;
-        wk_from_numpy(edges, &call.aux);
+        if (edges) wk_from_numpy(edges, &f.call.aux);
+        if (edges == NULL) status = -1;
     }
-    if (count_elements(state, &call, &operand, &options, &result) == 0)
-        given = wk_result_give(state, &operand, &options, &result, 0, 0);
-done:
+    if (status == 0) status = count_elements(&f);
     Py_XDECREF(edges);
-    wk_result_clear(&result);
-    wk_operand_clear(&operand);
-    wk_options_clear(&options);
-    return given;
+    return wk_end(&f, status, 0);
 }
 
 static int
-count_warps(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options,
-            wk_result *results)
+count_warps(wk_frame *f)
 {
-    if (wk_place(state, call, operand, options) < 0) return -1;
-    if (!operand->on_device && options->device.kind == WK_CPU) {
-        operand->array = (PyObject *)wk_contiguous((PyArrayObject *)operand->array);
-        if (operand->array == NULL) return -1;
-        wk_from_numpy((PyArrayObject *)operand->array, &call->in);
-    }
-    const int64_t n = wk_size(&call->in);
-    call->args.warp_histogram.n = n;
+    if (wk_place(f) < 0 || wk_contiguous_for_cpu(f) < 0) return -1;
+    const int64_t n = wk_size(&f->call.in);
+    f->call.args.warp_histogram.n = n;
     const npy_intp shape[2] = {(n + 31) / 32, 32};
-    if (wk_result_new(state, call, 0, operand, options, call->in.dtype, 2, shape,
-                      &results[0]) ||
-        wk_result_new(state, call, 1, operand, options, WK_I32, 2, shape, &results[1]) ||
-        wk_result_new(state, call, 2, operand, options, WK_I32, 1, shape, &results[2]))
+    if (wk_result_new(f, 0, f->call.in.dtype, 2, shape) < 0 ||
+        wk_result_new(f, 1, WK_I32, 2, shape) < 0 || wk_result_new(f, 2, WK_I32, 1, shape) < 0)
         return -1;
-    return wk_call_row(state, call, operand, options, results);
+    return wk_call_row(f);
 }
 
 PyObject *
 wk_py_warp_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    wk_state *state = wk_state_of(module);
-    wk_operand operand = {.array = NULL};
-    wk_options options = {.out = NULL};
-    wk_result results[3] = {{.array = NULL}, {.array = NULL}, {.array = NULL}};
-    PyObject *tuple = NULL;
-    wk_call call;
+    wk_frame f;
     if (wk_check_count("warp_histogram", count, 2 + WK_OPTIONS) < 0) return NULL;
-    wk_call_start(&call, WK_WARP_HISTOGRAM, 3);
     const int sorted = PyObject_IsTrue(args[1]);
     if (sorted < 0) return NULL;
-    call.args.warp_histogram.sorted = sorted;
-    if (wk_options_of(state, args + 2, call.outs, &options) == 0 &&
-        wk_operand_of(state, args[0], &operand) == 0 &&
-        count_warps(state, &call, &operand, &options, results) == 0) {
-        tuple = PyTuple_New(3);
-        for (int i = 0; tuple && i < 3; i++) {
-            PyObject *one = wk_result_give(state, &operand, &options, &results[i], i, 0);
-            if (one == NULL) Py_CLEAR(tuple);
-            if (tuple) PyTuple_SET_ITEM(tuple, i, one);
-        }
-    }
-    for (int i = 0; i < 3; i++) wk_result_clear(&results[i]);
-    wk_operand_clear(&operand);
-    wk_options_clear(&options);
-    return tuple;
+    int status = wk_begin(module, &f, WK_WARP_HISTOGRAM, 3, args[0], args + 2);
+    f.call.args.warp_histogram.sorted = sorted;
+    if (status == 0) status = count_warps(&f);
+    return wk_end(&f, status, 0);
 }

@@ -69,49 +69,37 @@ check_empty(const wk_reduce_args *args)
 }
 
 static int
-reduce(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options, PyObject *axis,
-       int keepdims, wk_result *result)
+reduce(wk_frame *f, PyObject *axis, int keepdims)
 {
     npy_intp shape[WK_MAX_DIMS];
     uint64_t axes;
     int kept = 0;
-    wk_reduce_args *r = &call->args.reduce;
-    if (wk_place(state, call, operand, options) < 0) return -1;
-    const int ndim = call->in.ndim;
-    if (axes_of(state, axis, ndim, &axes) < 0) return -1;
-    for (int d = 0; d < ndim; d++) {
+    wk_array *in = &f->call.in;
+    wk_reduce_args *r = &f->call.args.reduce;
+    if (wk_place(f) < 0 || axes_of(f->state, axis, in->ndim, &axes) < 0) return -1;
+    for (int d = 0; d < in->ndim; d++) {
         if (!(axes >> d & 1))
-            shape[kept++] = call->in.shape[d];
+            shape[kept++] = in->shape[d];
         else if (keepdims)
             shape[kept++] = 1;
     }
-    wk_plan_reduce(&call->in, axes, r);
-    if (check_empty(r) < 0) return -1;
-    if (wk_result_new(state, call, 0, operand, options, result_dtype(r->fold, call->in.dtype),
-                      kept, shape, result) < 0)
+    wk_plan_reduce(in, axes, r);
+    if (check_empty(r) < 0 ||
+        wk_result_new(f, 0, result_dtype(r->fold, in->dtype), kept, shape) < 0)
         return -1;
-    return wk_call_row(state, call, operand, options, result);
+    return wk_call_row(f);
 }
 
 PyObject *
 wk_py_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    wk_state *state = wk_state_of(module);
-    wk_operand operand = {.array = NULL};
-    wk_options options = {.out = NULL};
-    wk_result result = {.array = NULL};
-    PyObject *given = NULL;
-    wk_call call;
+    wk_frame f;
+    wk_fold fold;
     if (wk_check_count("reduce", count, 4 + WK_OPTIONS) < 0) return NULL;
-    wk_call_start(&call, WK_REDUCE, 1);
     const int keepdims = PyObject_IsTrue(args[3]);
-    if (keepdims >= 0 && fold_of(args[1], &call.args.reduce.fold) == 0 &&
-        wk_options_of(state, args + 4, call.outs, &options) == 0 &&
-        wk_operand_of(state, args[0], &operand) == 0 &&
-        reduce(state, &call, &operand, &options, args[2], keepdims, &result) == 0)
-        given = wk_result_give(state, &operand, &options, &result, 0, 1);
-    wk_result_clear(&result);
-    wk_operand_clear(&operand);
-    wk_options_clear(&options);
-    return given;
+    if (keepdims < 0 || fold_of(args[1], &fold) < 0) return NULL;
+    int status = wk_begin(module, &f, WK_REDUCE, 1, args[0], args + 4);
+    f.call.args.reduce.fold = fold;
+    if (status == 0) status = reduce(&f, args[2], keepdims);
+    return wk_end(&f, status, 1);
 }

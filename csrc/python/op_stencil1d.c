@@ -63,71 +63,47 @@ coefficients_of(PyObject *object, Py_ssize_t origin)
     return (PyArrayObject *)c;
 }
 
-/* The CPU's kernel reads one block in C order; on the way to a GPU strides cost nothing. */
 static int
-make_contiguous(wk_call *call, wk_operand *operand, const wk_options *options)
+stencil(wk_frame *f, Py_ssize_t axis)
 {
-    if (operand->on_device || options->device.kind != WK_CPU) return 0;
-    operand->array = (PyObject *)wk_contiguous((PyArrayObject *)operand->array);
-    if (operand->array == NULL) return -1;
-    wk_from_numpy((PyArrayObject *)operand->array, &call->in);
-    return 0;
-}
-
-static int
-stencil(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options,
-        Py_ssize_t axis, wk_result *result)
-{
-    wk_stencil_args *s = &call->args.stencil;
+    wk_stencil_args *s = &f->call.args.stencil;
+    const wk_array *in = &f->call.in;
     npy_intp shape[WK_MAX_DIMS];
-    if (wk_place(state, call, operand, options) < 0) return -1;
-    const int along = wk_check_axis(state, axis, call->in.ndim);
-    if (along < 0 || make_contiguous(call, operand, options) < 0) return -1;
-    const int ndim = call->in.ndim;
+    if (wk_place(f) < 0) return -1;
+    const int ndim = in->ndim, along = wk_check_axis(f->state, axis, ndim);
+    if (along < 0 || wk_contiguous_for_cpu(f) < 0) return -1;
     s->outer = s->inner = 1;
-    for (int d = 0; d < ndim; d++) shape[d] = call->in.shape[d];
+    for (int d = 0; d < ndim; d++) shape[d] = in->shape[d];
     for (int d = 0; d < along; d++) s->outer *= shape[d];
     for (int d = along + 1; d < ndim; d++) s->inner *= shape[d];
     s->n = s->outputs = shape[along];
-    if (wk_result_new(state, call, 0, operand, options, call->in.dtype, ndim, shape, result) <
-        0)
-        return -1;
-    return wk_call_row(state, call, operand, options, result);
+    return wk_result_new(f, 0, in->dtype, ndim, shape) < 0 ? -1 : wk_call_row(f);
 }
 
 PyObject *
 wk_py_stencil1d(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    wk_state *state = wk_state_of(module);
-    wk_operand operand = {.array = NULL};
-    wk_options options = {.out = NULL};
-    wk_result result = {.array = NULL};
-    PyArrayObject *c = NULL;
-    PyObject *given = NULL;
-    wk_call call;
-    wk_stencil_args *s = &call.args.stencil;
+    wk_frame f;
+    wk_mode mode;
     if (wk_check_count("stencil1d", count, 6 + WK_OPTIONS) < 0) return NULL;
-    wk_call_start(&call, WK_STENCIL1D, 1);
     const Py_ssize_t axis = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
     if (axis == -1 && PyErr_Occurred()) return NULL;
-    s->cval = PyFloat_AsDouble(args[4]);
-    if (s->cval == -1 && PyErr_Occurred()) return NULL;
+    const double cval = PyFloat_AsDouble(args[4]);
+    if (cval == -1 && PyErr_Occurred()) return NULL;
     const Py_ssize_t origin = PyNumber_AsSsize_t(args[5], PyExc_OverflowError);
     if (origin == -1 && PyErr_Occurred()) return NULL;
-    if (mode_of(args[3], &s->mode) < 0) return NULL;
-    if (wk_operand_of(state, args[0], &operand) < 0) return NULL;
-    if (wk_options_of(state, args + 6, call.outs, &options) < 0) goto done;
-    c = coefficients_of(args[1], origin);
-    if (c == NULL) goto done;
-    wk_from_numpy(c, &call.aux);
-    s->taps = PyArray_SIZE(c);
-    s->before = s->taps / 2 + origin;
-    if (stencil(state, &call, &operand, &options, axis, &result) == 0)
-        given = wk_result_give(state, &operand, &options, &result, 0, 0);
-done:
+    if (mode_of(args[3], &mode) < 0) return NULL;
+    int status = wk_begin(module, &f, WK_STENCIL1D, 1, args[0], args + 6);
+    PyArrayObject *c = status == 0 ? coefficients_of(args[1], origin) : NULL;
+    if (c) {
+        wk_stencil_args *s = &f.call.args.stencil;
+        wk_from_numpy(c, &f.call.aux);
+        s->mode = mode;
+        s->cval = cval;
+        s->taps = PyArray_SIZE(c);
+        s->before = s->taps / 2 + origin;
+    }
+    status = c ? stencil(&f, axis) : -1;
     Py_XDECREF(c);
-    wk_result_clear(&result);
-    wk_operand_clear(&operand);
-    wk_options_clear(&options);
-    return given;
+    return wk_end(&f, status, 0);
 }

@@ -38,39 +38,24 @@ done:
 }
 
 static int
-transpose(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options,
-          PyObject *axes, wk_result *result)
+transpose(wk_frame *f, PyObject *axes)
 {
     int order[WK_MAX_DIMS];
     npy_intp shape[WK_MAX_DIMS];
-    if (wk_place(state, call, operand, options) < 0) return -1;
-    const int ndim = call->in.ndim;
-    if (permutation_of(state, axes, ndim, order) < 0) return -1;
-    for (int d = 0; d < ndim; d++) shape[d] = call->in.shape[order[d]];
-    if (wk_result_new(state, call, 0, operand, options, call->in.dtype, ndim, shape, result) <
-        0)
-        return -1;
-    wk_plan_transpose(&call->in, order);
-    return wk_call_row(state, call, operand, options, result);
+    wk_array *in = &f->call.in;
+    if (wk_place(f) < 0 || permutation_of(f->state, axes, in->ndim, order) < 0) return -1;
+    for (int d = 0; d < in->ndim; d++) shape[d] = in->shape[order[d]];
+    if (wk_result_new(f, 0, in->dtype, in->ndim, shape) < 0) return -1;
+    wk_plan_transpose(in, order);
+    return wk_call_row(f);
 }
 
 PyObject *
 wk_py_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    wk_state *state = wk_state_of(module);
-    wk_operand operand = {.array = NULL};
-    wk_options options = {.out = NULL};
-    wk_result result = {.array = NULL};
-    PyObject *given = NULL;
-    wk_call call;
+    wk_frame f;
     if (wk_check_count("transpose", count, 2 + WK_OPTIONS) < 0) return NULL;
-    wk_call_start(&call, WK_TRANSPOSE, 1);
-    if (wk_options_of(state, args + 2, call.outs, &options) == 0 &&
-        wk_operand_of(state, args[0], &operand) == 0 &&
-        transpose(state, &call, &operand, &options, args[1], &result) == 0)
-        given = wk_result_give(state, &operand, &options, &result, 0, 0);
-    wk_result_clear(&result);
-    wk_operand_clear(&operand);
-    wk_options_clear(&options);
-    return given;
+    int status = wk_begin(module, &f, WK_TRANSPOSE, 1, args[0], args + 2);
+    if (status == 0) status = transpose(&f, args[1]);
+    return wk_end(&f, status, 0);
 }

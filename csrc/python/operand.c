@@ -74,10 +74,11 @@ outs_of(wk_state *state, wk_options *options, int outs)
     return 0;
 }
 
-int
-wk_options_of(wk_state *state, PyObject *const *args, int outs, wk_options *options)
+static int
+options_of(wk_state *state, PyObject *const *args, int outs, wk_options *options)
 {
-    *options = (wk_options){.out = args[0], .stream = args[2]};
+    options->out = args[0];
+    options->stream = args[2];
     if (outs_of(state, options, outs) < 0) return -1;
     if (!wk_device_arg(args[1], &options->device)) return -1;
     if (variant_of(args[3], &options->variant) < 0) return -1;
@@ -90,12 +91,6 @@ wk_options_of(wk_state *state, PyObject *const *args, int outs, wk_options *opti
     }
     options->progress = PyArray_DATA(counter);
     return 0;
-}
-
-void
-wk_options_clear(wk_options *options)
-{
-    for (int i = 0; i < WK_MAX_OUTS; i++) wk_operand_clear(&options->target[i]);
 }
 
 /* A handle, or a pair of one and of the object whose life is the stream's: _interop.stream_pair. */
@@ -148,14 +143,17 @@ wk_operand_clear(wk_operand *operand)
     Py_CLEAR(operand->library);
 }
 
-int64_t
-wk_operand_size(const wk_operand *operand)
+int
+wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
+         PyObject *const *options)
 {
-    if (!operand->on_device) return PyArray_SIZE((PyArrayObject *)operand->array);
-    const wk_device_array *a = (wk_device_array *)operand->array;
-    int64_t n = 1;
-    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
-    return n;
+    f->state = wk_state_of(module);
+    f->operand = (wk_operand){.array = NULL};
+    f->options = (wk_options){.out = Py_None};
+    for (int i = 0; i < WK_MAX_OUTS; i++) f->results[i] = (wk_result){.array = NULL};
+    wk_call_start(&f->call, op, outs);
+    if (options_of(f->state, options, outs, &f->options) < 0) return -1;
+    return wk_operand_of(f->state, a, &f->operand);
 }
 
 /* operand(a) -> (array, library): for the Python side, as the operations see it. */
@@ -225,62 +223,57 @@ move_to(wk_state *state, wk_operand *operand, const wk_memory *there)
     PyArrayObject *from = (PyArrayObject *)operand->array;
     const wk_device device = {
         .kind = there->kind, .given = 1, .ordinal = (uint16_t)there->ordinal};
-    wk_call call;
-    wk_call_start(&call, WK_TRANSPOSE, 1);
-    call.ordinal = there->ordinal;
-    wk_from_numpy(from, &call.in);
-    wk_device_array *a = wk_array_new(state, device, there->stream, there->stream_owner,
-                                      call.in.dtype, PyArray_NDIM(from), PyArray_DIMS(from));
+    wk_device_array *a =
+        wk_array_new(state, device, there->stream, there->stream_owner,
+                     wk_dtype_of(PyArray_DESCR(from)), PyArray_NDIM(from), PyArray_DIMS(from));
     if (a == NULL) return -1;
-    wk_from_device(a, &call.out[0]);
-    call.context = state->context;
-    call.stream = there->stream;
-    Py_BEGIN_ALLOW_THREADS
-    there->backend->copy(&call);
-    Py_END_ALLOW_THREADS
-    if (call.error.status != WK_OK) {
-        Py_DECREF(a);
-        wk_raise(state, &call.error);
-        return -1;
-    }
+    const int status = wk_fill(state, a, from);
     Py_SETREF(operand->array, (PyObject *)a);
     operand->on_device = 1;
+    return status;
+}
+
+int
+wk_place(wk_frame *f)
+{
+    wk_call *call = &f->call;
+    wk_operand *operand = &f->operand;
+    wk_options *o = &f->options;
+    const wk_operand *target = &o->target[0];
+    if (!operand->on_device && target->on_device &&
+        move_to(f->state, operand, ((wk_device_array *)target->array)->memory) < 0)
+        return -1;
+    call->context = f->state->context;
+    call->progress = o->progress;
+    if (operand->on_device) {
+        const wk_memory *m = ((wk_device_array *)operand->array)->memory;
+        const wk_device *d = &o->device;
+        if (d->given == 1 && (d->kind != m->kind || d->ordinal != m->ordinal || d->devices))
+            return refuse_device(m, d);
+        o->device = (wk_device){.kind = m->kind, .given = 1, .ordinal = (uint16_t)m->ordinal};
+        call->stream = m->stream;
+        wk_from_device((wk_device_array *)operand->array, &call->in);
+    } else {
+        PyArrayObject *a = (PyArrayObject *)operand->array;
+        if (wk_choose_device(f->state, &o->device) < 0) return -1;
+        if (o->device.given == 2 && choose(f->state, call, &o->device, PyArray_NBYTES(a)) < 0)
+            return -1;
+        wk_from_numpy(a, &call->in);
+    }
+    if (o->stream != Py_None && stream_of(o->stream, &call->stream, &o->stream_owner) < 0)
+        return -1;
+    call->ordinal = o->device.ordinal;
+    call->devices = o->device.devices;
     return 0;
 }
 
 int
-wk_place(wk_state *state, wk_call *call, wk_operand *operand, wk_options *options)
+wk_contiguous_for_cpu(wk_frame *f)
 {
-    if (!operand->on_device && options->target[0].on_device &&
-        move_to(state, operand, ((wk_device_array *)options->target[0].array)->memory) < 0)
-        return -1;
-    call->context = state->context;
-    call->progress = options->progress;
-    if (operand->on_device) {
-        const wk_device_array *a = (wk_device_array *)operand->array;
-        const wk_memory *m = a->memory;
-        const wk_device *d = &options->device;
-        if (d->given == 1 && (d->kind != m->kind || d->ordinal != m->ordinal || d->devices))
-            return refuse_device(m, d);
-        options->device =
-            (wk_device){.kind = m->kind, .given = 1, .ordinal = (uint16_t)m->ordinal};
-        call->stream = m->stream;
-        wk_from_device(a, &call->in);
-    } else {
-        PyArrayObject *a = (PyArrayObject *)operand->array;
-        if (wk_choose_device(state, &options->device) < 0) return -1;
-        if (options->device.given == 2 &&
-            choose(state, call, &options->device, PyArray_NBYTES(a)) < 0)
-            return -1;
-        call->stream = WK_DEFAULT_STREAM;
-        wk_from_numpy(a, &call->in);
-    }
-    if (options->stream != Py_None) {
-        if (stream_of(options->stream, &call->stream, &options->stream_owner) < 0) return -1;
-        call->given_stream = 1;
-    }
-    call->ordinal = options->device.ordinal;
-    call->devices = options->device.devices;
+    if (f->operand.on_device || f->options.device.kind != WK_CPU) return 0;
+    f->operand.array = (PyObject *)wk_contiguous((PyArrayObject *)f->operand.array);
+    if (f->operand.array == NULL) return -1;
+    wk_from_numpy((PyArrayObject *)f->operand.array, &f->call.in);
     return 0;
 }
 
@@ -325,8 +318,7 @@ done:
     return result;
 }
 
-/* upload(array, device array, progress): a NumPy array's elements into a DeviceArray of its shape
- * and dtype. */
+/* upload(array, device array) */
 PyObject *
 wk_py_upload(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -339,36 +331,19 @@ wk_py_upload(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyArrayObject *from = wk_numpy_of(args[0]);
     if (from == NULL) return NULL;
     wk_device_array *to = (wk_device_array *)args[1];
-    wk_call call;
-    wk_call_start(&call, WK_TRANSPOSE, 1);
-    call.ordinal = to->memory->ordinal;
-    wk_from_numpy(from, &call.in);
-    wk_from_device(to, &call.out[0]);
-    call.context = state->context;
-    call.stream = to->memory->stream;
-    npy_intp has[WK_MAX_DIMS];
-    for (int d = 0; d < to->ndim; d++) has[d] = to->shape[d];
+    wk_array there;
+    wk_from_device(to, &there);
     int status = -1;
-    if (call.in.dtype != to->dtype)
+    if (wk_dtype_of(PyArray_DESCR(from)) != (int)to->dtype)
         PyErr_SetString(PyExc_TypeError, "arrays of different dtype");
-    else if (!wk_same_shape(to->ndim, has, PyArray_NDIM(from), PyArray_DIMS(from)))
-        wk_wrong_shape(to->ndim, has, PyArray_NDIM(from), PyArray_DIMS(from));
+    else if (!wk_same_shape(to->ndim, to->shape, PyArray_NDIM(from), PyArray_DIMS(from)))
+        wk_wrong_shape(to->ndim, to->shape, PyArray_NDIM(from), PyArray_DIMS(from));
     else if (to->memory->readonly)
         PyErr_SetString(PyExc_ValueError, "the DeviceArray is read-only");
-    else if (!wk_c_contiguous(&call.out[0]))
+    else if (!wk_c_contiguous(&there))
         PyErr_SetString(PyExc_ValueError, "the DeviceArray must be C-contiguous");
     else
-        status = 0;
-    if (status == 0) {
-        wk_forget_letter(to->memory);
-        Py_BEGIN_ALLOW_THREADS
-        to->memory->backend->copy(&call);
-        Py_END_ALLOW_THREADS
-        if (call.error.status != WK_OK) {
-            wk_raise(state, &call.error);
-            status = -1;
-        }
-    }
+        status = wk_fill(state, to, from);
     Py_DECREF(from);
     if (status < 0) return NULL;
     Py_RETURN_NONE;

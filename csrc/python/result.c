@@ -5,11 +5,11 @@
 /* ---- results ------------------------------------------------------------------------------ */
 
 PyObject *
-wk_tuple_of_shape(int ndim, const npy_intp *shape)
+wk_tuple_of(const npy_intp *values, int n, int64_t factor)
 {
-    PyObject *tuple = PyTuple_New(ndim);
-    for (int d = 0; tuple && d < ndim; d++) {
-        PyObject *value = PyLong_FromSsize_t(shape[d]);
+    PyObject *tuple = PyTuple_New(n);
+    for (int d = 0; tuple && d < n; d++) {
+        PyObject *value = PyLong_FromLongLong(values[d] * factor);
         if (value == NULL) Py_CLEAR(tuple);
         if (tuple) PyTuple_SET_ITEM(tuple, d, value);
     }
@@ -28,7 +28,7 @@ wk_same_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape
 int
 wk_wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *shape)
 {
-    PyObject *got = wk_tuple_of_shape(has_ndim, has), *wants = wk_tuple_of_shape(ndim, shape);
+    PyObject *got = wk_tuple_of(has, has_ndim, 1), *wants = wk_tuple_of(shape, ndim, 1);
     if (got && wants)
         PyErr_Format(PyExc_ValueError, "out has shape %R; the result's is %R", got, wants);
     Py_XDECREF(got);
@@ -44,9 +44,10 @@ wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes)
 }
 
 static int
-host_out(wk_call *call, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
+host_out(wk_frame *f, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
          const npy_intp *shape, wk_result *result)
 {
+    const wk_call *call = &f->call;
     if (wk_dtype_of(PyArray_DESCR(out)) != (int)dtype) {
         PyErr_Format(PyExc_TypeError, "out has dtype %S; the result's is %s",
                      PyArray_DESCR(out), wk_dtype_names[dtype]);
@@ -62,7 +63,7 @@ host_out(wk_call *call, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndi
     if (PyArray_ISCARRAY(out) && !shared) {
         result->array = Py_NewRef(out);
     } else { /* as NumPy does: computed apart, then copied */
-        result->array = PyArray_SimpleNew(ndim, (npy_intp *)shape, wk_typenum_of(dtype));
+        result->array = PyArray_SimpleNew(ndim, shape, wk_typenum_of(dtype));
         result->given = Py_NewRef(out);
         if (result->array == NULL) return -1;
     }
@@ -71,43 +72,45 @@ host_out(wk_call *call, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndi
 }
 
 static int
-device_out(wk_state *state, wk_call *call, wk_array *w, wk_device_array *out, wk_device device,
-           PyObject *stream_owner, wk_dtype dtype, int ndim, const npy_intp *shape,
-           wk_result *result)
+device_out(wk_frame *f, wk_array *w, wk_device_array *out, wk_dtype dtype, int ndim,
+           const npy_intp *shape, wk_result *result)
 {
     const wk_memory *m = out->memory;
-    npy_intp has[WK_MAX_DIMS];
-    for (int d = 0; d < out->ndim; d++) has[d] = out->shape[d];
+    const wk_device *device = &f->options.device;
+    if (!f->operand.on_device) {
+        PyErr_SetString(PyExc_ValueError,
+                        "out must lie on the host as a whole, or on the device as a whole");
+        return -1;
+    }
     if (out->dtype != dtype) {
         PyErr_Format(PyExc_TypeError, "out has dtype %s; the result's is %s",
                      wk_dtype_names[out->dtype], wk_dtype_names[dtype]);
         return -1;
     }
-    if (!wk_same_shape(out->ndim, has, ndim, shape))
-        return wk_wrong_shape(out->ndim, has, ndim, shape);
+    if (!wk_same_shape(out->ndim, out->shape, ndim, shape))
+        return wk_wrong_shape(out->ndim, out->shape, ndim, shape);
     if (m->readonly) {
         PyErr_SetString(PyExc_ValueError, "out is read-only");
         return -1;
     }
-    if (m->kind != device.kind || m->ordinal != device.ordinal) {
+    if (m->kind != device->kind || m->ordinal != device->ordinal) {
         PyErr_Format(PyExc_ValueError, "out lies on '%s:%d', the input on '%s:%d'",
-                     wk_kind_names[m->kind], m->ordinal, wk_kind_names[device.kind],
-                     device.ordinal);
+                     wk_kind_names[m->kind], m->ordinal, wk_kind_names[device->kind],
+                     device->ordinal);
         return -1;
     }
     wk_from_device(out, w);
-    const int shared = wk_overlap(w->data, w->bytes, call->in.data, call->in.bytes);
-    if (wk_c_contiguous(w) && !shared) {
+    if (wk_c_contiguous(w) &&
+        !wk_overlap(w->data, w->bytes, f->call.in.data, f->call.in.bytes)) {
         result->array = Py_NewRef((PyObject *)out);
         wk_forget_letter(out->memory);
         return 0;
     }
     result->given = Py_NewRef((PyObject *)out);
-    wk_device_array *apart =
-        wk_array_new(state, device, wk_home_of(call->stream), stream_owner, dtype, ndim, shape);
-    if (apart == NULL) return -1;
-    result->array = (PyObject *)apart;
-    wk_from_device(apart, w);
+    result->array = (PyObject *)wk_array_new(f->state, *device, wk_home_of(f->call.stream),
+                                             f->options.stream_owner, dtype, ndim, shape);
+    if (result->array == NULL) return -1;
+    wk_from_device((wk_device_array *)result->array, w);
     return 0;
 }
 
@@ -117,7 +120,7 @@ library_new(wk_state *state, PyObject *library, const wk_device_array *like, wk_
             int ndim, const npy_intp *shape)
 {
     PyObject *device = PyObject_GetAttrString((PyObject *)like, "device");
-    PyObject *extents = wk_tuple_of_shape(ndim, shape);
+    PyObject *extents = wk_tuple_of(shape, ndim, 1);
     PyObject *array = NULL;
     if (device && extents)
         array = PyObject_CallMethod(library, "new", "OsON", extents, wk_dtype_names[dtype],
@@ -131,66 +134,56 @@ library_new(wk_state *state, PyObject *library, const wk_device_array *like, wk_
     return array;
 }
 
-int
-wk_result_new(wk_state *state, wk_call *call, int which, const wk_operand *operand,
-              const wk_options *options, wk_dtype dtype, int ndim, const npy_intp *shape,
-              wk_result *result)
+static int
+device_new(wk_frame *f, wk_array *w, wk_dtype dtype, int ndim, const npy_intp *shape,
+           wk_result *result)
 {
-    wk_array *w = &call->out[which];
-    *result = (wk_result){.array = NULL};
-    const wk_operand *target = &options->target[which];
-    if (target->on_device && !operand->on_device) {
-        PyErr_SetString(PyExc_ValueError,
-                        "out must lie on the host as a whole, or on the device as a whole");
-        return -1;
-    }
-    if (target->on_device)
-        return device_out(state, call, w, (wk_device_array *)target->array, options->device,
-                          options->stream_owner, dtype, ndim, shape, result);
-    if (target->array)
-        return host_out(call, w, (PyArrayObject *)target->array, dtype, ndim, shape, result);
-    if (!operand->on_device) {
-        result->array = PyArray_SimpleNew(ndim, (npy_intp *)shape, wk_typenum_of(dtype));
-        if (result->array == NULL) return -1;
-        wk_from_numpy((PyArrayObject *)result->array, w);
-        call->fresh = 1;
-        return 0;
-    }
-    const wk_device_array *a = (wk_device_array *)operand->array;
-    PyObject *owner =
-        options->stream != Py_None ? options->stream_owner : a->memory->stream_owner;
-    if (operand->library)
-        result->array = library_new(state, operand->library, a, dtype, ndim, shape);
+    const wk_device_array *a = (wk_device_array *)f->operand.array;
+    const wk_options *o = &f->options;
+    PyObject *owner = o->stream != Py_None ? o->stream_owner : a->memory->stream_owner;
+    if (f->operand.library)
+        result->array = library_new(f->state, f->operand.library, a, dtype, ndim, shape);
     else
         result->array = (PyObject *)wk_array_new(
-            state, options->device, wk_home_of(call->stream), owner, dtype, ndim, shape);
+            f->state, o->device, wk_home_of(f->call.stream), owner, dtype, ndim, shape);
     if (result->array == NULL) return -1;
-    result->theirs = ((wk_device_array *)result->array)->memory->owner != NULL;
+    const wk_memory *m = ((wk_device_array *)result->array)->memory;
+    result->theirs = m->owner != NULL;
     wk_from_device((wk_device_array *)result->array, w);
-    const int ours = ((wk_device_array *)result->array)->memory->block != NULL;
-    if (call->outs == 1 && wk_size(w) == 1 && ours) call->letter.bytes = wk_itemsize[dtype];
+    if (f->call.outs == 1 && wk_size(w) == 1 && m->block)
+        f->call.letter.bytes = wk_itemsize[dtype];
     return 0;
 }
 
-void
-wk_result_clear(wk_result *result)
+int
+wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *shape)
 {
-    Py_CLEAR(result->array);
-    Py_CLEAR(result->given);
+    wk_array *w = &f->call.out[which];
+    wk_result *result = &f->results[which];
+    const wk_operand *target = &f->options.target[which];
+    if (target->on_device)
+        return device_out(f, w, (wk_device_array *)target->array, dtype, ndim, shape, result);
+    if (target->array)
+        return host_out(f, w, (PyArrayObject *)target->array, dtype, ndim, shape, result);
+    if (f->operand.on_device) return device_new(f, w, dtype, ndim, shape, result);
+    result->array = PyArray_SimpleNew(ndim, shape, wk_typenum_of(dtype));
+    if (result->array == NULL) return -1;
+    wk_from_numpy((PyArrayObject *)result->array, w);
+    f->call.fresh = 1;
+    return 0;
 }
 
 /* ---- the call ----------------------------------------------------------------------------- */
 
 /* The memories that a call on the device touches, whose streams it must follow. */
 static int
-memories_of(const wk_call *call, const wk_operand *operand, const wk_result *results,
-            wk_memory **memories)
+memories_of(const wk_frame *f, wk_memory **memories)
 {
     int n = 0;
-    memories[n++] = ((wk_device_array *)operand->array)->memory;
-    for (int i = 0; i < call->outs; i++)
-        if (call->out[i].host == NULL)
-            memories[n++] = ((wk_device_array *)results[i].array)->memory;
+    memories[n++] = ((wk_device_array *)f->operand.array)->memory;
+    for (int i = 0; i < f->call.outs; i++)
+        if (f->call.out[i].host == NULL)
+            memories[n++] = ((wk_device_array *)f->results[i].array)->memory;
     return n;
 }
 
@@ -214,29 +207,22 @@ in_order(wk_call *call, wk_memory *const *memories, int count, wk_kind kind,
 }
 
 int
-wk_call_row(wk_state *state, wk_call *call, const wk_operand *operand,
-            const wk_options *options, wk_result *results)
+wk_call_row(wk_frame *f)
 {
     wk_memory *memories[1 + WK_MAX_OUTS];
-    const wk_kind kind = options->device.kind;
+    wk_call *call = &f->call;
+    const int count = f->operand.on_device ? memories_of(f, memories) : 0;
     wk_status status;
-    if (operand->on_device) {
-        const int count = memories_of(call, operand, results, memories);
-        Py_BEGIN_ALLOW_THREADS
-        status = in_order(call, memories, count, kind, options->variant);
-        Py_END_ALLOW_THREADS
-        if (call->letter.slot && status == WK_OK) {
-            wk_memory *m = ((wk_device_array *)results[0].array)->memory;
-            m->letter = call->letter;
-        }
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        status = wk_run(call, kind, options->variant);
-        Py_END_ALLOW_THREADS
+    Py_BEGIN_ALLOW_THREADS
+    status = in_order(call, memories, count, f->options.device.kind, f->options.variant);
+    Py_END_ALLOW_THREADS
+    if (status != WK_OK) {
+        wk_raise(f->state, &call->error);
+        return -1;
     }
-    if (status == WK_OK) return 0;
-    wk_raise(state, &call->error);
-    return -1;
+    if (call->letter.slot) /* set for results on the device alone */
+        ((wk_device_array *)f->results[0].array)->memory->letter = call->letter;
+    return 0;
 }
 
 /* Copies a result that was computed apart to where the caller wants it. */
@@ -250,25 +236,38 @@ deliver(wk_state *state, wk_result *result)
     return done ? 0 : -1;
 }
 
-PyObject *
-wk_result_give(wk_state *state, const wk_operand *operand, const wk_options *options,
-               wk_result *result, int which, int scalars)
+static PyObject *
+give(wk_frame *f, int which, int scalars)
 {
+    wk_result *result = &f->results[which];
+    PyObject *out = f->options.out;
+    if (result->given && deliver(f->state, result) < 0) return NULL;
+    if (out != Py_None)
+        return Py_NewRef(PyTuple_Check(out) ? PyTuple_GET_ITEM(out, which) : out);
+    if (result->theirs) return Py_NewRef(((wk_device_array *)result->array)->memory->owner);
+    if (f->operand.library)
+        return PyObject_CallMethod(f->operand.library, "finish", "O", result->array);
+    if (f->operand.on_device || !scalars) return Py_NewRef(result->array);
+    return PyArray_Return((PyArrayObject *)Py_NewRef(result->array));
+}
+
+PyObject *
+wk_end(wk_frame *f, int status, int scalars)
+{
+    const int outs = f->call.outs;
     PyObject *given = NULL;
-    if (result->given && deliver(state, result) < 0) goto done;
-    if (options->out != Py_None) {
-        PyObject *out = options->out;
-        given = Py_NewRef(PyTuple_Check(out) ? PyTuple_GET_ITEM(out, which) : out);
-    } else if (result->theirs) {
-        given = Py_NewRef(((wk_device_array *)result->array)->memory->owner);
-    } else if (operand->library) {
-        given = PyObject_CallMethod(operand->library, "finish", "O", result->array);
-    } else if (operand->on_device || !scalars) {
-        given = Py_NewRef(result->array);
-    } else {
-        given = PyArray_Return((PyArrayObject *)Py_NewRef(result->array));
+    if (status == 0 && outs == 1) given = give(f, 0, scalars);
+    if (status == 0 && outs > 1) given = PyTuple_New(outs);
+    for (int i = 0; given && outs > 1 && i < outs; i++) {
+        PyObject *one = give(f, i, scalars);
+        if (one == NULL) Py_CLEAR(given);
+        if (given) PyTuple_SET_ITEM(given, i, one);
     }
-done:
-    wk_result_clear(result);
+    for (int i = 0; i < WK_MAX_OUTS; i++) {
+        Py_CLEAR(f->results[i].array);
+        Py_CLEAR(f->results[i].given);
+        wk_operand_clear(&f->options.target[i]);
+    }
+    wk_operand_clear(&f->operand);
     return given;
 }

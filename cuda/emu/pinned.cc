@@ -147,7 +147,9 @@ cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *p)
     std::lock_guard<std::mutex> hold(emu::device_in_use());
     const emu::location at = emu::locate(p);
     void *const address = const_cast<void *>(p);
-    if (at.left == 0) // of no block, though it may be in a device's memory
+    if (at.left == 0 && emu::all_pinned() && emu::owner_of(p) < 0)
+        *attributes = {cudaMemoryTypeHost, emu::current_device(), address, address};
+    else if (at.left == 0) // of no block, though it may be in a device's memory
         *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, address};
     else if (at.type == cudaMemoryTypeHost)
         *attributes = {at.type, at.device, address, address};

@@ -51,6 +51,7 @@ struct settings { // read from the environment at each launch; ../../docs/emulat
 // False with the reason in *why where a variable cannot be read.
 bool read_settings(settings *s, std::string *why);
 bool read_device_count(int *count, std::string *why);
+bool all_pinned();  // whatever lies on the host counts as pinned memory
 int late_queries(); // of an event after each record: WARPKIT_EMU_LATE; 0 if it cannot be read
 
 // ---- planned.cc ---------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 // settings.cc -- what the environment says of the emulated devices.
 #include "emu/runtime.h"
 
+#include <string.h>
+
 #include <sched.h>
 #include <stdlib.h>
 
@@ -85,6 +87,13 @@ read_device_count(int *count, std::string *why)
     }
     *count = (int)n;
     return true;
+}
+
+bool
+all_pinned()
+{
+    const char *text = getenv("WARPKIT_EMU_PINNED");
+    return text && *text && strcmp(text, "0") != 0;
 }
 
 int

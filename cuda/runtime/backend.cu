@@ -49,6 +49,7 @@ slot_run(wk_call *call, wk_launch *launch, int takes_parts)
                            ? gather_axes(call, &packed)
                            : WK_OK;
     if (status == WK_OK) status = wk::run_streamed(call, launch, takes_parts);
+    if (call->progress) call->progress[0] = call->progress[1];
     free(packed);
     return status;
 }

@@ -59,13 +59,19 @@ wk_status give_blocks(session *s, wk_error *error);
 // What is put on `later` from now on waits for what is on `earlier` now.
 wk_status follow(gpu *g, cudaStream_t later, cudaStream_t earlier, wk_error *error);
 
-// A letter to be sent with a result of so many bytes; without a slot if none is to be had.
-void offer_letter(gpu *g, int bytes, wk_letter *letter);
+// Launches with a letter for a result of so many bytes (0: none): its slot is null afterwards
+// unless the kernel sends it.
+wk_status launch_for_letter(wk_call *call, gpu *g, int bytes, wk_launch *launch);
 void return_letter(gpu *g, const wk_letter *letter);
 wk_status read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bits,
                       wk_error *error);
 
 // ---- the ways that a call may go ----------------------------------------------------------
+
+// A little memory of the host to the device, in the stream's order. It has been read on return:
+// the driver keeps pageable memory's bytes itself, and pinned memory is waited for.
+wk_status copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream,
+                  wk_error *error); // station.cu
 
 bool is_pinned(const void *begin, int64_t bytes);                          // station.cu
 wk_status run_resident(wk_call *call, wk_launch *launch);                  // resident.cu

@@ -46,10 +46,8 @@ class lane
     // lies on the device; else rings are taken from the session.
     wk_status open(trip *t, gpu *g, session *s, int64_t first, int64_t count, char *whole);
 
-    // To be called by any number of threads; each returns when nothing is left to do for it.
+    // To be called by any number of threads; each returns when nothing is left to do.
     void work();
-    bool finished() const; // nothing is left to do for anybody
-    bool help();           // does one thing, if there is one
 
     wk_part part = {};                                // for every kernel: totals
     const wk_array *aux = nullptr, *result = nullptr; // on the device, where they are
@@ -59,6 +57,8 @@ class lane
         wk_piece piece;
         int64_t in_from, in_to, out_from, out_to; // bytes of the piece, packed
     };
+    bool finished() const;
+    bool help(); // does one thing, if there is one
     void find(int64_t unit, span *s) const;
     int64_t out_part_at(const span &s, int64_t part) const;
     bool fill_one();
@@ -92,13 +92,13 @@ class lane
     char *first_page = nullptr; // of new host memory
     int64_t pages = 0;
 
-    std::atomic<int64_t> fill_next{0}, drain_next{0};           // parts taken
-    std::atomic<int64_t> touch_next{0};                         // pages taken
-    std::atomic<int64_t> came{0}, went{0};                      // units transferred in, out
-    std::atomic<int64_t> worked{0};                             // units whose kernel is done
-    std::atomic<int> to_fill[kMostSlots], to_drain[kMostSlots]; // parts of the slot's unit left
-    std::mutex gate;                          // of what follows, and of the streams
-    std::atomic<int64_t> sent{0}, leaving{0}; // units put on their streams
+    std::atomic<int64_t> fill_next{0}, drain_next{0};   // parts taken
+    std::atomic<int64_t> touch_next{0};                 // pages taken
+    std::atomic<int64_t> came{0}, went{0};              // units transferred in, out
+    std::atomic<int64_t> worked{0};                     // units whose kernel is done
+    std::atomic<int> to_fill[kSlots], to_drain[kSlots]; // parts of the slot's unit left
+    std::mutex gate;                                    // of what follows, and of the streams
+    std::atomic<int64_t> sent{0}, leaving{0};           // units put on their streams
 };
 
 } // namespace wk

@@ -87,9 +87,7 @@ give_blocks(session *s, wk_error *error)
     for (; s->count > 0; s->count--) // all of them, whatever fails
         give_block(g, s->stream, s->blocks[s->count - 1].block, s->blocks[s->count - 1].bytes,
                    &first);
-    if (first.status != WK_OK)
-        wk_fail(error, first.status, first.file, first.line, "%s", first.text);
-    return first.status;
+    return first.status ? wk_fail_as(error, &first) : WK_OK;
 }
 
 wk_status
@@ -139,10 +137,10 @@ arrived(const wk_letter *l)
     return (uint32_t)(word >> 32) == l->ticket;
 }
 
-void
+// A letter for a result of so many bytes; without a slot if none is to be had.
+static void
 offer_letter(gpu *g, int bytes, wk_letter *letter)
 {
-    *letter = {};
     std::lock_guard<std::mutex> hold(g->lock);
     if (g->letters.empty() && g->ticket == 0) { // the first: a page of slots
         void *page = nullptr;
@@ -183,6 +181,21 @@ return_letter(gpu *g, const wk_letter *letter)
     wk_letter l = *letter;
     if (!l.sent) l.ticket = (uint32_t)(l.slot[1] >> 32);
     g->letters.push_back(l);
+}
+
+wk_status
+launch_for_letter(wk_call *call, gpu *g, int bytes, wk_launch *launch)
+{
+    wk_letter *letter = &call->letter;
+    *letter = {};
+    if (bytes > 0) offer_letter(g, bytes, letter);
+    const wk_status status = launch(call);
+    if (status) letter->sent = 0; // the kernel that sends it is the last, and was not launched
+    if (letter->slot && !letter->sent) {
+        return_letter(g, letter);
+        letter->slot = nullptr;
+    }
+    return status;
 }
 
 wk_status

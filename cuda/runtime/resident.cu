@@ -45,11 +45,8 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
     if (suit(call) != WK_OK) return error->status;
     if (call->aux.host) {
         if (allocate(call, call->aux.bytes, &call->aux.data) != WK_OK) return error->status;
-        WK_TRY(error, cudaMemcpyAsync(call->aux.data, call->aux.host, (size_t)call->aux.bytes,
-                                      cudaMemcpyHostToDevice, stream));
-        // Pageable memory has been read when that returns; pinned memory may not have been.
-        if (is_pinned(call->aux.host, call->aux.bytes))
-            WK_TRY(error, cudaStreamSynchronize(stream));
+        if (copy_in(call->aux.data, call->aux.host, call->aux.bytes, stream, error) != WK_OK)
+            return error->status;
     }
     bool waits = false;
     for (int i = 0; i < call->outs; i++) {
@@ -58,14 +55,7 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
         if (allocate(call, out->bytes, &out->data) != WK_OK) return error->status;
         waits = true;
     }
-    call->letter.sent = 0;
-    if (call->letter.bytes > 0) offer_letter(g, call->letter.bytes, &call->letter);
-    const wk_status status = launch(call);
-    if (status) call->letter.sent = 0; // the kernel that sends it is the last
-    if (call->letter.slot && !call->letter.sent) {
-        return_letter(g, &call->letter);
-        call->letter.slot = nullptr;
-    }
+    const wk_status status = launch_for_letter(call, g, call->letter.bytes, launch);
     if (status || !waits) return status;
     for (int i = 0; i < call->outs; i++) {
         const wk_array *out = &call->out[i];
@@ -120,27 +110,19 @@ copy_on_device(wk_call *call)
     return status;
 }
 
-// A little memory of the host, in the stream's order: the driver has taken it when it returns.
-static wk_status
-copy_little(wk_call *call)
-{
-    const wk_array *in = &call->in, *out = &call->out[0];
-    current_device current;
-    if (current.set(call->ordinal, &call->error) != WK_OK) return call->error.status;
-    WK_TRY(&call->error, cudaMemcpyAsync((char *)out->data + out->first,
-                                         (const char *)in->host + in->first, (size_t)out->bytes,
-                                         cudaMemcpyHostToDevice, (cudaStream_t)call->stream));
-    return WK_OK;
-}
-
 wk_status
 copy_array(wk_call *call)
 {
     if (check_process(&call->error) != WK_OK) return call->error.status;
     if (wk_size(&call->in) == 0) return WK_OK;
     if (call->in.host == nullptr && call->out[0].host == nullptr) return copy_on_device(call);
-    if (call->in.host && call->out[0].bytes <= kLittle && wk_c_contiguous(&call->in))
-        return copy_little(call);
+    const wk_array *out0 = &call->out[0];
+    if (call->in.host && out0->bytes <= kLittle && wk_c_contiguous(&call->in)) {
+        current_device here;
+        if (here.set(call->ordinal, &call->error) != WK_OK) return call->error.status;
+        return copy_in((char *)out0->data + out0->first, (char *)call->in.host + call->in.first,
+                       out0->bytes, (cudaStream_t)call->stream, &call->error);
+    }
     if (call->in.host || wk_c_contiguous(&call->in)) {
         wk_array *in = &call->in;
         if (in->host == nullptr) { // the packed piece starts with the first element

@@ -1,4 +1,5 @@
-// small.cu -- calls whose arrays fit one slot: one transfer in, the kernel, one back.
+// small.cu -- calls whose arrays fit one slot: one transfer in, the kernel, one back. A result of one
+// element comes by letter.
 #include "runtime/station.cuh"
 
 #include "plan.h"
@@ -9,79 +10,83 @@
 namespace wk
 {
 
-// One slot in, one kernel, one slot back; a result of one element comes by letter.
-wk_status
-run_small(wk_call *call, wk_launch *launch)
+// The input to the device, packed, and the call there as the launcher sees it. Of an empty input
+// nothing is cut: the kernel reads none of it.
+static wk_status
+prepare(station *at, wk_call *call, staging *stage, wk_cut *cut, wk_piece *all, int64_t packed)
+{
+    wk_call *there = &at->call;
+    void *in = nullptr, *out = nullptr;
+    if (allocate(there, all->in_bytes, &in) != WK_OK || allocate(there, packed, &out) != WK_OK)
+        return there->error.status;
+    there->in.data = in;
+    there->out[0].data = out;
+    if (all->in_bytes == 0) return WK_OK;
+    wk_piece_fill(call, cut, all, 0, all->in_bytes, stage->in);
+    WK_TRY(&there->error, cudaMemcpyAsync(in, stage->in, (size_t)all->in_bytes,
+                                          cudaMemcpyHostToDevice, at->s.stream));
+    wk_piece_call(call, cut, all, in, out, there);
+    return WK_OK;
+}
+
+static wk_status
+read_result(station *at, wk_call *call, int64_t packed)
+{
+    uint64_t bits = 0;
+    const wk_letter *letter = &at->call.letter;
+    const wk_status status = read_letter(at->s.stream, letter, &bits, &at->call.error);
+    return_letter(at->g, letter);
+    if (status == WK_OK) memcpy(call->out[0].host, &bits, (size_t)packed);
+    return status;
+}
+
+static wk_status
+in_one_slot(station *at, wk_call *call, wk_launch *launch)
 {
     wk_cut cut;
     wk_piece all;
-    station at;
-    const bool empty = wk_size(&call->in) == 0;
-    if (empty)
-        all.outs = 0, all.in_bytes = all.out_bytes = 0;
-    else {
-        wk_cut_call(call, INT64_MAX / 2, 0, &cut);
+    current_device current;
+    wk_error *error = &at->call.error;
+    all.outs = 0;
+    all.in_bytes = 0;
+    if (wk_size(&call->in) > 0) {
+        wk_cut_call(call, WK_ONE_PIECE, 0, &cut);
         wk_piece_of(call, &cut, 0, &all);
     }
-    if (arrive(&at, call, call->ordinal) != WK_OK) {
-        pass_on(call, &at.error);
-        depart(&at);
-        return call->error.status;
+    const int64_t packed = all.outs ? all.out_bytes : out_bytes(call);
+    if (current.set(at->g->device, error) != WK_OK) return error->status;
+    staging *stage = ready_stage(at->g, std::max(kSmallCall, all.in_bytes),
+                                 std::max(kSmallCall, packed), error);
+    if (stage == nullptr) return error->status;
+    if (prepare(at, call, stage, &cut, &all, packed) != WK_OK) return error->status;
+    const bool one = call->op == WK_REDUCE && call->args.reduce.outputs == 1;
+    if (launch_for_letter(&at->call, at->g, one ? (int)packed : 0, launch) != WK_OK)
+        return error->status;
+    if (at->call.letter.slot) {
+        const wk_status status = read_result(at, call, packed);
+        at->quiet = status == WK_OK;
+        return status;
     }
-    auto body = [&]() -> wk_status {
-        current_device current;
-        wk_error *error = &call->error;
-        if (current.set(call->ordinal, error) != WK_OK) return error->status;
-        int64_t packed = all.out_bytes;
-        if (all.outs == 0) packed = out_bytes(call);
-        staging *stage = ready_stage(at.g, std::max(kSmallCall, all.in_bytes),
-                                     std::max(kSmallCall, packed), error);
-        if (stage == nullptr) return error->status;
-        void *in = nullptr, *out = nullptr;
-        if (allocate(&at.call, all.in_bytes, &in) != WK_OK ||
-            allocate(&at.call, packed, &out) != WK_OK)
-            return pass_on(call, &at.call.error);
-        if (all.in_bytes > 0) {
-            wk_piece_fill(call, &cut, &all, 0, all.in_bytes, stage->in);
-            WK_TRY(error, cudaMemcpyAsync(in, stage->in, (size_t)all.in_bytes,
-                                          cudaMemcpyHostToDevice, at.s.stream));
-        }
-        if (!empty)
-            wk_piece_call(call, &cut, &all, in, out, &at.call);
-        else
-            at.call.in.data = in;
-        at.call.part = {};
-        if (all.outs == 0) at.call.out[0].data = out;
-        const bool one = call->op == WK_REDUCE && call->args.reduce.outputs == 1;
-        if (one) offer_letter(at.g, (int)packed, &at.call.letter);
-        uint64_t bits = 0;
-        wk_status status = launch(&at.call);
-        if (status) {
-            pass_on(call, &at.call.error);
-            at.call.letter.sent = 0; // the kernel that sends it is the last
-        }
-        const wk_letter *letter = &at.call.letter;
-        if (!status && letter->sent) {
-            status = read_letter(at.s.stream, letter, &bits, error);
-            if (!status) memcpy(call->out[0].host, &bits, (size_t)packed);
-        }
-        if (one) return_letter(at.g, letter);
-        at.quiet = !status && letter->sent;
-        if (status || letter->sent) return status;
-        WK_TRY(error, cudaMemcpyAsync(stage->out, out, (size_t)packed, cudaMemcpyDeviceToHost,
-                                      at.s.stream));
-        WK_TRY(error, cudaStreamSynchronize(at.s.stream));
-        at.quiet = true;
-        if (all.outs)
-            wk_piece_drain(&all, 0, packed, stage->out, 0);
-        else
-            memcpy(call->out[0].host, stage->out, (size_t)packed);
-        return WK_OK;
-    };
-    wk_status status = body();
-    if (depart(&at) != WK_OK && !status) status = pass_on(call, &at.error);
-    if (call->progress) call->progress[0] = call->progress[1] = 1;
-    return status;
+    WK_TRY(error, cudaMemcpyAsync(stage->out, at->call.out[0].data, (size_t)packed,
+                                  cudaMemcpyDeviceToHost, at->s.stream));
+    WK_TRY(error, cudaStreamSynchronize(at->s.stream));
+    at->quiet = true;
+    if (all.outs)
+        wk_piece_drain(&all, 0, packed, stage->out, 0);
+    else
+        memcpy(call->out[0].host, stage->out, (size_t)packed);
+    return WK_OK;
+}
+
+wk_status
+run_small(wk_call *call, wk_launch *launch)
+{
+    station at;
+    wk_status status = arrive(&at, call, call->ordinal);
+    if (!status && in_one_slot(&at, call, launch) != WK_OK)
+        status = wk_fail_as(&call->error, &at.call.error);
+    const wk_status left = depart(&at, call);
+    return status ? status : left;
 }
 
 } // namespace wk

@@ -26,11 +26,11 @@ ready_ring(char **ring, int64_t *has, int64_t size, wk_error *error)
 static wk_status
 ready_streams(staging *s, wk_error *error)
 {
-    if (s->left[kMostSlots - 1]) return WK_OK;
+    if (s->left[kSlots - 1]) return WK_OK;
     for (cudaStream_t *stream : {&s->inwards, &s->work, &s->outwards})
         if (*stream == nullptr)
             WK_TRY(error, cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
-    for (int i = 0; i < kMostSlots; i++)
+    for (int i = 0; i < kSlots; i++)
         for (cudaEvent_t *event : {&s->came[i], &s->done[i], &s->left[i]})
             if (*event == nullptr)
                 WK_TRY(error, cudaEventCreateWithFlags(event, cudaEventDisableTiming));

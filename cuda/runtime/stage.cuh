@@ -9,7 +9,6 @@
 namespace wk
 {
 
-constexpr int kMostSlots = 8;
 constexpr int64_t kHugePage = 2 << 20; // bytes, of the host's memory
 
 // What was measured (H100, PCIe 5 x16, 16 cores, 1 GiB; the pinned transfer takes 19.5 ms, both ways
@@ -27,7 +26,7 @@ struct staging {
     int64_t in_size = 0, out_size = 0;  // bytes of a slot
     char *in = nullptr, *out = nullptr; // pinned, kSlots slots each
     cudaStream_t inwards = nullptr, work = nullptr, outwards = nullptr;
-    cudaEvent_t came[kMostSlots] = {}, done[kMostSlots] = {}, left[kMostSlots] = {};
+    cudaEvent_t came[kSlots] = {}, done[kSlots] = {}, left[kSlots] = {};
 
     int64_t bytes() const
     {

@@ -40,9 +40,8 @@ piece_size(int64_t bytes)
 {
     const char *text = std::getenv("WARPKIT_PIECE");
     const int64_t given = text ? std::strtoll(text, nullptr, 10) : 0;
-    if (given > 0) return std::max<int64_t>(given, 1024);
-    return std::min(std::max(bytes / 16, kLeastPiece),
-                    kPiece); // so that small calls overlap too
+    if (given > 0) return std::min(std::max<int64_t>(given, 1024), kMostPiece);
+    return std::min(std::max(bytes / 16, kLeastPiece), kPiece); // 16: small calls overlap too
 }
 
 bool
@@ -60,7 +59,15 @@ is_pinned(const void *begin, int64_t bytes)
     return true;
 }
 
-// Pages of 2 MiB are made forty times faster than 512 of 4 KiB.
+wk_status
+copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream, wk_error *error)
+{
+    WK_TRY(error, cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream));
+    if (is_pinned(from, bytes)) WK_TRY(error, cudaStreamSynchronize(stream));
+    return WK_OK;
+}
+
+// Pages of 2 MiB: new memory is there sooner than with pages of 4 KiB.
 void
 advise_huge(const wk_array *out)
 {
@@ -78,46 +85,40 @@ out_bytes(const wk_call *call)
     return bytes;
 }
 
-wk_status
-pass_on(wk_call *call, const wk_error *error)
+static wk_status
+take_bus(station *at, const wk_call *call, int device)
 {
-    return wk_fail(&call->error, error->status, error->file, error->line, "%s", error->text);
+    wk_error *error = &at->call.error;
+    current_device current;
+    if (current.set(device, error) != WK_OK) return error->status;
+    at->g = ready_gpu(device, error);
+    if (at->g == nullptr) return error->status;
+    at->bus = std::unique_lock<std::mutex>(at->g->bus);
+    staging *stage = ready_stage(at->g, 0, 0, error);
+    if (stage == nullptr) return error->status;
+    at->s.device = device;
+    at->s.stream = stage->work;
+    if (call->aux.host == nullptr) return WK_OK;
+    at->call.aux = call->aux;
+    if (allocate(&at->call, call->aux.bytes, &at->call.aux.data) != WK_OK) return error->status;
+    return copy_in(at->call.aux.data, call->aux.host, call->aux.bytes, stage->work, error);
 }
 
 wk_status
 arrive(station *at, wk_call *call, int device)
 {
-    at->error.status = WK_OK;
-    at->aux.host = nullptr;
-    current_device current;
-    if (current.set(device, &at->error) != WK_OK) return at->error.status;
-    at->g = ready_gpu(device, &at->error);
-    if (at->g == nullptr) return at->error.status;
-    at->bus = std::unique_lock<std::mutex>(at->g->bus);
-    staging *stage = ready_stage(at->g, 0, 0, &at->error);
-    if (stage == nullptr) return at->error.status;
-    at->s.device = device;
-    at->s.stream = stage->work;
     wk_call_start(&at->call, call->op, call->outs);
     at->call.args = call->args;
     at->call.ordinal = device;
     at->call.session = &at->s;
-    for (int i = 0; i < call->outs; i++) at->call.out[i] = call->out[i];
     at->call.in = call->in;
-    at->aux = call->aux;
-    if (call->aux.host == nullptr) return WK_OK;
-    if (allocate(&at->call, call->aux.bytes, &at->aux.data) != WK_OK)
-        return wk_fail(&at->error, at->call.error.status, at->call.error.file,
-                       at->call.error.line, "%s", at->call.error.text);
-    WK_TRY(&at->error, cudaMemcpyAsync(at->aux.data, at->aux.host, (size_t)at->aux.bytes,
-                                       cudaMemcpyHostToDevice, stage->work));
-    at->call.aux = at->aux;
-    return WK_OK;
+    for (int i = 0; i < call->outs; i++) at->call.out[i] = call->out[i];
+    const wk_status status = take_bus(at, call, device);
+    return status ? wk_fail_as(&call->error, &at->call.error) : WK_OK;
 }
 
-// Waits for all that was put on the GPU's streams, whatever became of the call.
 wk_status
-depart(station *at)
+depart(station *at, wk_call *call)
 {
     if (!at->bus.owns_lock()) return WK_OK;
     wk_error error = {};
@@ -133,8 +134,7 @@ depart(station *at)
     }
     give_blocks(&at->s, &error);
     at->bus.unlock();
-    if (error.status != WK_OK && at->error.status == WK_OK) at->error = error;
-    return error.status;
+    return error.status ? wk_fail_as(&call->error, &error) : WK_OK;
 }
 
 void

@@ -12,22 +12,17 @@ constexpr int kMostGpus = 32;
 struct station {
     gpu *g = nullptr;
     session s;
-    wk_call call; // for launches outside of pieces; its session is s
+    wk_call call; // for launches outside of pieces; its session is s, its aux is there
     std::optional<lane> road;
-    wk_array aux, result;
     std::unique_lock<std::mutex> bus;
-    wk_error error;
     bool quiet = false; // the call knows that its work is done
 };
 
-// Takes the GPU's bus and streams, and brings aux there.
+// Takes the GPU's bus and streams, and brings aux there. What fails is the call's failure.
 wk_status arrive(station *at, wk_call *call, int device);
 
 // Waits for all that was put on the GPU's streams, whatever became of the call, and lets go.
-wk_status depart(station *at);
-
-// The error of another call as this one's.
-wk_status pass_on(wk_call *call, const wk_error *error);
+wk_status depart(station *at, wk_call *call);
 
 // All threads at the lanes' work, until that is done.
 void drive(wk_call *call, station *stations, int count, int64_t parts);

@@ -5,7 +5,6 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 namespace wk
@@ -40,16 +39,15 @@ open_lane(station *at, trip *t, int64_t first, int64_t count, int64_t state, voi
     if (current.set(at->g->device, &t->call->error) != WK_OK) return t->call->error.status;
     if (state > 0) {
         if (allocate(call, state, block) != WK_OK || clear(call, *block, state) != WK_OK)
-            return pass_on(t->call, &call->error);
+            return wk_fail_as(&t->call->error, &call->error);
         if (t->cut->folds) at->road->part.totals = *block;
     }
     if (call->op == WK_HISTOGRAM) {
         at->road->part.later = 1;
-        at->result = t->call->out[0];
-        at->result.data = *block;
-        at->road->result = &at->result;
+        call->out[0].data = *block;
+        at->road->result = &call->out[0];
     }
-    if (at->aux.host) at->road->aux = &at->aux;
+    if (call->aux.host) at->road->aux = &call->aux;
     return at->road->open(t, at->g, &at->s, first, count, nullptr);
 }
 
@@ -67,13 +65,13 @@ gather_states(wk_call *call, station *stations, int count, void **states, int64_
         current_device back;
         if (back.set(home->g->device, &call->error) != WK_OK) return call->error.status;
         if (i == 1 && allocate(&home->call, bytes, &copy) != WK_OK)
-            return pass_on(call, &home->call.error);
+            return wk_fail_as(&call->error, &home->call.error);
         WK_TRY(&call->error,
                cudaMemcpyPeerAsync(copy, home->g->device, states[i], stations[i].g->device,
                                    (size_t)bytes, home->s.stream));
         if (launch(&home->call, grid_for(&home->call, bytes / 8, 256), 256, 0, add_words,
                    (uint64_t *)states[0], (const uint64_t *)copy, bytes / 8) != WK_OK)
-            return pass_on(call, &home->call.error);
+            return wk_fail_as(&call->error, &home->call.error);
     }
     return WK_OK;
 }
@@ -88,11 +86,11 @@ finish(wk_call *call, const wk_cut *cut, wk_launch *launch, station *home, void 
     out->data = state;
     if (cut->folds) {
         if (allocate(&home->call, out->bytes, &out->data) != WK_OK)
-            return pass_on(call, &home->call.error);
+            return wk_fail_as(&call->error, &home->call.error);
         home->call.part.totals = state;
         home->call.part.finish = 1;
         home->call.part.chunks = cut->chunks;
-        if (launch(&home->call) != WK_OK) return pass_on(call, &home->call.error);
+        if (launch(&home->call) != WK_OK) return wk_fail_as(&call->error, &home->call.error);
     }
     if (call->out[0].bytes < kSmallCall) {
         WK_TRY(&call->error,
@@ -101,7 +99,7 @@ finish(wk_call *call, const wk_cut *cut, wk_launch *launch, station *home, void 
         return WK_OK;
     }
     wk_cut back;
-    wk_cut_download(&call->out[0], INT64_MAX / 2, &back);
+    wk_cut_download(&call->out[0], &back);
     return carry(home, call, &back, way::out, out->data, call->out[0].bytes);
 }
 
@@ -132,10 +130,8 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
     t.pinned_in = is_pinned(call->in.host, call->in.bytes);
     t.pinned_out = call->outs == 1 && is_pinned(call->out[0].host, call->out[0].bytes);
     wk_status status = WK_OK;
-    for (int i = 0; i < count && !status; i++) { // in the order of the devices: no deadlock
+    for (int i = 0; i < count && !status; i++) // in the order of the devices: no deadlock
         status = arrive(&stations[i], call, devices[i]);
-        if (status) pass_on(call, &stations[i].error);
-    }
     for (int i = 0; i < count && !status; i++) {
         const int64_t first = cut->pieces * i / count, after = cut->pieces * (i + 1) / count;
         status = open_lane(&stations[i], &t, first, after - first, state, &states[i]);
@@ -148,9 +144,10 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
         status = gather_states(call, stations.get(), count, states, state);
         if (!status) status = finish(call, cut, launch, &stations[0], states[0]);
     }
-    for (int i = 0; i < count; i++)
-        if (depart(&stations[i]) != WK_OK && !status)
-            status = pass_on(call, &stations[i].error);
+    for (int i = 0; i < count; i++) {
+        const wk_status left = depart(&stations[i], call);
+        if (!status) status = left;
+    }
     return status;
 }
 
@@ -160,17 +157,15 @@ wk_status
 run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
 {
     const int64_t in = wk_size(&call->in) * wk_itemsize[call->in.dtype], out = out_bytes(call);
-    const char *forced = std::getenv("WARPKIT_PIECE");
-    if (in == 0 || (in + out <= kSmallCall && !forced)) return run_small(call, launch);
+    const int64_t piece = piece_size(std::max(in, out));
+    if (in == 0 || in + out <= std::min(kSmallCall, piece)) return run_small(call, launch);
     if (call->fresh)
         for (int i = 0; i < call->outs; i++) advise_huge(&call->out[i]);
     wk_cut cut;
-    wk_cut_call(call, piece_size(std::max(in, out)), takes_parts, &cut);
+    wk_cut_call(call, piece, takes_parts, &cut);
     if (std::max(cut.in_bytes, cut.out_bytes) > kMostPiece) return run_whole(call, launch);
     if (call->progress) call->progress[1] = cut.pieces;
-    const wk_status status = run_pieces(call, &cut, launch);
-    if (call->progress) call->progress[0] = call->progress[1];
-    return status;
+    return run_pieces(call, &cut, launch);
 }
 
 } // namespace wk

@@ -137,8 +137,8 @@ class DeviceArray(_core.DeviceArray):
         return _core.to_dlpack(array, versioned, bool(copy))
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        kind, _, ordinal = self.device.partition(":")
-        return (2, int(ordinal)) if kind == "cuda" else (1, 0)
+        cuda = self.device.startswith("cuda")
+        return (2, _interop.ordinal(self.device)) if cuda else (1, 0)
 
     def _standin(self) -> np.ndarray:
         """A NumPy array of the same layout, whose elements must never be touched."""
@@ -222,7 +222,7 @@ def asarray(
     """
     array, _ = _core.operand(a)
     if isinstance(array, DeviceArray):
-        if device is not None and not _same_device(array.device, device):
+        if device is not None and not _interop.same_device(array.device, device):
             array = array.numpy()
         elif dtype is not None and array.dtype != np.dtype(dtype):
             array, device = array.numpy(), array.device
@@ -235,7 +235,3 @@ def asarray(
     new = empty(array.shape, array.dtype, device=device, stream=stream)
     _core.upload(array, new)
     return new
-
-
-def _same_device(a: str, b: str) -> bool:
-    return a.removesuffix(":0") == b.removesuffix(":0")

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warpkit import _core, _interop
+from warpkit import _core
 from warpkit._array import DeviceArray, asarray
-from warpkit._ops import Device, Progress, with_progress
+from warpkit._ops import Device, Progress, with_options
 
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
 
@@ -26,7 +26,8 @@ class Call(NamedTuple):
 
     def fold(self, a: Any, op: str) -> Any:
         """min or max of all elements, as a NumPy scalar."""
-        result = _core.reduce(a, op, None, False, None, self.device, self.stream, None, None)
+        arguments = (a, op, None, False)
+        result = with_options(_core.reduce, arguments, None, self.device, self.stream, None, False)
         return result.numpy()[()] if isinstance(result, DeviceArray) else result
 
     def settle(self, a: Any, out: Any) -> Any:
@@ -53,19 +54,15 @@ class Call(NamedTuple):
         limits: tuple[int, int] = (0, 0),
         out: Any = None,
     ) -> Any:
-        def run(counter: np.ndarray | None) -> Any:
-            return _core.histogram(
-                *(a, kind, bins, edges, interval, limits),
-                *(out, self.device, self.stream, self.variant, counter),
-            )
-
-        return with_progress(run, self.progress, "histogram") if self.progress else run(None)
+        arguments = (a, kind, bins, edges, interval, limits)
+        return with_options(
+            _core.histogram, arguments, out, self.device, self.stream, self.variant, self.progress
+        )
 
     def give(self, result: Any, like: Any) -> Any:
         """A result in the caller's kind of array; a host array goes to where ``like`` lies."""
         if isinstance(like, DeviceArray) and isinstance(result, np.ndarray):
-            stream = self.stream[1] if isinstance(self.stream, tuple) else self.stream
-            result = asarray(result, device=like.device, stream=stream)
+            result = asarray(result, device=like.device, stream=self.stream)
         return result if self.library is None else self.library.finish(result)
 
 
@@ -73,8 +70,7 @@ def _start(
     a: Any, device: Device, stream: Any, variant: str | None, progress: Progress
 ) -> tuple[Any, Call]:
     a, library = _core.operand(a)
-    handle = None if stream is None else _interop.stream_pair(stream)
-    return a, Call(device, handle, variant, progress, library)
+    return a, Call(device, stream, variant, progress, library)
 
 
 def _host(a: Any) -> np.ndarray:
@@ -352,10 +348,7 @@ def warp_histogram(
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.unique(return_counts=True)
     """
-    handle = None if stream is None else _interop.stream_pair(stream)
-
-    def run(counter: np.ndarray | None) -> Any:
-        return _core.warp_histogram(a, assume_sorted, out, device, handle, variant, counter)
-
-    result = with_progress(run, progress, "warp_histogram") if progress else run(None)
-    return WarpHistogram(*result)
+    arguments = (a, assume_sorted)
+    return WarpHistogram(
+        *with_options(_core.warp_histogram, arguments, out, device, stream, variant, progress)
+    )

@@ -143,7 +143,7 @@ def from_dlpack(
         raise TypeError(f"device must be a str or None, not {_kind(device)}")
     array, copied = _take(obj, _dlpack_device(obj), copy)
     lies = "cpu" if isinstance(array, np.ndarray) else array.device
-    if device is None or lies.removesuffix(":0") == device.removesuffix(":0"):
+    if device is None or same_device(lies, device):
         return array.copy() if copy and not copied else array
     if copy is False:
         raise ValueError(f"from '{lies}' to '{device}' an array cannot come without a copy")
@@ -271,14 +271,14 @@ class CuPy(Library):
         return foreign(*layout, stream.ptr or DEFAULT_STREAM, stream, device, obj)
 
     def new(self, shape: Shape, dtype: str, device: str, stream: int) -> DeviceArray:
-        ordinal = _ordinal(device)
-        if ordinal == self.current_device():
+        number = ordinal(device)
+        if number == self.current_device():
             array = self.array(shape, dtype)
         else:
-            with self.cupy.cuda.Device(ordinal):
+            with self.cupy.cuda.Device(number):
                 array = self.array(shape, dtype)
         layout = array.data.ptr, shape, None, TYPESTRS[dtype], False
-        return foreign(*layout, stream, None, ordinal, array)
+        return foreign(*layout, stream, None, number, array)
 
     def finish(self, result: Any) -> Any:
         owner = getattr(result, "_owner", None)
@@ -354,7 +354,7 @@ class PyTorch(Library):
             place = self.places[device] = self.torch.device(device)
         tensor = self.empty(shape, dtype=kind, device=place)
         layout = tensor.data_ptr(), shape, None, TYPESTRS[dtype], False
-        return foreign(*layout, stream, None, _ordinal(device), tensor)
+        return foreign(*layout, stream, None, ordinal(device), tensor)
 
     def finish(self, result: Any) -> Any:
         if isinstance(result, np.ndarray | np.generic):
@@ -363,7 +363,7 @@ class PyTorch(Library):
         if isinstance(owner, self.torch.Tensor) and owner.shape == result.shape:
             return owner
         if result.device.startswith("cuda"):
-            stream = self.current_stream(_ordinal(result.device)) or DEFAULT_STREAM
+            stream = self.current_stream(ordinal(result.device)) or DEFAULT_STREAM
             if result._stream == stream:  # then nothing has to wait
                 return self.torch.utils.dlpack.from_dlpack(_core.to_dlpack(result, False, False))
         return self.torch.from_dlpack(result)
@@ -396,7 +396,7 @@ class JAX(Library):
             return array
         layout = array._pointer, array.shape, array.strides, array.dtype.str
         # read-only, which DLPack lost
-        return foreign(*layout, True, array._stream, None, _ordinal(array.device), array)
+        return foreign(*layout, True, array._stream, None, ordinal(array.device), array)
 
     def finish(self, result: Any) -> Any:
         if not hasattr(result, "__dlpack__"):
@@ -423,11 +423,16 @@ class Numba(Library):
     def finish(self, result: Any) -> Any:
         if result._stream != DEFAULT_STREAM:
             result._lead(DEFAULT_STREAM)
-        with self.cuda.gpus[_ordinal(result.device)]:
+        with self.cuda.gpus[ordinal(result.device)]:
             return self.cuda.as_cuda_array(result, sync=False)
 
 
-def _ordinal(device: str) -> int:
+def same_device(a: str, b: str) -> bool:
+    """ "cuda" and "cuda:0" are one."""
+    return a.removesuffix(":0") == b.removesuffix(":0")
+
+
+def ordinal(device: str) -> int:
     return int(device.partition(":")[2] or 0)
 
 

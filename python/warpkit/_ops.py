@@ -13,11 +13,26 @@ Device = str | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
 
 
-def with_progress(call: Callable[[Any], Any], progress: Progress, name: str) -> Any:
-    """call(counter), with a bar or a function that is told how far it is."""
+def with_options(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    out: Any,
+    device: Device,
+    stream: Any,
+    variant: str | None,
+    progress: Progress,
+) -> Any:
+    """One of _core's operations, with a stream of any library and with progress."""
+    pair = None if stream is None else _interop.stream_pair(stream)
+
+    def run(counter: Any) -> Any:
+        return function(*arguments, out, device, pair, variant, counter)
+
+    if not progress:
+        return run(None)
     from warpkit import _progress  # threads, which most calls do without
 
-    return _progress.run(call, progress, name)
+    return _progress.run(run, progress, function.__name__)
 
 
 def reduce(
@@ -52,17 +67,10 @@ def reduce(
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.sum, numpy.prod, numpy.min, numpy.max, numpy.mean
     """
-    if stream is not None:
-        stream = _interop.stream_pair(stream)
-    if progress:
-        return with_progress(
-            lambda counter: _core.reduce(
-                a, op, axis, keepdims, out, device, stream, variant, counter
-            ),
-            progress,
-            "reduce",
-        )
-    return _core.reduce(a, op, axis, keepdims, out, device, stream, variant, None)
+    if stream is None and not progress:
+        return _core.reduce(a, op, axis, keepdims, out, device, None, variant, None)
+    arguments = (a, op, axis, keepdims)
+    return with_options(_core.reduce, arguments, out, device, stream, variant, progress)
 
 
 def transpose(
@@ -88,15 +96,10 @@ def transpose(
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.transpose
     """
-    if stream is not None:
-        stream = _interop.stream_pair(stream)
-    if progress:
-        return with_progress(
-            lambda counter: _core.transpose(a, axes, out, device, stream, variant, counter),
-            progress,
-            "transpose",
-        )
-    return _core.transpose(a, axes, out, device, stream, variant, None)
+    if stream is None and not progress:
+        return _core.transpose(a, axes, out, device, None, variant, None)
+    arguments = (a, axes)
+    return with_options(_core.transpose, arguments, out, device, stream, variant, progress)
 
 
 def stencil1d(
@@ -134,16 +137,9 @@ def stencil1d(
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   scipy.ndimage.correlate1d
     """
-    if stream is not None:
-        stream = _interop.stream_pair(stream)
-    if progress:
-        return with_progress(
-            lambda counter: _core.stencil1d(
-                *(a, coefficients, axis, mode, cval, origin, out, device, stream, variant, counter)
-            ),
-            progress,
-            "stencil1d",
+    if stream is None and not progress:
+        return _core.stencil1d(
+            a, coefficients, axis, mode, cval, origin, out, device, None, variant, None
         )
-    return _core.stencil1d(
-        a, coefficients, axis, mode, cval, origin, out, device, stream, variant, None
-    )
+    arguments = (a, coefficients, axis, mode, cval, origin)
+    return with_options(_core.stencil1d, arguments, out, device, stream, variant, progress)
