@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
-C_FILES := $(shell find csrc cuda tests -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
+C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo test schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo test numpy-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -48,7 +48,7 @@ ASAN = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" \
        UBSAN_OPTIONS=print_stacktrace=1
 
 build/sanitized/done: $(SOURCES) | $(VENV)/installed
-	WARPKIT_SANITIZE=1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/sanitized .
+	CFLAGS=-O1 CXXFLAGS=-O1 WARPKIT_SANITIZE=1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/sanitized .
 	@touch $@
 
 sanitize: build/sanitized/done ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
@@ -57,7 +57,7 @@ sanitize: build/sanitized/done ## small sizes on CPU and emulated device under A
 
 # Not beside the one above: setuptools builds both in one folder.
 build/clang/done: $(SOURCES) | build/sanitized/done
-	CXX=clang++ WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/clang .
+	CFLAGS=-O1 CXX=clang++ CXXFLAGS=-O1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/clang .
 	@touch $@
 
 clang: build/clang/done ## the row suite on the emulated device as clang++ builds it
@@ -65,6 +65,9 @@ clang: build/clang/done ## the row suite on the emulated device as clang++ build
 
 mutate: $(VENV)/installed ## remove each barrier and fence of the kernels, list those nothing misses
 	$(PY) tools/mutate.py
+
+numpy-tests: $(VENV)/installed ## NumPy's own tests of its reductions, run on warpkit's
+	$(PY) tools/numpy_tests.py
 
 gpu-test: $(VENV)/installed ## the test suite on the GPU; writes tests/gpu_record.json
 	$(PY) -m pytest tests --device cuda --record tests/gpu_record.json
@@ -76,7 +79,8 @@ bench: $(VENV)/installed ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
 	$(PY) bench/emu.py
 
-gpu-bench: $(VENV)/installed ## what crosses the bus, beside CuPy and PyTorch; writes bench/results
+gpu-bench: $(VENV)/installed ## reductions, and what crosses the bus, beside CuPy, PyTorch and CUB; writes bench/results
+	$(PY) bench/reduce.py
 	$(PY) bench/transfer.py
 
 gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer

@@ -52,7 +52,10 @@ def interleaved(runs: Sequence[Run], budget: float) -> list[float]:
 
 
 class CopyRate:
-    """GB/s of np.copyto between large arrays, read and written bytes counted, one sample a call."""
+    """GB/s of np.copyto between large arrays, read and written bytes counted, one sample a call.
+
+    Beside it the rate of reading alone: np.max in as many threads as warpkit has.
+    """
 
     def __init__(self, nbytes: int, threads: int) -> None:
         self.source = np.random.default_rng(0).random(nbytes // 8)
@@ -61,18 +64,27 @@ class CopyRate:
         self.pool = ThreadPoolExecutor(threads)
         self.one: list[float] = []
         self.all: list[float] = []
+        self.read: list[float] = []
         self.sample()
         self.one.clear()  # the first touched the pages
         self.all.clear()
+        self.read.clear()
 
     def sample(self) -> None:
         self.one.append(seconds(lambda: np.copyto(self.target, self.source)))
         self.all.append(seconds(self.in_parallel))
+        self.read.append(seconds(self.reading))
 
     def in_parallel(self) -> None:
         targets = np.array_split(self.target, self.threads)
         sources = np.array_split(self.source, self.threads)
         list(self.pool.map(np.copyto, targets, sources))
+
+    def reading(self) -> None:
+        list(self.pool.map(np.max, np.array_split(self.source, self.threads)))
+
+    def read_rate(self) -> float:
+        return 1e-9 * self.source.nbytes / statistics.median(self.read)
 
     def rates(self) -> tuple[float, float]:
         """With one thread, and with as many as warpkit has."""

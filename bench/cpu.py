@@ -6,8 +6,9 @@ Medians of interleaved runs after a warm-up, on random data. Every call makes a 
 sides, as in everyday use. The peers run on one thread, which is all they have; warpkit uses
 WARPKIT_NUM_THREADS, or all cores. GB/s counts each input byte once and each output byte once;
 "copy" is its share of the rate at which np.copyto copies a large array in the same run, on one
-thread or on as many as warpkit has, whichever is faster. Results are compared; a "!" marks a row
-whose results differ.
+thread or on as many as warpkit has, whichever is faster. "read" is a reduction's share of the rate
+at which np.max reads that array on as many threads; what lies in a cache has neither limit. Results
+are compared; a "!" marks a row whose results differ.
 
 NumPy has no warp_histogram. Its peer is warpkit.reference.warp_histogram: a sort along rows of
 32, comparisons of neighbours, and boolean masks.
@@ -41,6 +42,7 @@ DTYPES |= {"i1": np.int8, "u1": np.uint8, "bool": np.bool_}
 LARGE = 2**28  # bytes: no last-level cache holds a useful part of it
 CACHED = 2**16  # elements: in a second-level cache
 TINY = 1000
+SIZES = (1, 1000, 2**12, 2**16, 2**20, 2**24)
 
 
 @dataclass
@@ -122,6 +124,16 @@ def reductions() -> Iterator[Case]:
     for dtype in ("f4", "f8", "i4"):
         yield reduction("in cache", "sum", dtype, (CACHED,))
         yield reduction("tiny", "sum", dtype, (TINY,))
+    for op in ("sum", "min", "max", "mean", "var", "any", "argmax"):
+        view = np.zeros_like if op == "any" else np.asarray  # else NumPy stops at the first True
+        for n in SIZES:
+            yield reduction(f"of {n}", op, "f4", (n,), None, view)
+        if op in ("var", "any", "argmax"):  # the others are above
+            for dtype in ("f4", "f8", "i4", "i1"):
+                yield reduction("flat", op, dtype, (elements(dtype),), None, view)
+        if op != "sum":
+            for axis in (0, 1):
+                yield reduction(f"square axis {axis}", op, "f4", (8192, 8192), axis, view)
     yield reduction("in cache", "max", "f4", (CACHED,))
     yield reduction("tiny", "max", "f4", (TINY,))
 
@@ -276,11 +288,12 @@ def show(rows: list[dict[str, Any]]) -> str:
             f"{row['ratio']:.2f}",
             f"{row['gb_s']:.1f}",
             f"{row['copy_share']:.0%}",
+            f"{row['read_share']:.0%}" if "read_share" in row else "",
             "" if row["agree"] else "!",
         )
         for row in rows
     ]
-    return common.table((*head, "ratio", "GB/s", "copy", ""), cells, "<<<<<>>>>><")
+    return common.table((*head, "ratio", "GB/s", "copy", "read", ""), cells, "<<<<<>>>>>><")
 
 
 def main() -> None:
@@ -311,12 +324,15 @@ def main() -> None:
     if sys.stderr.isatty():
         print(f"\r{'':80}\r", end="", file=sys.stderr)
 
-    one, every = copy.rates()
+    (one, every), read = copy.rates(), copy.read_rate()
     for row in rows:
         row["copy_share"] = row["gb_s"] / max(one, every)
+        if row["op"] == "reduce":
+            row["read_share"] = row["gb_s"] / read
     imports = common.import_times(3 if options.quick else 15)
     print(show(rows))
     print(f"copy: {one:.1f} GB/s with one thread, {every:.1f} with {machine['threads']}")
+    print(f"read: {read:.1f} GB/s with {machine['threads']}")
     print(f"import: numpy {imports['numpy']:.0f} ms, warpkit {imports['warpkit']:.0f} ms")
 
     path = options.output
@@ -324,7 +340,8 @@ def main() -> None:
         path = common.RESULTS / "cpu.json"
     if path is not None:
         rates = {"one_thread": one, "all_threads": every}
-        result = {"machine": machine, "copy_gb_s": rates, "import_ms": imports, "rows": rows}
+        result = {"machine": machine, "copy_gb_s": rates, "read_gb_s": read, "import_ms": imports}
+        result["rows"] = rows
         common.write(path, result)
         print(f"written: {path}")
 

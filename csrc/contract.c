@@ -7,12 +7,14 @@
 
 const char *const wk_op_names[WK_OPS] = {"reduce", "transpose", "stencil1d", "histogram",
                                          "warp_histogram"};
-const char *const wk_dtype_names[WK_DTYPES] = {"bool",   "int8",    "uint8",  "int16",
-                                               "uint16", "int32",   "uint32", "int64",
-                                               "uint64", "float32", "float64"};
+const char *const wk_dtype_names[WK_DTYPES] = {
+    "bool",   "int8",    "uint8",    "int16",   "uint16",  "int32",     "uint32",    "int64",
+    "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
 const char *const wk_kind_names[WK_KINDS] = {"cpu", "cuda", "emu"};
-const char *const wk_fold_names[WK_FOLDS] = {"sum", "prod", "min", "max", "mean"};
-const int wk_itemsize[WK_DTYPES] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+const char *const wk_fold_names[WK_FOLDS] = {"sum", "prod",          "min",    "max",    "mean",
+                                             "var", "std",           "norm",   "sumsq",  "any",
+                                             "all", "count_nonzero", "argmin", "argmax", "ptp"};
+const int wk_itemsize[WK_DTYPES] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16};
 
 wk_status
 wk_fail(wk_error *error, wk_status status, const char *file, int line, const char *format, ...)
@@ -54,6 +56,8 @@ wk_call_start(wk_call *call, wk_op op, int outs)
     call->stream = call->session = NULL;
     start_array(&call->in);
     start_array(&call->aux);
+    start_array(&call->where);
+    call->where.ndim = -1;
     for (int i = 0; i < outs; i++) start_array(&call->out[i]);
     call->outs = outs;
     memset(&call->args, 0, sizeof call->args);

@@ -8,7 +8,8 @@
 enum {
     GROUP = 32,      /* warp_histogram's elements that must stay together                   */
     LEAST_ROWS = 64, /* of a stencil's piece, however wide its rows: they read the halo too */
-    ALIGN_ROW = 512  /* elements: cuts of rows keep copies and loads aligned                */
+    MOST_TOTALS = 1 << 19, /* outputs of a cut fold: their totals take up to 2 KiB each      */
+    ALIGN_ROW = 512 /* elements: cuts of rows keep copies and loads aligned                */
 };
 
 static int64_t
@@ -99,7 +100,7 @@ cut_reduce(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
         if (wanted >= a->shape[d]) continue;
         if (d < kept)
             cut->block[d] = wanted;
-        else if (takes_parts)
+        else if (takes_parts && call->args.reduce.outputs <= MOST_TOTALS)
             cut->block[d] = fold_block(call, cut, d, wanted);
         bytes = one * cut->block[d];
         if (d >= kept && cut->block[d] < a->shape[d]) cut->folds = 1;

@@ -26,6 +26,14 @@ add_out(const wk_call *call, wk_piece *piece, int64_t begin, int64_t end)
     piece->out_bytes = piece->out_at[i] + (end - begin) * piece->out[i].item;
 }
 
+void
+wk_piece_of_results(const wk_call *call, wk_piece *piece)
+{
+    piece->outs = 0;
+    piece->out_bytes = 0;
+    for (int i = 0; i < call->outs; i++) add_out(call, piece, 0, wk_size(&call->out[i]));
+}
+
 static void
 run_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece)
 {
@@ -62,10 +70,36 @@ crossing(const wk_array *a, const wk_piece *piece, int d)
     return a->strides[d] == 0 ? 1 : piece->size[d];
 }
 
+/* A result's part that a block of the input gives: of `axes` axes, which the output has too. */
+static void
+box_out(const wk_call *call, int axes, wk_piece *piece)
+{
+    const int i = piece->outs++;
+    const wk_array *a = &call->in, *out = &call->out[i];
+    wk_walk *to = &piece->out[i];
+    int64_t elements = 1, stride[WK_MAX_DIMS], step = wk_itemsize[out->dtype];
+    for (int d = axes - 1; d >= 0; d--) {
+        stride[d] = step;
+        step *= a->shape[d];
+        elements *= piece->size[d];
+    }
+    to->ndim = 0;
+    to->item = wk_itemsize[out->dtype];
+    to->start = (char *)out->host;
+    for (int d = 0; d < axes; d++) {
+        to->start += piece->start[d] * stride[d];
+        wk_walk_add(to, piece->size[d], stride[d]);
+    }
+    piece->out_begin[i] = 0;
+    piece->out_end[i] = elements;
+    piece->out_at[i] = (piece->out_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    piece->out_bytes = piece->out_at[i] + elements * to->item;
+}
+
 static void
 box_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece)
 {
-    const wk_array *a = &call->in, *out = &call->out[0];
+    const wk_array *a = &call->in;
     const int64_t item = wk_itemsize[a->dtype];
     find_block(cut, index, piece);
     piece->in.ndim = 0;
@@ -86,24 +120,7 @@ box_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece
     }
     if (cut->folds) return;
     const int axes = call->op == WK_REDUCE ? call->args.reduce.kept : a->ndim;
-    wk_walk *to = &piece->out[0];
-    int64_t elements = 1, stride[WK_MAX_DIMS], step = wk_itemsize[out->dtype];
-    for (int d = axes - 1; d >= 0; d--) {
-        stride[d] = step;
-        step *= a->shape[d];
-        elements *= piece->size[d];
-    }
-    to->ndim = 0;
-    to->item = wk_itemsize[out->dtype];
-    to->start = (char *)out->host;
-    for (int d = 0; d < axes; d++) {
-        to->start += piece->start[d] * stride[d];
-        wk_walk_add(to, piece->size[d], stride[d]);
-    }
-    piece->outs = 1;
-    piece->out_begin[0] = piece->out_at[0] = 0;
-    piece->out_end[0] = elements;
-    piece->out_bytes = elements * to->item;
+    for (int i = 0; i < call->outs; i++) box_out(call, axes, piece);
 }
 
 static void
@@ -267,6 +284,7 @@ box_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, void *in
         r->outputs *= a->shape[d];
     }
     sub->part.first = first / WK_CHUNK;
+    r->first = first;
 }
 
 void
@@ -286,7 +304,10 @@ wk_piece_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, voi
         set_flat(&sub->in, elements, in);
         sub->part.first = piece->begin / WK_CHUNK;
     }
-    if (call->op == WK_REDUCE && cut->kind == WK_CUT_RUN) sub->args.reduce.n = elements;
+    if (call->op == WK_REDUCE && cut->kind == WK_CUT_RUN) {
+        sub->args.reduce.n = elements;
+        sub->args.reduce.first = piece->begin;
+    }
     if (call->op == WK_HISTOGRAM) sub->args.histogram.n = elements;
     if (call->op == WK_WARP_HISTOGRAM) sub->args.warp_histogram.n = elements;
     if (call->op == WK_STENCIL1D) {

@@ -72,6 +72,9 @@ void wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *c
 void wk_cut_upload(const wk_array *in, wk_cut *cut);
 void wk_cut_download(const wk_array *out, wk_cut *cut);
 
+/* All results whole, for a piece that has none of its own. */
+void wk_piece_of_results(const wk_call *call, wk_piece *piece);
+
 void wk_piece_of(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece);
 
 /* Bytes from .. to - 1 of the packed input, to packed[0 ..]; multiples of 8, but for the end. */

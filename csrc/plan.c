@@ -39,78 +39,146 @@ wk_set_contiguous(wk_array *a)
     }
 }
 
-void
-wk_fuse(wk_array *a, int from)
+/* Do axes d and e, d outside, follow each other as one run? */
+static int
+one_run(const wk_array *a, int d, int64_t extent, int64_t stride)
+{
+    return a == NULL || a->strides[d] == stride * extent;
+}
+
+/* Drops extents of 1 in [from, to), merges neighbours, moves up what is behind, and returns where
+ * that begins. Both arrays have one shape; where may be NULL. */
+static int
+fuse(wk_array *a, wk_array *where, int from, int to)
 {
     int n = from;
     for (int d = from; d < a->ndim; d++) {
-        if (a->shape[d] == 1) continue;
-        if (n > from && a->strides[n - 1] == a->strides[d] * a->shape[d]) {
-            a->shape[n - 1] *= a->shape[d];
-            a->strides[n - 1] = a->strides[d];
-        } else {
-            a->shape[n] = a->shape[d];
-            a->strides[n] = a->strides[d];
-            n++;
+        const int64_t extent = a->shape[d], stride = a->strides[d];
+        const int64_t mask = where ? where->strides[d] : 0;
+        if (d < to && extent == 1) continue;
+        if (d < to && n > from && one_run(a, n - 1, extent, stride) &&
+            one_run(where, n - 1, extent, mask))
+            a->shape[n - 1] *= extent;
+        else
+            a->shape[n++] = extent;
+        a->strides[n - 1] = stride;
+        if (where) {
+            where->shape[n - 1] = a->shape[n - 1];
+            where->strides[n - 1] = mask;
         }
     }
+    const int gone = a->ndim - n;
     a->ndim = n;
+    if (where) where->ndim = n;
+    return to - gone;
 }
 
 void
-wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args)
+wk_fuse(wk_array *a, int from)
 {
-    wk_array kept, reduced;
-    const int empty = wk_size(a) == 0; /* its block has no first element, nor a last */
-    kept.ndim = reduced.ndim = 0;
-    args->outputs = args->n = 1;
-    for (int d = 0; d < a->ndim; d++) {
-        const int folds = axes >> d & 1;
-        wk_array *to = folds ? &reduced : &kept;
-        int at = to->ndim++;
-        int64_t stride = a->strides[d];
-        if (folds) {
-            args->n *= a->shape[d];
-            if (stride < 0) { /* walk it upwards: the order of a fold is the memory's */
-                if (!empty) a->first += (a->shape[d] - 1) * stride * wk_itemsize[a->dtype];
-                stride = -stride;
-            }
-            for (; at > 0 && reduced.strides[at - 1] < stride; at--) {
-                reduced.shape[at] = reduced.shape[at - 1];
-                reduced.strides[at] = reduced.strides[at - 1];
-            }
-        } else {
-            args->outputs *= a->shape[d];
-        }
-        to->shape[at] = a->shape[d];
-        to->strides[at] = stride;
-    }
-    wk_fuse(&kept, 0);
-    wk_fuse(&reduced, 0);
-    args->kept = kept.ndim;
-    a->ndim = kept.ndim + reduced.ndim;
-    memcpy(a->shape, kept.shape, (size_t)kept.ndim * sizeof kept.shape[0]);
-    memcpy(a->strides, kept.strides, (size_t)kept.ndim * sizeof kept.strides[0]);
-    memcpy(a->shape + kept.ndim, reduced.shape, (size_t)reduced.ndim * sizeof kept.shape[0]);
-    memcpy(a->strides + kept.ndim, reduced.strides,
-           (size_t)reduced.ndim * sizeof kept.strides[0]);
+    fuse(a, NULL, from, a->ndim);
+}
+
+static void
+fuse_reduced(wk_array *a, wk_array *where, wk_reduce_args *args)
+{
+    fuse(a, where, args->kept, a->ndim);
+    args->kept = fuse(a, where, 0, args->kept);
 }
 
 void
 wk_fuse_reduced(wk_array *a, wk_reduce_args *args)
 {
-    wk_array kept = *a;
-    kept.ndim = args->kept;
-    wk_fuse(&kept, 0);
-    wk_fuse(a, args->kept);
-    const int folded = a->ndim - args->kept;
-    memmove(a->shape + kept.ndim, a->shape + args->kept, (size_t)folded * sizeof a->shape[0]);
-    memmove(a->strides + kept.ndim, a->strides + args->kept,
-            (size_t)folded * sizeof a->strides[0]);
-    memcpy(a->shape, kept.shape, (size_t)kept.ndim * sizeof a->shape[0]);
-    memcpy(a->strides, kept.strides, (size_t)kept.ndim * sizeof a->strides[0]);
-    a->ndim = kept.ndim + folded;
-    args->kept = kept.ndim;
+    fuse_reduced(a, NULL, args);
+}
+
+/* Walks an axis the other way, from its other end. */
+static void
+flip(wk_array *a, int d, int empty)
+{
+    if (!empty) a->first += (a->shape[d] - 1) * a->strides[d] * wk_itemsize[a->dtype];
+    a->strides[d] = -a->strides[d];
+}
+
+static void
+permute(wk_array *a, const int *order)
+{
+    const wk_array from = *a;
+    for (int i = 0; i < a->ndim; i++) {
+        a->shape[i] = from.shape[order[i]];
+        a->strides[i] = from.strides[order[i]];
+    }
+}
+
+void
+wk_plan_reduce(wk_array *a, wk_array *where, uint64_t axes, int logical, wk_reduce_args *args)
+{
+    int order[WK_MAX_DIMS], many = 0;
+    const int empty = wk_size(a) == 0; /* its block has no first element, nor a last */
+    args->outputs = args->n = 1;
+    for (int d = 0; d < a->ndim; d++) {
+        if (axes >> d & 1) continue;
+        order[many++] = d;
+        args->outputs *= a->shape[d];
+    }
+    args->kept = many;
+    for (int d = 0; d < a->ndim; d++) {
+        if (!(axes >> d & 1)) continue;
+        args->n *= a->shape[d];
+        int at = many++;
+        if (a->strides[d] < 0 && !logical) { /* upwards, as the memory lies */
+            flip(a, d, empty);
+            if (where) flip(where, d, empty);
+        }
+        for (; at > args->kept && !logical && a->strides[order[at - 1]] < a->strides[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+    permute(a, order);
+    if (where) permute(where, order);
+    fuse_reduced(a, where, args);
+}
+
+/* Room for one more axis is there: with 64 that are not 1 there are more elements than bytes. */
+static void
+insert(wk_array *a, int at, int64_t extent, int64_t stride)
+{
+    for (int d = a->ndim++; d > at; d--) {
+        a->shape[d] = a->shape[d - 1];
+        a->strides[d] = a->strides[d - 1];
+    }
+    a->shape[at] = extent;
+    a->strides[at] = stride;
+}
+
+static void
+see_parts(wk_array *a, int at)
+{
+    for (int d = 0; d < a->ndim; d++) a->strides[d] *= 2;
+    a->dtype = a->dtype == WK_C64 ? WK_F32 : WK_F64;
+    insert(a, at, 2, 1);
+}
+
+void
+wk_see_parts(wk_array *a)
+{
+    wk_fuse(a, 0);
+    see_parts(a, a->ndim);
+}
+
+void
+wk_plan_parts(wk_array *a, wk_array *where, int fold, wk_reduce_args *args)
+{
+    see_parts(a, fold ? a->ndim : args->kept);
+    if (where) insert(where, fold ? where->ndim : args->kept, 2, 0);
+    if (fold) {
+        args->n *= 2;
+    } else {
+        args->outputs *= 2;
+        args->planes = 2;
+        args->kept++;
+    }
+    fuse_reduced(a, where, args);
 }
 
 void

@@ -14,9 +14,19 @@ int64_t wk_size(const wk_array *a);
 /* Sets host, first and bytes from the address of element [0, ..., 0] and the strides. */
 void wk_set_block(wk_array *a, void *element0);
 
-/* Reorders the axes into kept (in the output's order) and reduced (as they lie in memory, the
- * fastest last), drops extents of 1, fuses neighbours. A float sum's order is the memory's. */
-void wk_plan_reduce(wk_array *a, uint64_t axes, wk_reduce_args *args);
+/* Reorders the axes into kept (in the output's order) and reduced, drops extents of 1, fuses
+ * neighbours. The reduced ones come as they lie in memory, the fastest last and none backwards;
+ * with logical set as they are, so that an element's place in the fold is its index. where, of a's
+ * shape, is done likewise; NULL: there is none. */
+void wk_plan_reduce(wk_array *a, wk_array *where, uint64_t axes, int logical,
+                    wk_reduce_args *args);
+
+/* A complex array that wk_plan_reduce made as a real one with one more axis, of the real and the
+ * imaginary part: the last reduced one if fold is set, else the last kept one, two planes. */
+void wk_plan_parts(wk_array *a, wk_array *where, int fold, wk_reduce_args *args);
+
+/* A C-contiguous complex array likewise, the parts last. */
+void wk_see_parts(wk_array *a);
 
 /* Permutes the axes into the output's order (NULL: as they are), drops extents of 1, fuses
  * neighbours. */

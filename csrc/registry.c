@@ -5,6 +5,9 @@
 #include <string.h>
 
 #define ALL ((1u << WK_DTYPES) - 1)
+#define NUMBERS ((1u << WK_F16) - 1 + (1u << WK_F32) + (1u << WK_F64))
+#define SUMS (1u << WK_I32 | 1u << WK_F32 | 1u << WK_F64) /* of the rungs that only sum */
+#define INT32 (1u << WK_I32)
 
 #define OP_reduce WK_REDUCE
 #define OP_transpose WK_TRANSPOSE
@@ -58,6 +61,20 @@ find(wk_call *call, wk_kind kind, const wk_slot *slot, const char *variant, wk_l
     return NULL;
 }
 
+static wk_status
+wrong_dtype(wk_call *call, const wk_row *row)
+{
+    char taken[200] = "";
+    for (int d = 0; d < WK_DTYPES; d++) {
+        if (!(row->dtypes >> d & 1)) continue;
+        if (taken[0]) strcat(taken, ", ");
+        strcat(taken, wk_dtype_names[d]);
+    }
+    return WK_FAIL(&call->error, WK_ETYPE,
+                   "%s variant '%s' does not take dtype %s; there are: %s",
+                   wk_op_names[call->op], row->variant, wk_dtype_names[call->in.dtype], taken);
+}
+
 static int
 nothing_to_do(const wk_call *call)
 {
@@ -79,9 +96,7 @@ wk_run(wk_call *call, wk_kind kind, const char *variant)
     wk_launch *launch = NULL;
     const wk_row *row = find(call, kind, slot, variant, &launch);
     if (row == NULL) return call->error.status;
-    if (!(row->dtypes >> call->in.dtype & 1))
-        return WK_FAIL(&call->error, WK_ETYPE, "%s variant '%s' does not take %s",
-                       wk_op_names[call->op], row->variant, wk_dtype_names[call->in.dtype]);
+    if (!(row->dtypes >> call->in.dtype & 1)) return wrong_dtype(call, row);
     if (nothing_to_do(call)) return WK_OK;
     return slot->backend->run(call, launch, row->production);
 }

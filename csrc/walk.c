@@ -94,6 +94,10 @@ next_row(const wk_walk *w, place *p)
     }
 }
 
+typedef struct two_words { /* 16 bytes that may lie at any multiple of 8 */
+    uint64_t low, high;
+} two_words;
+
 #define EACH(type)                                                                             \
     for (int64_t i = 0; i < n; i++) *(type *)(to + i * step) = *(const type *)(from + i * take)
 
@@ -110,7 +114,8 @@ copy_row(char *to, int64_t step, const char *from, int64_t take, int64_t n, int6
     case 1: EACH(uint8_t); break;
     case 2: EACH(uint16_t); break;
     case 4: EACH(uint32_t); break;
-    default: EACH(uint64_t); break;
+    case 8: EACH(uint64_t); break;
+    default: EACH(two_words); break;
     }
 }
 

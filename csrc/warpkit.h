@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum { WK_MAX_DIMS = 64, WK_MAX_OUTS = 3 }; /* 64 is NumPy's own limit */
+enum { WK_MAX_DIMS = 64, WK_MAX_OUTS = 12 }; /* 64 is NumPy's own limit */
 
 /* ---- what there is ---------------------------------------------------------------------- */
 
@@ -35,8 +35,12 @@ typedef enum {
     WK_U32,
     WK_I64,
     WK_U64,
+    WK_F16,
+    WK_BF16, /* ml_dtypes.bfloat16 */
     WK_F32,
     WK_F64,
+    WK_C64,
+    WK_C128,
     WK_DTYPES
 } wk_dtype;
 
@@ -89,15 +93,48 @@ typedef struct wk_array {
     int64_t strides[WK_MAX_DIMS]; /* in elements; may be zero or negative                 */
 } wk_array;
 
+typedef union wk_value { /* a scalar of any dtype */
+    int64_t i;
+    uint64_t u;
+    float f32[2]; /* the second: an imaginary part */
+    double f64[2];
+    uint8_t bytes[16];
+} wk_value;
+
 /* ---- what each operation is told, beside its arrays ------------------------------------- */
 
-typedef enum { WK_SUM, WK_PROD, WK_MIN, WK_MAX, WK_MEAN, WK_FOLDS } wk_fold;
+typedef enum {
+    WK_SUM,
+    WK_PROD,
+    WK_MIN,
+    WK_MAX,
+    WK_MEAN,
+    WK_VAR,
+    WK_STD,
+    WK_NORM,  /* the root of the sum of squared magnitudes */
+    WK_SUMSQ, /* that sum */
+    WK_ANY,
+    WK_ALL,
+    WK_COUNT_NONZERO,
+    WK_ARGMIN,
+    WK_ARGMAX,
+    WK_PTP, /* max - min */
+    WK_FOLDS
+} wk_fold;
 extern const char *const wk_fold_names[WK_FOLDS];
 
-typedef struct wk_reduce_args { /* in.shape: kept axes, in the output's order, then reduced */
-    wk_fold fold;
+/* in.shape: kept axes, in the output's order, then reduced ones. out[i] is fold[i], of a dtype that
+ * says how it is rounded. The folds of a call are of one family (reduce.h). */
+typedef struct wk_reduce_args {
+    wk_fold fold[WK_MAX_OUTS];
     int kept;
     int64_t outputs, n; /* products of the kept and of the reduced extents               */
+    int64_t first;      /* index of this piece's first element in the whole fold         */
+    int planes;         /* 2: outputs are real and imaginary parts by turns, else 1      */
+    int skip_nan;       /* as in nansum: NaN is no element                               */
+    int has_initial;    /* initial is one more element of every output                   */
+    wk_value initial;   /* as reduce.h says                                              */
+    double ddof;        /* var, std divide by n - ddof                                   */
 } wk_reduce_args;
 
 typedef enum {
@@ -141,15 +178,19 @@ typedef struct wk_warp_histogram_args { /* in: C-contiguous [n] */
 struct wk_context; /* threads and loaded plug-ins; the core's own */
 
 /* An input too large for one trip, or on its way while the kernel works, comes in pieces (see
- * pieces.h), and a launcher is called for each. A reduction cut along its fold keeps one total
- * per output and chunk of the tree until all are there; a histogram goes on counting. */
+ * pieces.h), and a launcher is called for each. A reduction cut along its fold keeps totals of each
+ * output, zero at first, until all pieces are there: what its accumulator holds (reduce.h); the
+ * TREE one total per chunk. A histogram goes on counting. */
 typedef struct wk_part {
     int later;      /* histogram: counts hold those of earlier pieces                      */
-    void *totals;   /* reduce: device memory, 8 bytes each, [outputs][chunks]; else NULL   */
+    void *totals;   /* reduce: device memory, [outputs]; else NULL                         */
     int finish;     /* reduce: all totals are there; fold them into out and leave in alone */
-    int64_t chunks; /* of the whole fold                                                   */
-    int64_t first;  /* chunk of this piece's first element                                 */
+    int64_t chunks; /* TREE: of the whole fold                                             */
+    int64_t first;  /* TREE: chunk of this piece's first element                           */
     int64_t output; /* of the whole, to which this piece's first belongs                   */
+    void *other;    /* reduce: totals of another GPU: add them to totals and leave in alone */
+    int64_t
+        *words; /* reduce: do nothing but say how many 8-byte words an output's totals have */
     int64_t step[WK_MAX_DIMS]; /* outputs between neighbours along each kept axis          */
 } wk_part;
 
@@ -171,6 +212,7 @@ typedef struct wk_call {
     void *stream;              /* a cudaStream_t                                           */
     void *session;             /* the backend's own: stream, allocations                  */
     wk_array in, aux;          /* aux.host NULL: there is none                            */
+    wk_array where;            /* reduce: bool, of in's shape; ndim -1: all elements count */
     wk_array out[WK_MAX_OUTS]; /* C-contiguous; written whole by the kernel               */
     int outs;
     int fresh; /* out is new host memory, its pages not there yet                          */
@@ -197,6 +239,7 @@ void wk_call_start(wk_call *call, wk_op op, int outs);
 typedef struct wk_device_info {
     char name[128];
     int compute_capability; /* 90 for 9.0; 0 for a CPU                                    */
+    int processors;         /* multiprocessors; 0 for a CPU                               */
     int64_t memory_total, memory_free;
     int64_t pool_used, pool_reserved; /* handed out now; held from the device              */
     int64_t pool_keep, pool_limit;    /* held between calls at most; handed out at most    */

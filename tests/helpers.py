@@ -10,16 +10,17 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import ml_dtypes  # also so that NumPy knows bfloat16 by its name
 import numpy as np
 import pytest
 import warpkit
 
-DTYPES = (
-    "bool",
-    *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
-    *("float32", "float64"),
-)
+INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")
+DTYPES = (*INTEGERS, *FLOATS)
+REALS = ("float16", "bfloat16", *FLOATS)
+COMPLEX = ("complex64", "complex128")
+ALL_DTYPES = (*INTEGERS, *REALS, *COMPLEX)
 FOLDS = ("sum", "prod", "min", "max", "mean")
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
 # Around a warp, a block, a chunk of the fold tree; then many blocks, and not a multiple of one.
@@ -93,35 +94,52 @@ def values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    if dtype.kind == "c":
+        part = dtype.type().real.dtype
+        return joined(values(part, shape, seed), values(part, shape, seed + 1000))
     return (rng.normal(size=shape) * 2.0 ** rng.integers(-10, 11, shape)).astype(dtype)
+
+
+def joined(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    """Complex numbers of these parts, to the bit."""
+    real, imag = np.asarray(real), np.asarray(imag)
+    both = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
+    both.real, both.imag = real, imag
+    return both
 
 
 def factors(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     """Floats whose products stay within range; for other types values()."""
-    if np.dtype(dtype).kind != "f":
+    dtype = np.dtype(dtype)
+    if dtype.kind in "biu":
         return values(dtype, shape, seed)
     rng = np.random.default_rng(seed)
-    return (rng.choice([-1, 1], shape) * 2.0 ** rng.uniform(-0.01, 0.01, shape)).astype(dtype)
+    sizes = rng.choice([-1, 1], shape) * 2.0 ** rng.uniform(-0.01, 0.01, shape)
+    if dtype.kind == "c":
+        return (sizes * np.exp(1j * rng.uniform(0, 6, shape))).astype(dtype)
+    return sizes.astype(dtype)
 
 
 def few_values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     """Small whole numbers, so that many are equal."""
-    low = -3 if np.dtype(dtype).kind in "if" else 0
+    low = 0 if np.dtype(dtype).kind in "bu" else -3
     return np.random.default_rng(seed).integers(low, 4, shape).astype(dtype)
 
 
 def special_floats(dtype: Any) -> np.ndarray:
     """Infinities, zeros, subnormals, extremes, and NaN of several bits, none of them canonical."""
     dtype = np.dtype(dtype)
-    info = np.finfo(dtype)
+    info = ml_dtypes.finfo(dtype)
     odd = {
+        "float16": [0xFE00, 0x7E01, 0xFFFF],
+        "bfloat16": [0xFFC0, 0x7FC1, 0xFFFF],
         "float32": [0xFFC00000, 0x7FC00001, 0xFFFFFFFF],
         "float64": [0xFFF8 << 48, 0x7FF8 << 48 | 7],
     }
     nans = np.array(odd[dtype.name], f"u{dtype.itemsize}").view(dtype)
     tiny = info.smallest_subnormal
     numbers = [np.inf, -np.inf, 0.0, -0.0, tiny, -tiny, info.tiny, info.max, info.min, 1, -1]
-    return np.concatenate([np.array(numbers, dtype), nans])
+    return np.concatenate([np.array(numbers).astype(dtype), nans])
 
 
 def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
@@ -129,6 +147,9 @@ def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
     if dtype.kind == "b":
         return values(dtype, shape, seed)
+    if dtype.kind == "c":
+        part = dtype.type().real.dtype
+        return joined(raw_bits(part, shape, seed), raw_bits(part, shape, seed + 1000))
     unsigned = f"u{dtype.itemsize}"
     return rng.integers(0, np.iinfo(unsigned).max, shape, unsigned, endpoint=True).view(dtype)
 
@@ -153,8 +174,8 @@ def assert_same(got: Any, want: Any) -> None:
     assert got.flags.c_contiguous
     if got.tobytes() != want.tobytes():  # values first: their message is the readable one
         np.testing.assert_array_equal(got, want)
-        bits = f"u{got.itemsize}"
-        got, want = (np.ascontiguousarray(x).view(bits) for x in (got, want))
+        bits = f"u{min(got.itemsize, 8)}"
+        got, want = (np.ascontiguousarray(x).reshape(-1).view(bits) for x in (got, want))
         np.testing.assert_array_equal(got, want, "equal values, but other bits")
 
 

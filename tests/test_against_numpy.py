@@ -6,6 +6,7 @@ import itertools
 import math
 import types
 import warnings
+from fractions import Fraction
 
 import helpers
 import hypothesis.extra.numpy as hnp
@@ -69,15 +70,15 @@ def test_fma_of_the_oracle_is_that_of_the_c_library():
         assert np.isnan(got[~number]).all()
 
 
-def tree_in_words(x, combine, identity):
+def product_in_words(x):
     while True:
         totals = []
         for first in range(0, max(len(x), 1), 1024):
-            lanes = [identity] * 32
+            lanes = [1.0] * 32
             for i, value in enumerate(x[first : first + 1024]):
-                lanes[i % 32] = combine(lanes[i % 32], value)
+                lanes[i % 32] *= value
             for half in (16, 8, 4, 2, 1):
-                lanes = [combine(lanes[i], lanes[i + half]) for i in range(half)]
+                lanes = [lanes[i] * lanes[i + half] for i in range(half)]
             totals += lanes
         x = totals
         if len(x) == 1:
@@ -85,23 +86,77 @@ def tree_in_words(x, combine, identity):
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 64, 1023, 1024, 1025, 5000, 2**20 + 1])
-def test_the_tree_of_the_oracle_is_the_tree_in_words(n):
-    x = values("float64", n)
-    want = tree_in_words(x.tolist(), lambda a, b: a + b, -0.0)
-    assert float(reference.tree(x, "sum")).hex() == want.hex()
+def test_the_product_of_the_oracle_is_the_product_in_words(n):
     x = helpers.factors("float64", n)
-    want = tree_in_words(x.tolist(), lambda a, b: a * b, 1.0)
-    assert float(reference.tree(x, "prod")).hex() == want.hex()
+    assert float(reference.product(x)).hex() == float(product_in_words(x.tolist())).hex()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7])
-@pytest.mark.parametrize(
-    ("mode", "theirs"),
-    [("reflect", "symmetric"), ("mirror", "reflect"), ("nearest", "edge"), ("wrap", "wrap")],
-)
-def test_the_extended_line_is_that_of_numpy_pad(mode, theirs, n):
-    got = reference.extend(np.arange(-20, n + 20), n, mode)
-    np.testing.assert_array_equal(got, np.pad(np.arange(n), 20, mode=theirs))
+def test_the_product_of_the_oracle_leaves_out_what_does_not_count():
+    x = helpers.factors("complex128", 3000)
+    counts = helpers.values("bool", 3000)
+    want = np.prod(np.where(counts, x, 1))
+    np.testing.assert_allclose(reference.product(x, counts), want, rtol=1e-12)
+    inf = np.array([complex(np.inf, 1), complex(np.nan, 0)])
+    assert reference.product(inf, [True, False]) == inf[0]
+    assert reference.product(inf, [False, False]) == 1
+
+
+def nearest_in_words(exact, dtype):
+    """The nearer of the two neighbours among all numbers of the type."""
+    digits, least, most = reference.FORMATS[dtype]
+    size = abs(exact)
+    unit = least
+    while size >= Fraction(2) ** (unit + digits):
+        unit += 1
+    low = size // Fraction(2) ** unit
+    rest = size / Fraction(2) ** unit - low
+    whole = low + (rest > Fraction(1, 2) or (rest == Fraction(1, 2) and low % 2 == 1))
+    value = whole * Fraction(2) ** unit
+    value = math.inf if value >= Fraction(2) ** (most + 1) else float(value)
+    return -value if exact < 0 else value
+
+
+@given(
+    n=st.integers(-(2**70), 2**70), d=st.integers(1, 2**40), e=st.integers(-170, 90),
+    dtype=st.sampled_from(list(reference.FORMATS)),
+)  # fmt: skip
+@examples
+def test_the_oracle_rounds_to_the_nearer_neighbour(n, d, e, dtype):
+    exact = Fraction(n, d) * Fraction(2) ** e
+    assert reference.nearest(n, d, e, dtype) == nearest_in_words(exact, dtype)
+    root = reference.nearest_root(abs(n), d, e, dtype)
+    below, above = (Fraction(x) for x in neighbours(root, dtype))
+    if math.isfinite(root):  # between the squares of the middles on both sides
+        middles = ((below + Fraction(root)) / 2, (Fraction(root) + above) / 2)
+        assert max(middles[0], 0) ** 2 <= abs(exact) <= middles[1] ** 2
+
+
+def neighbours(x, dtype):
+    digits, least, _ = reference.FORMATS[dtype]
+    if not math.isfinite(x):
+        return 0, 0
+    unit = max(math.frexp(x)[1] - digits, least) if x else least
+    down = unit - 1 if x and math.frexp(x)[0] == 0.5 and unit > least else unit
+    return Fraction(x) - Fraction(2) ** down, Fraction(x) + Fraction(2) ** unit
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_the_oracle_are_those_of_fractions(dtype):
+    rng = np.random.default_rng(0)
+    for seed in range(60):
+        x = helpers.raw_bits(dtype, rng.integers(1, 40), seed)
+        x = x[np.isfinite(x)]
+        if x.size == 0:
+            continue
+        exact, n = [Fraction(v) for v in x.tolist()], x.size
+        total, squares = sum(exact), sum(v * v for v in exact)
+        variance = (n * squares - total**2) / (n * n)
+        for op, want in (("sum", total), ("mean", total / n), ("sumsq", squares),
+                         ("var", variance)):  # fmt: skip
+            got = reference.reduce(x, op)
+            assert float(got) == nearest_in_words(want, dtype), op
+        if dtype == "float64" and np.isfinite(float(reference.reduce(np.abs(x)))):
+            assert float(reference.reduce(x)) == math.fsum(x.tolist())
 
 
 # ---- reduce ------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def test_rows_are_listed_by_operation():
     everything = warpkit.variants()
     ops = ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"]
     assert [row for op in ops for row in warpkit.variants(op)] == everything
-    assert {dtype for row in everything for dtype in row.dtypes} <= set(helpers.DTYPES)
+    assert {dtype for row in everything for dtype in row.dtypes} <= set(helpers.ALL_DTYPES)
 
 
 def test_the_default_device_is_used(device):

@@ -29,10 +29,16 @@ def results(device):
     """Of every row that the device has, over data for many blocks."""
     a = values("float32", (150, 211))
     for row in helpers.rows("reduce"):
-        if row.device == device:
+        if row.device != device:
+            continue
+        if row.production:
             yield row(a, "sum")
             yield row(a, "mean", 0)
             yield row(a, "max", 1)
+        elif row.name in ("shfl_atomic", "redux"):  # the order of float atomics is nobody's
+            yield row((a * 1000).astype("int32"), "sum")
+        else:
+            yield row(a, "sum")
     for row in helpers.rows("transpose"):
         if row.device == device:
             yield row(a)

@@ -8,6 +8,8 @@
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
 - <!-- transfer --> ... <!-- /transfer -->: a table for each GPU in bench/results/transfer_*.json.
+- <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- matrix -->, each up to its
+  <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU.
 
 --check changes nothing; it exits 1, with the difference, where a page is not current.
 """
@@ -32,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CPU_RESULTS = ROOT / "bench" / "results" / "cpu.json"
 EMU_RESULTS = ROOT / "bench" / "results" / "emu.json"
 TRANSFER_RESULTS = "transfer_*.json"  # beside them, one for each GPU
+REDUCE_RESULTS = "reduce_*.json"
 
 EXAMPLE = re.compile(
     r"^```python\n(?P<code>(?:(?!```).*\n)*)```\n\s*^```text\n(?P<output>(?:(?!```).*\n)*)```$",
@@ -59,6 +62,14 @@ SHOWN = (
     ("bincount", "2**20 values", "i8", "2^20 values, 2^24"),
     ("bincount", "tiny", "i8", "1000 of 1000 values"),
     ("warp_histogram", "random", "i4", "2^24"),
+)
+
+PEERS = ("CuPy", "PyTorch", "CUB")
+
+# (operation, dtype) of bench/reduce.py's matrix that are shown for other layouts than flat
+ACROSS = (
+    *((op, "float32") for op in ("sum", "max", "mean", "std", "argmax")),
+    *(("sum", dtype) for dtype in ("int8", "int32", "float16", "float64")),
 )
 
 
@@ -216,6 +227,120 @@ def transfer_tables() -> str | None:
     return "\n".join(map(transfer_table, gpus)) or None  # not every tree has been measured
 
 
+def reduce_tables(section: str, make: Callable[[list[dict[str, Any]]], str]) -> str | None:
+    """What make says of one section of bench/reduce.py's results, for each GPU."""
+    found = sorted(CPU_RESULTS.parent.glob(REDUCE_RESULTS))
+    results = {path.name: json.loads(path.read_text()) for path in found}
+    tables = []
+    for name, result in results.items():
+        if not result.get(section, {}).get("rows"):
+            complain(f"{name} has no {section}: run bench/reduce.py {section}; it has no table")
+            continue
+        m, date = result["machine"], result[section]["date"][:10]
+        peers = "".join(f"{peer} {version}, " for peer, version in m["peers"].items())
+        copy = result[section].get("copy_gb_s")
+        rate = f" a copy there runs at {copy:.0f} GB/s;" if copy else ""
+        source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {date}."
+        tables.append(f"{make(result[section]['rows'])}\n{source}\n")
+    if not found:
+        where = f"{CPU_RESULTS.parent.relative_to(ROOT)}/{REDUCE_RESULTS}"
+        complain(f"no {where}: run bench/reduce.py on a GPU; the {section} table stays")
+    return "\n".join(tables) or None
+
+
+def ladder_table() -> str | None:
+    production = {v.name: v.production for v in warpkit.variants("reduce") if v.device == "cuda"}
+    teaches = {v.name: v.teaches for v in warpkit.variants("reduce") if v.device == "cuda"}
+    dtypes = ("int32", "float32", "float64")
+
+    def make(rows: list[dict[str, Any]]) -> str:
+        rate = {(row["name"], row["dtype"]): f"{row['gb_s']:.0f}" for row in rows}
+        peers = dict.fromkeys(row["name"] for row in rows if row["peer"])
+        lines = []
+        for name in (*teaches, *peers):
+            rates = [rate.get((name, dtype), "") for dtype in dtypes]
+            words = teaches.get(name, "").replace("|", r"\|")
+            mark = " (production)" if production.get(name) else ""
+            lines.append((f"`{name}`{mark}" if name in teaches else name, *rates, words))
+        head = ("sum of 256 MiB, GB/s", *dtypes, "what the rung teaches")
+        return table(head, lines, "<>>><")
+
+    return reduce_tables("ladder", make)
+
+
+def exponents_table() -> str | None:
+    def make(rows: list[dict[str, Any]]) -> str:
+        lines = [
+            (
+                row["spread"],
+                row["dtype"],
+                f"{row['gb_s']:.0f}",
+                f"{row['share']:.2f}",
+                *(f"{row['peers'][p]:.0f}" if p in row["peers"] else "" for p in PEERS),
+            )
+            for row in rows
+            if row["gb_s"]
+        ]
+        return table(("elements", "dtype", "GB/s", "of a copy", *PEERS), lines, "<<>>>>>")
+
+    return reduce_tables("exponents", make)
+
+
+def sizes_table() -> str | None:
+    what = {"device_us": "device", "issue_us": "issue", "fetch_us": "and fetch"}
+    names = ("warpkit", "CuPy", "PyTorch")
+    shown = (1, 1000, 2**14, 2**18, 2**20, 2**22, 2**24)
+
+    def make(rows: list[dict[str, Any]]) -> str:
+        lines = []
+        for row in (row for row in rows if row["op"] == "sum" and row["n"] in shown):
+            times = [row[key].get(name) for key in what for name in names]
+            cells = ["" if t is None else milliseconds(t) for t in times]
+            lines.append((str(row["n"]), *cells))
+        head = ("us", *(f"{words}: {name}" for words in what.values() for name in names))
+        return table(head, lines, ">" * len(head))
+
+    return reduce_tables("sizes", make)
+
+
+def matrix_cell(row: dict[str, Any] | None) -> str:
+    """Share of a copy's rate, and the best peer's time over ours."""
+    if row is None:
+        return ""
+    if row["gb_s"] is None:
+        return "fails"
+    return f"{row['share']:.2f}" + (f" ({row['ratio']:.1f})" if "ratio" in row else "")
+
+
+def matrix_table() -> str | None:
+    def make(rows: list[dict[str, Any]]) -> str:
+        cell = {(row["op"], row["dtype"], row["layout"]): row for row in rows}
+        dtypes = list(dict.fromkeys(row["dtype"] for row in rows))
+        ops = dict.fromkeys(row["op"] for row in rows if row["layout"] == "flat")
+        flat = [
+            (op, *(matrix_cell(cell.get((op, dtype, "flat"))) for dtype in dtypes)) for op in ops
+        ]
+        layouts = dict.fromkeys(row["layout"] for row in rows if row["layout"] != "flat")
+        shaped = [
+            (layout, *(matrix_cell(cell.get((op, dtype, layout))) for op, dtype in ACROSS))
+            for layout in layouts
+        ]
+        first = table(("flat", *dtypes), flat, "<" + ">" * len(dtypes))
+        names = (f"{op} {dtype}" for op, dtype in ACROSS)
+        second = table(("layout", *names), shaped, "<" + ">" * len(ACROSS))
+        good = [row for row in rows if row["gb_s"]]
+        fast = sum(row["share"] >= 0.9 for row in good)
+        rivals = [row["ratio"] for row in good if "ratio" in row]
+        ahead = sum(ratio >= 1 for ratio in rivals)
+        summary = (
+            f"{len(rows)} cells: {fast} at 0.9 of a copy's rate or more; of the {len(rivals)} "
+            f"that a peer has too, {ahead} at least as fast as the best peer.\n"
+        )
+        return f"{first}\n{second}\n{summary}"
+
+    return reduce_tables("matrix", make)
+
+
 def with_section(text: str, page: str, name: str, make: Callable[[], str | None]) -> str:
     """The text with what lies between <!-- name --> and <!-- /name --> made anew."""
     section = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
@@ -231,9 +356,16 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
 
 
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
-    "README.md": {"kernels": kernel_table, "cpu": cpu_table},
+    "README.md": {"kernels": kernel_table, "cpu": cpu_table, "ladder table": ladder_table},
     "docs/emulator.md": {"emu": emu_table},
     "docs/arrays.md": {"transfer": transfer_tables},
+    "docs/ladder.md": {
+        "ladder table": ladder_table,
+        "exponents": exponents_table,
+        "sizes": sizes_table,
+        "matrix": matrix_table,
+    },
+    "docs/reductions.md": {},
 }
 
 

@@ -1,12 +1,24 @@
 /* convert.c -- Python objects to the contract's structs, and its errors to exceptions. */
 #include "glue.h"
 
+/* Of ml_dtypes, which is not a part of NumPy, and is known by its name. */
+static int
+is_bfloat16(const PyArray_Descr *d)
+{
+    if (d->type_num < NPY_USERDEF || PyDataType_ELSIZE(d) != 2) return 0;
+    const char *name = d->typeobj->tp_name, *dot = strrchr(name, '.');
+    return strcmp(dot ? dot + 1 : name, wk_dtype_names[WK_BF16]) == 0;
+}
+
 int
 wk_dtype_of(const PyArray_Descr *d)
 {
     const npy_intp size = PyDataType_ELSIZE(d);
+    if (is_bfloat16(d)) return WK_BF16;
     if (d->kind == 'b') return WK_BOOL;
-    if (d->kind == 'f') return size == 4 ? WK_F32 : size == 8 ? WK_F64 : -1;
+    if (d->kind == 'f')
+        return size == 2 ? WK_F16 : size == 4 ? WK_F32 : size == 8 ? WK_F64 : -1;
+    if (d->kind == 'c') return size == 8 ? WK_C64 : size == 16 ? WK_C128 : -1;
     if (d->kind != 'i' && d->kind != 'u') return -1; /* kind and size: longlong is int64 too */
     const int u = d->kind == 'u';
     switch (size) {
@@ -18,13 +30,49 @@ wk_dtype_of(const PyArray_Descr *d)
     }
 }
 
-int
-wk_typenum_of(wk_dtype dtype)
+static PyArray_Descr *
+bfloat16_descr(void)
 {
-    static const int types[WK_DTYPES] = {NPY_BOOL,   NPY_INT8,  NPY_UINT8,  NPY_INT16,
-                                         NPY_UINT16, NPY_INT32, NPY_UINT32, NPY_INT64,
-                                         NPY_UINT64, NPY_FLOAT, NPY_DOUBLE};
-    return types[dtype];
+    PyObject *module = PyImport_ImportModule("ml_dtypes"), *descr = NULL;
+    PyObject *type = module ? PyObject_GetAttrString(module, wk_dtype_names[WK_BF16]) : NULL;
+    if (type) descr = (PyObject *)PyArray_DescrFromTypeObject(type);
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return (PyArray_Descr *)descr;
+}
+
+PyArray_Descr *
+wk_descr_of(wk_dtype dtype)
+{
+    static const int types[WK_DTYPES] = {NPY_BOOL,   NPY_INT8,   NPY_UINT8,  NPY_INT16,
+                                         NPY_UINT16, NPY_INT32,  NPY_UINT32, NPY_INT64,
+                                         NPY_UINT64, NPY_HALF,   NPY_VOID,   NPY_FLOAT,
+                                         NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+    return dtype == WK_BF16 ? bfloat16_descr() : PyArray_DescrFromType(types[dtype]);
+}
+
+PyObject *
+wk_numpy_new(wk_dtype dtype, int ndim, const npy_intp *shape)
+{
+    PyArray_Descr *descr = wk_descr_of(dtype);
+    return descr ? PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL, 0, NULL)
+                 : NULL;
+}
+
+int
+wk_dtype_arg(PyObject *object)
+{
+    PyArray_Descr *descr = NULL;
+    if (PyUnicode_Check(object) &&
+        PyUnicode_CompareWithASCIIString(object, wk_dtype_names[WK_BF16]) == 0)
+        return WK_BF16; /* NumPy knows the name once ml_dtypes is imported */
+    if (!PyArray_DescrConverter(object, &descr)) return -1;
+    const int dtype = PyArray_ISNBO(descr->byteorder) ? wk_dtype_of(descr) : -1;
+    if (dtype < 0)
+        PyErr_Format(PyExc_TypeError, "dtype %S is not taken; there are: " WK_DTYPE_LIST,
+                     descr);
+    Py_DECREF(descr);
+    return dtype;
 }
 
 static int
@@ -42,17 +90,16 @@ wk_numpy_of(PyObject *object)
     if (a == NULL) return NULL;
     const int dtype = wk_dtype_of(PyArray_DESCR(a));
     if (dtype < 0) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "dtype %S is not taken; there are: bool, int8, int16, int32, int64, uint8, "
-            "uint16, uint32, uint64, float32, float64",
-            PyArray_DESCR(a));
+        PyErr_Format(PyExc_TypeError, "dtype %S is not taken; there are: " WK_DTYPE_LIST,
+                     PyArray_DESCR(a));
         Py_DECREF(a);
         return NULL;
     }
     if (!PyArray_ISALIGNED(a) || PyArray_ISBYTESWAPPED(a) || !whole_strides(a)) {
-        PyArray_Descr *native = PyArray_DescrFromType(wk_typenum_of(dtype));
-        PyObject *copy = PyArray_FromArray(a, native, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ALIGNED);
+        PyArray_Descr *native = PyArray_DescrNewByteorder(PyArray_DESCR(a), NPY_NATIVE);
+        PyObject *copy =
+            native ? PyArray_FromArray(a, native, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ALIGNED)
+                   : NULL;
         Py_SETREF(a, (PyArrayObject *)copy);
     }
     return a;

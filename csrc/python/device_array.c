@@ -181,7 +181,7 @@ contiguous(const wk_device_array *a)
 
 GETTER(shape, wk_tuple_of(a->shape, a->ndim, 1))
 GETTER(strides, wk_tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]))
-GETTER(dtype, PyArray_DescrFromType(wk_typenum_of(a->dtype)))
+GETTER(dtype, wk_descr_of(a->dtype))
 GETTER(ndim, PyLong_FromLong(a->ndim))
 GETTER(size, PyLong_FromLongLong(size_of(a)))
 GETTER(nbytes, PyLong_FromLongLong(size_of(a) * wk_itemsize[a->dtype]))
@@ -195,8 +195,9 @@ GETTER(owner, Py_NewRef(a->memory->owner ? a->memory->owner : Py_None))
 const char *
 wk_typestr_of(wk_dtype dtype)
 {
-    static const char *const names[WK_DTYPES] = {"|b1", "|i1", "|u1", "<i2", "<u2", "<i4",
-                                                 "<u4", "<i8", "<u8", "<f4", "<f8"};
+    static const char *const names[WK_DTYPES] = {"|b1",      "|i1", "|u1", "<i2", "<u2",
+                                                 "<i4",      "<u4", "<i8", "<u8", "<f2",
+                                                 "bfloat16", "<f4", "<f8", "<c8", "<c16"};
     return names[dtype];
 }
 
@@ -208,6 +209,11 @@ get_interface(PyObject *self, void *Py_UNUSED(closure))
     if (a->memory->kind != WK_CUDA) {
         PyErr_Format(PyExc_AttributeError, "an array of '%s' is in no CUDA device's memory",
                      wk_kind_names[a->memory->kind]);
+        return NULL;
+    }
+    if (a->dtype == WK_BF16) {
+        PyErr_SetString(PyExc_AttributeError,
+                        "the CUDA array interface has no typestr for bfloat16; use DLPack");
         return NULL;
     }
     wk_forget_letter(a->memory);
@@ -346,7 +352,7 @@ to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
     wk_state *state = state_of_array(self);
     wk_device_array *a = array_of(self);
     if (a == NULL || state == NULL) return NULL;
-    PyObject *result = PyArray_SimpleNew(a->ndim, a->shape, wk_typenum_of(a->dtype));
+    PyObject *result = wk_numpy_new(a->dtype, a->ndim, a->shape);
     if (result == NULL) return NULL;
     wk_error error = {.status = WK_OK};
     int status = 0;

@@ -13,9 +13,10 @@ static DLDataType
 dl_dtype(wk_dtype dtype)
 {
     static const uint8_t codes[WK_DTYPES] = {
-        [WK_BOOL] = kDLBool, [WK_I8] = kDLInt,    [WK_U8] = kDLUInt,  [WK_I16] = kDLInt,
-        [WK_U16] = kDLUInt,  [WK_I32] = kDLInt,   [WK_U32] = kDLUInt, [WK_I64] = kDLInt,
-        [WK_U64] = kDLUInt,  [WK_F32] = kDLFloat, [WK_F64] = kDLFloat};
+        [WK_BOOL] = kDLBool, [WK_I8] = kDLInt,      [WK_U8] = kDLUInt,     [WK_I16] = kDLInt,
+        [WK_U16] = kDLUInt,  [WK_I32] = kDLInt,     [WK_U32] = kDLUInt,    [WK_I64] = kDLInt,
+        [WK_U64] = kDLUInt,  [WK_F16] = kDLFloat,   [WK_BF16] = kDLBfloat, [WK_F32] = kDLFloat,
+        [WK_F64] = kDLFloat, [WK_C64] = kDLComplex, [WK_C128] = kDLComplex};
     return (DLDataType){codes[dtype], (uint8_t)(8 * wk_itemsize[dtype]), 1};
 }
 
@@ -33,8 +34,7 @@ dtype_of(DLDataType type)
                      (int)type.lanes);
     else if (type.code < sizeof kinds / sizeof kinds[0])
         PyErr_Format(PyExc_TypeError,
-                     "DLPack: dtype %s%d is not taken; there are: bool, int8, int16, int32, "
-                     "int64, uint8, uint16, uint32, uint64, float32, float64",
+                     "DLPack: dtype %s%d is not taken; there are: " WK_DTYPE_LIST,
                      kinds[type.code], (int)type.bits);
     else
         PyErr_Format(PyExc_TypeError, "DLPack: dtype code %d with %d bits is not taken",
@@ -221,7 +221,8 @@ check_reach(const DLTensor *t, view *v)
     v->start = (char *)(uintptr_t)address;
     if (v->empty) return 0;
     if (t->data == NULL) return refuse("data is NULL, and there are elements");
-    if (address % item != 0) return refuse("the elements are not aligned");
+    const int whole = wk_is_complex(v->dtype) ? 2 : 1; /* aligned as their parts */
+    if (address % (item / whole) != 0) return refuse("the elements are not aligned");
     for (int d = 0; d < v->ndim; d++) {
         int64_t reach = 0, *side;
         int overflow = __builtin_mul_overflow(v->shape[d] - 1, v->strides[d], &reach);
@@ -308,7 +309,8 @@ static PyObject *
 over_host(const view *v, PyObject *owner)
 {
     const int own = v->empty && v->start == NULL; /* NumPy wants an address all the same */
-    PyArray_Descr *descr = PyArray_DescrFromType(wk_typenum_of(v->dtype));
+    PyArray_Descr *descr = wk_descr_of(v->dtype);
+    if (descr == NULL) return NULL;
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, v->ndim, v->shape,
                                            own ? NULL : v->strides, own ? NULL : v->start,
                                            v->read_only ? 0 : NPY_ARRAY_WRITEABLE, NULL);

@@ -31,6 +31,8 @@ typedef enum { /* those that warpkit takes */
                kDLInt = 0,
                kDLUInt = 1,
                kDLFloat = 2,
+               kDLBfloat = 4,
+               kDLComplex = 5,
                kDLBool = 6,
 } DLDataTypeCode;
 

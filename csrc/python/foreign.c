@@ -7,15 +7,16 @@ dtype_of_typestr(PyObject *text)
     const char *s = PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
     for (int d = 0; s && d < WK_DTYPES; d++) {
         const char *name = wk_typestr_of(d);
-        const int single = wk_itemsize[d] == 1; /* then the byte order says nothing */
+        const int single = wk_itemsize[d] == 1;           /* then the byte order says nothing */
+        const int any = name[0] == '<' || name[0] == '|'; /* else it is a name */
         if (strcmp(s + (*s != '\0'), name + 1) == 0 &&
-            (*s == name[0] || *s == '=' || (single && strchr("<>|", *s))))
+            (*s == name[0] || (any && *s == '=') || (single && strchr("<>|", *s))))
             return d;
     }
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError,
-                     "typestr %R is not taken; warpkit takes bool, integers of 8 "
-                     "to 64 bits, float32 and float64 in native byte order",
+                     "typestr %R is not taken; warpkit takes bool, integers of 8 to 64 bits, "
+                     "float16, float32, float64, complex64 and complex128 in native byte order",
                      text);
     return -1;
 }

@@ -14,6 +14,7 @@
 
 #include "context.h"
 #include "plan.h"
+#include "reduce.h"
 
 typedef struct wk_device { /* 8 bytes, so that threads without a GIL read and write it whole */
     uint8_t kind;          /* a wk_kind */
@@ -26,6 +27,7 @@ typedef struct wk_state { /* of the module */
     wk_context *context;
     PyObject *device_error;      /* warpkit.DeviceError */
     PyObject *axis_error;        /* numpy.exceptions.AxisError */
+    PyObject *no_value;          /* numpy._NoValue: an argument that was not given */
     PyTypeObject *base_type;     /* _core.DeviceArray, of which ... */
     PyTypeObject *array_type;    /* ... warpkit.DeviceArray is what results are */
     PyObject *adopt;             /* _interop.adopt: other libraries' arrays */
@@ -57,8 +59,14 @@ int wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
 
 /* ---- NumPy arrays (convert.c) ------------------------------------------------------------- */
 
+#define WK_DTYPE_LIST                                                                          \
+    "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, "      \
+    "float32, float64, complex64, complex128"
+
 int wk_dtype_of(const PyArray_Descr *descr); /* -1: not in the contract */
-int wk_typenum_of(wk_dtype dtype);
+int wk_dtype_arg(PyObject *object); /* of what numpy.dtype takes; -1 with an exception */
+PyArray_Descr *wk_descr_of(wk_dtype dtype); /* new reference; bfloat16's imports ml_dtypes */
+PyObject *wk_numpy_new(wk_dtype dtype, int ndim, const npy_intp *shape);
 
 /* An array that is aligned, in native byte order, of a dtype in the contract, with strides in
  * whole elements; otherwise a copy is made. NULL with an exception set. */
@@ -154,6 +162,7 @@ typedef struct wk_frame { /* one operation, from its arguments to what it gives 
     wk_state *state;
     wk_call call;
     wk_operand operand;
+    wk_operand where; /* reduce's; none: no array */
     wk_options options;
     wk_result results[WK_MAX_OUTS];
 } wk_frame;
@@ -166,6 +175,9 @@ int wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
 /* Chooses the call's device and stream, brings the operand there if out asks for that, and fills
  * call.in. */
 int wk_place(wk_frame *f);
+
+/* Brings f->where to where the operand is, and fills call.where, of call.in's shape. */
+int wk_place_where(wk_frame *f);
 
 /* For kernels of the CPU that read one block in C order; on the way to a GPU strides cost nothing. */
 int wk_contiguous_for_cpu(wk_frame *f);
@@ -181,6 +193,7 @@ PyObject *wk_end(wk_frame *f, int status, int scalars);
 
 int wk_operand_of(wk_state *state, PyObject *object, wk_operand *operand);
 void wk_operand_clear(wk_operand *operand);
+wk_dtype wk_operand_dtype(const wk_operand *operand);
 
 /* In whose order memory is that work on this stream writes to: the thread's default stream is
  * another one for each thread. */
@@ -199,6 +212,7 @@ int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
 #define WK_ENTRY(name) PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 WK_ENTRY(wk_py_reduce);
+WK_ENTRY(wk_py_explain_reduce);
 WK_ENTRY(wk_py_transpose);
 WK_ENTRY(wk_py_stencil1d);
 WK_ENTRY(wk_py_histogram);

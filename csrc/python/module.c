@@ -7,6 +7,7 @@
 
 static PyMethodDef methods[] = {
     {"reduce", FAST(wk_py_reduce)},
+    {"explain_reduce", FAST(wk_py_explain_reduce)},
     {"transpose", FAST(wk_py_transpose)},
     {"stencil1d", FAST(wk_py_stencil1d)},
     {"histogram", FAST(wk_py_histogram)},
@@ -61,6 +62,10 @@ exec_module(PyObject *module)
     state->axis_error = PyObject_GetAttrString(exceptions, "AxisError");
     Py_DECREF(exceptions);
     if (state->axis_error == NULL) return -1;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    state->no_value = numpy ? PyObject_GetAttrString(numpy, "_NoValue") : NULL;
+    Py_XDECREF(numpy);
+    if (state->no_value == NULL) return -1;
     state->device_error = PyErr_NewExceptionWithDoc(
         "warpkit.DeviceError", "A device is missing, or a call of its driver failed.",
         PyExc_RuntimeError, NULL);
@@ -91,6 +96,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
 {
     wk_state *state = wk_state_of(module);
     Py_VISIT(state->axis_error);
+    Py_VISIT(state->no_value);
     Py_VISIT(state->device_error);
     Py_VISIT(state->base_type);
     Py_VISIT(state->array_type);
@@ -104,6 +110,7 @@ clear(PyObject *module)
 {
     wk_state *state = wk_state_of(module);
     Py_CLEAR(state->axis_error);
+    Py_CLEAR(state->no_value);
     Py_CLEAR(state->device_error);
     Py_CLEAR(state->base_type);
     Py_CLEAR(state->array_type);

@@ -143,12 +143,20 @@ wk_operand_clear(wk_operand *operand)
     Py_CLEAR(operand->library);
 }
 
+wk_dtype
+wk_operand_dtype(const wk_operand *operand)
+{
+    return operand->on_device
+               ? ((wk_device_array *)operand->array)->dtype
+               : (wk_dtype)wk_dtype_of(PyArray_DESCR((PyArrayObject *)operand->array));
+}
+
 int
 wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
          PyObject *const *options)
 {
     f->state = wk_state_of(module);
-    f->operand = (wk_operand){.array = NULL};
+    f->operand = f->where = (wk_operand){.array = NULL};
     f->options = (wk_options){.out = Py_None};
     for (int i = 0; i < WK_MAX_OUTS; i++) f->results[i] = (wk_result){.array = NULL};
     wk_call_start(&f->call, op, outs);
@@ -225,7 +233,7 @@ move_to(wk_state *state, wk_operand *operand, const wk_memory *there)
         .kind = there->kind, .given = 1, .ordinal = (uint16_t)there->ordinal};
     wk_device_array *a =
         wk_array_new(state, device, there->stream, there->stream_owner,
-                     wk_dtype_of(PyArray_DESCR(from)), PyArray_NDIM(from), PyArray_DIMS(from));
+                     wk_operand_dtype(operand), PyArray_NDIM(from), PyArray_DIMS(from));
     if (a == NULL) return -1;
     const int status = wk_fill(state, a, from);
     Py_SETREF(operand->array, (PyObject *)a);
@@ -267,6 +275,63 @@ wk_place(wk_frame *f)
     return 0;
 }
 
+static int
+no_broadcast(const wk_array *w, const wk_array *in)
+{
+    PyObject *from = wk_tuple_of(w->shape, w->ndim, 1),
+             *to = wk_tuple_of(in->shape, in->ndim, 1);
+    if (from && to)
+        PyErr_Format(PyExc_ValueError,
+                     "where of shape %R could not be broadcast to the array's shape %R", from,
+                     to);
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return -1;
+}
+
+/* As numpy.broadcast_to does it. */
+static int
+broadcast(wk_array *w, const wk_array *in)
+{
+    const int more = in->ndim - w->ndim;
+    if (more < 0) return no_broadcast(w, in);
+    for (int d = 0; d < w->ndim; d++)
+        if (w->shape[d] != 1 && w->shape[d] != in->shape[d + more]) return no_broadcast(w, in);
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        const int from = d - more;
+        w->strides[d] = from >= 0 && w->shape[from] != 1 ? w->strides[from] : 0;
+        w->shape[d] = in->shape[d];
+    }
+    w->ndim = in->ndim;
+    return 0;
+}
+
+int
+wk_place_where(wk_frame *f)
+{
+    wk_array *w = &f->call.where;
+    wk_operand *where = &f->where;
+    if (where->array == NULL) return 0;
+    if (f->operand.on_device) {
+        const wk_memory *m = ((wk_device_array *)f->operand.array)->memory;
+        if (!where->on_device && move_to(f->state, where, m) < 0) return -1;
+        const wk_memory *there = ((wk_device_array *)where->array)->memory;
+        if (there->kind != m->kind || there->ordinal != m->ordinal) {
+            PyErr_Format(PyExc_ValueError, "where lies on '%s:%d', the array on '%s:%d'",
+                         wk_kind_names[there->kind], there->ordinal, wk_kind_names[m->kind],
+                         m->ordinal);
+            return -1;
+        }
+        wk_from_device((wk_device_array *)where->array, w);
+    } else if (where->on_device) {
+        PyErr_SetString(PyExc_ValueError, "where lies on a device, and the array on the host");
+        return -1;
+    } else {
+        wk_from_numpy((PyArrayObject *)where->array, w);
+    }
+    return broadcast(w, &f->call.in);
+}
+
 int
 wk_contiguous_for_cpu(wk_frame *f)
 {
@@ -287,19 +352,14 @@ wk_py_empty(PyObject *module, PyObject *const *args, Py_ssize_t count)
     wk_device device;
     void *stream;
     PyObject *stream_owner;
-    PyArray_Descr *descr = NULL;
     PyArray_Dims shape = {NULL, 0};
     PyObject *result = NULL;
     if (wk_check_count("empty", count, 4) < 0) return NULL;
     if (!PyArray_IntpConverter(args[0], &shape)) return NULL;
-    if (!PyArray_DescrConverter(args[1], &descr) || !wk_device_arg(args[2], &device) ||
-        wk_choose_device(state, &device) < 0 || stream_of(args[3], &stream, &stream_owner) < 0)
+    const int dtype = wk_dtype_arg(args[1]);
+    if (dtype < 0 || !wk_device_arg(args[2], &device) || wk_choose_device(state, &device) < 0 ||
+        stream_of(args[3], &stream, &stream_owner) < 0)
         goto done;
-    const int dtype = wk_dtype_of(descr);
-    if (dtype < 0 || !PyArray_ISNBO(descr->byteorder)) {
-        PyErr_Format(PyExc_TypeError, "dtype %S is not taken by DeviceArray", descr);
-        goto done;
-    }
     if (device.kind == WK_CPU || device.given == 2 || device.devices) {
         PyErr_SetString(PyExc_ValueError,
                         "a DeviceArray lies on one GPU, or on 'emu'; on the CPU "
@@ -313,7 +373,6 @@ wk_py_empty(PyObject *module, PyObject *const *args, Py_ssize_t count)
     result = (PyObject *)wk_array_new(state, device, wk_home_of(stream), stream_owner,
                                       (wk_dtype)dtype, shape.len, shape.ptr);
 done:
-    Py_XDECREF(descr);
     PyDimMem_FREE(shape.ptr);
     return result;
 }

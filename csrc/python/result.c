@@ -58,12 +58,14 @@ host_out(wk_frame *f, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
     if (PyArray_FailUnlessWriteable(out, "out") < 0) return -1;
     wk_array block;
     wk_from_numpy(out, &block);
-    const int shared = wk_overlap(block.host, block.bytes, call->in.host, call->in.bytes) ||
-                       wk_overlap(block.host, block.bytes, call->aux.host, call->aux.bytes);
+    const wk_array *const read[] = {&call->in, &call->aux, &call->where};
+    int shared = 0;
+    for (int i = 0; i < 3; i++)
+        shared |= wk_overlap(block.host, block.bytes, read[i]->host, read[i]->bytes);
     if (PyArray_ISCARRAY(out) && !shared) {
         result->array = Py_NewRef(out);
     } else { /* as NumPy does: computed apart, then copied */
-        result->array = PyArray_SimpleNew(ndim, shape, wk_typenum_of(dtype));
+        result->array = wk_numpy_new(dtype, ndim, shape);
         result->given = Py_NewRef(out);
         if (result->array == NULL) return -1;
     }
@@ -100,8 +102,9 @@ device_out(wk_frame *f, wk_array *w, wk_device_array *out, wk_dtype dtype, int n
         return -1;
     }
     wk_from_device(out, w);
-    if (wk_c_contiguous(w) &&
-        !wk_overlap(w->data, w->bytes, f->call.in.data, f->call.in.bytes)) {
+    const wk_call *call = &f->call;
+    if (wk_c_contiguous(w) && !wk_overlap(w->data, w->bytes, call->in.data, call->in.bytes) &&
+        !wk_overlap(w->data, w->bytes, call->where.data, call->where.bytes)) {
         result->array = Py_NewRef((PyObject *)out);
         wk_forget_letter(out->memory);
         return 0;
@@ -150,7 +153,7 @@ device_new(wk_frame *f, wk_array *w, wk_dtype dtype, int ndim, const npy_intp *s
     const wk_memory *m = ((wk_device_array *)result->array)->memory;
     result->theirs = m->owner != NULL;
     wk_from_device((wk_device_array *)result->array, w);
-    if (f->call.outs == 1 && wk_size(w) == 1 && m->block)
+    if (f->call.outs == 1 && wk_size(w) == 1 && m->block && !wk_is_complex(dtype))
         f->call.letter.bytes = wk_itemsize[dtype];
     return 0;
 }
@@ -166,7 +169,7 @@ wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *
     if (target->array)
         return host_out(f, w, (PyArrayObject *)target->array, dtype, ndim, shape, result);
     if (f->operand.on_device) return device_new(f, w, dtype, ndim, shape, result);
-    result->array = PyArray_SimpleNew(ndim, shape, wk_typenum_of(dtype));
+    result->array = wk_numpy_new(dtype, ndim, shape);
     if (result->array == NULL) return -1;
     wk_from_numpy((PyArrayObject *)result->array, w);
     f->call.fresh = 1;
@@ -181,8 +184,9 @@ memories_of(const wk_frame *f, wk_memory **memories)
 {
     int n = 0;
     memories[n++] = ((wk_device_array *)f->operand.array)->memory;
-    for (int i = 0; i < f->call.outs; i++)
-        if (f->call.out[i].host == NULL)
+    if (f->where.array) memories[n++] = ((wk_device_array *)f->where.array)->memory;
+    for (int i = 0; i < WK_MAX_OUTS && f->results[i].array; i++)
+        if (wk_is_device_array(f->state, f->results[i].array))
             memories[n++] = ((wk_device_array *)f->results[i].array)->memory;
     return n;
 }
@@ -209,7 +213,7 @@ in_order(wk_call *call, wk_memory *const *memories, int count, wk_kind kind,
 int
 wk_call_row(wk_frame *f)
 {
-    wk_memory *memories[1 + WK_MAX_OUTS];
+    wk_memory *memories[2 + WK_MAX_OUTS];
     wk_call *call = &f->call;
     const int count = f->operand.on_device ? memories_of(f, memories) : 0;
     wk_status status;
@@ -269,5 +273,6 @@ wk_end(wk_frame *f, int status, int scalars)
         wk_operand_clear(&f->options.target[i]);
     }
     wk_operand_clear(&f->operand);
+    wk_operand_clear(&f->where);
     return given;
 }

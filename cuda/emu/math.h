@@ -4,6 +4,60 @@
 
 // ---- bits ---------------------------------------------------------------------------------
 
+// Four products of bytes, added to c.
+static inline int
+__dp4a(int a, int b, int c)
+{
+    unsigned sum = (unsigned)c;
+    for (int i = 0; i < 32; i += 8)
+        sum += (unsigned)((int)(int8_t)((unsigned)a >> i) * (int)(int8_t)((unsigned)b >> i));
+    return (int)sum;
+}
+
+static inline unsigned
+__dp4a(unsigned a, unsigned b, unsigned c)
+{
+    for (int i = 0; i < 32; i += 8) c += (a >> i & 0xff) * (b >> i & 0xff);
+    return c;
+}
+
+// Two products of 16 bits of a with the lower bytes of b, added to c.
+static inline int
+__dp2a_lo(int a, int b, int c)
+{
+    unsigned sum = (unsigned)c;
+    for (int i = 0; i < 2; i++)
+        sum += (unsigned)((int)(int16_t)((unsigned)a >> 16 * i) *
+                          (int)(int8_t)((unsigned)b >> 8 * i));
+    return (int)sum;
+}
+
+static inline unsigned
+__dp2a_lo(unsigned a, unsigned b, unsigned c)
+{
+    for (int i = 0; i < 2; i++) c += (a >> 16 * i & 0xffff) * (b >> 8 * i & 0xff);
+    return c;
+}
+
+// The least and the largest of three, in each half of a word.
+#define EMU_THREE(name, T, op)                                                                 \
+    static inline unsigned name(unsigned a, unsigned b, unsigned c)                            \
+    {                                                                                          \
+        unsigned result = 0;                                                                   \
+        for (int i = 0; i < 32; i += 16) {                                                     \
+            const T x = (T)(a >> i), y = (T)(b >> i), z = (T)(c >> i);                         \
+            const T two = y op z ? y : z;                                                      \
+            result |= (unsigned)(uint16_t)(x op two ? x : two) << i;                           \
+        }                                                                                      \
+        return result;                                                                         \
+    }
+
+EMU_THREE(__vimin3_s16x2, int16_t, <)
+EMU_THREE(__vimin3_u16x2, uint16_t, <)
+EMU_THREE(__vimax3_s16x2, int16_t, >)
+EMU_THREE(__vimax3_u16x2, uint16_t, >)
+#undef EMU_THREE
+
 static inline int
 __popc(unsigned v)
 {

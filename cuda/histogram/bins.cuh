@@ -1,8 +1,9 @@
 // bins.cuh -- the bin of an element, for every kind of bins; the steps are scalar.h's.
 #pragma once
-#include "reduce/fold.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/visit.cuh"
+
+#include <type_traits>
 
 namespace wk
 {
@@ -47,7 +48,7 @@ __device__ __forceinline__ int64_t
 uniform_bin(const bins_task &b, T x)
 {
     const auto edges = (const double *)b.edges;
-    if constexpr (is_float<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
         if (!((double)x >= b.first && (double)x <= b.last)) return -1;
     } else if constexpr (std::is_signed_v<T>) {
         if (x < (int64_t)b.low || x > (int64_t)b.high) return -1;

@@ -8,9 +8,10 @@
 // Better    than shared memory: nothing leaves the registers before the result.
 // Source    K. Batcher, "Sorting networks and their applications" (1968).
 #include "prim/warp.cuh"
-#include "reduce/fold.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/visit.cuh"
+
+#include <type_traits>
 
 namespace
 {

@@ -5,17 +5,6 @@
 namespace wk
 {
 
-// Lane l folds with lane l + 16, then 8, 4, 2, 1: scalar.h's tree. The result is lane 0's.
-template <class F>
-__device__ typename F::A
-fold_lanes(typename F::A v)
-{
-#pragma unroll
-    for (int half = kWarp / 2; half > 0; half /= 2)
-        v = F::op(v, __shfl_down_sync(kAllLanes, v, half));
-    return v;
-}
-
 // Ascending over the lanes: Batcher's bitonic network, 15 exchanges of neighbours in a
 // register.
 template <typename K>

@@ -13,6 +13,10 @@
     T *name = reinterpret_cast<T *>(wk_dynamic_shared_)
 #endif
 
+// What runs once a result is not copied into every kernel. (__noinline__ is no name for a macro of
+// the emulated device's: libstdc++ has the word.)
+#define WK_NOINLINE __attribute__((noinline))
+
 // The only check of a CUDA call: records the first failure, with the call that failed, clears
 // CUDA's own record of it, and returns. Out of memory is a kind of its own.
 #define WK_TRY(error, expr)                                                                    \

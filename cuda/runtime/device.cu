@@ -36,6 +36,12 @@ set_up(wk::gpu &g, int device, wk_error *error)
     WK_TRY(error,
            cudaDeviceGetAttribute(&g.processors, cudaDevAttrMultiProcessorCount, device));
     WK_TRY(error, cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device));
+    int major = 0, minor = 0;
+    WK_TRY(error, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    WK_TRY(error, cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    const bool strong = minor == 0 && (major == 6 || major == 7 || major == 8 || major == 9 ||
+                                       major == 10); // P100, V100, A100, H100, B200
+    g.weak_doubles = !strong;
     g.keep = bytes_from_environment("WARPKIT_POOL_KEEP", kKeep);
     g.limit = bytes_from_environment("WARPKIT_POOL_LIMIT", 0);
     if (pools) {
@@ -105,6 +111,12 @@ ready_gpu(int device, wk_error *error)
     return &g;
 }
 
+bool
+weak_doubles(const wk_call *call)
+{
+    return gpus[call->ordinal].weak_doubles;
+}
+
 int
 processors(const wk_call *call)
 {
@@ -154,6 +166,7 @@ device_info(int device, wk_device_info *info, wk_error *error)
     }
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     info->compute_capability = major * 10 + minor;
+    info->processors = g->processors;
     info->memory_total = (int64_t)total;
     info->memory_free = (int64_t)free;
     info->pool_used = (int64_t)used;

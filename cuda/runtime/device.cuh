@@ -25,6 +25,7 @@ struct gpu {
     std::mutex lock; // of what follows, for moments
     std::atomic<bool> ready{false};
     int processors = 0;
+    bool weak_doubles = false;     // 1/32 of the float32 rate, or 1/64
     cudaMemPool_t pool = nullptr;  // null: the device has none, plain cudaMalloc serves
     uint64_t keep = 0, limit = 0;  // bytes
     std::vector<idle_block> idle;  // small ones of the default stream

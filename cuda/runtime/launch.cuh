@@ -45,6 +45,9 @@ wk_status allocate(wk_call *call, int64_t bytes, void **block);
 // Sets device memory to zero, in the stream's order.
 wk_status clear(wk_call *call, void *block, int64_t bytes);
 
+// Has the call's device few float64 units? By its compute capability.
+bool weak_doubles(const wk_call *call);
+
 // Multiprocessors of the call's device.
 int processors(const wk_call *call);
 

@@ -32,7 +32,19 @@ suit(wk_call *call)
     a->data = packed;
     a->first = 0;
     a->bytes = bytes;
-    if (call->op == WK_REDUCE) wk_fuse_reduced(a, &call->args.reduce);
+    if (call->where.ndim >= 0) { // likewise, or its axes would not be a's
+        wk_array *w = &call->where;
+        if (allocate(call, wk_size(w), &packed) != WK_OK || pack(call, w, packed) != WK_OK)
+            return call->error.status;
+        wk_set_contiguous(w);
+        w->data = packed;
+        w->first = 0;
+    }
+    if (call->op == WK_REDUCE) {
+        wk_reduce_args args = call->args.reduce;
+        if (call->where.ndim >= 0) wk_fuse_reduced(&call->where, &args);
+        wk_fuse_reduced(a, &call->args.reduce);
+    }
     if (call->op == WK_TRANSPOSE) wk_fuse(a, 0);
     return WK_OK;
 }

@@ -20,7 +20,7 @@ prepare(station *at, wk_call *call, staging *stage, wk_cut *cut, wk_piece *all, 
     if (allocate(there, all->in_bytes, &in) != WK_OK || allocate(there, packed, &out) != WK_OK)
         return there->error.status;
     there->in.data = in;
-    there->out[0].data = out;
+    for (int i = 0; i < call->outs; i++) there->out[i].data = (char *)out + all->out_at[i];
     if (all->in_bytes == 0) return WK_OK;
     wk_piece_fill(call, cut, all, 0, all->in_bytes, stage->in);
     WK_TRY(&there->error, cudaMemcpyAsync(in, stage->in, (size_t)all->in_bytes,
@@ -53,13 +53,15 @@ in_one_slot(station *at, wk_call *call, wk_launch *launch)
         wk_cut_call(call, WK_ONE_PIECE, 0, &cut);
         wk_piece_of(call, &cut, 0, &all);
     }
-    const int64_t packed = all.outs ? all.out_bytes : out_bytes(call);
+    if (all.outs == 0) wk_piece_of_results(call, &all);
+    const int64_t packed = all.out_bytes;
     if (current.set(at->g->device, error) != WK_OK) return error->status;
     staging *stage = ready_stage(at->g, std::max(kSmallCall, all.in_bytes),
                                  std::max(kSmallCall, packed), error);
     if (stage == nullptr) return error->status;
     if (prepare(at, call, stage, &cut, &all, packed) != WK_OK) return error->status;
-    const bool one = call->op == WK_REDUCE && call->args.reduce.outputs == 1;
+    const bool one = call->op == WK_REDUCE && call->args.reduce.outputs == 1 &&
+                     call->outs == 1 && packed <= 8;
     if (launch_for_letter(&at->call, at->g, one ? (int)packed : 0, launch) != WK_OK)
         return error->status;
     if (at->call.letter.slot) {
@@ -71,10 +73,7 @@ in_one_slot(station *at, wk_call *call, wk_launch *launch)
                                   cudaMemcpyDeviceToHost, at->s.stream));
     WK_TRY(error, cudaStreamSynchronize(at->s.stream));
     at->quiet = true;
-    if (all.outs)
-        wk_piece_drain(&all, 0, packed, stage->out, 0);
-    else
-        memcpy(call->out[0].host, stage->out, (size_t)packed);
+    wk_piece_drain(&all, 0, packed, stage->out, 0);
     return WK_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/station.cuh"
 
 #include "plan.h"
+#include "reduce.h"
 
 #include <algorithm>
 #include <memory>
@@ -21,13 +22,30 @@ add_words(uint64_t *to, const uint64_t *from, int64_t n)
         to[i] += from[i];
 }
 
-// Totals, or counts: what every GPU has for itself until the end. Counts add; of totals each
-// word is zero on all GPUs but one.
-int64_t
-state_bytes(const wk_call *call, const wk_cut *cut)
+// Is the fold's order fixed? Then it keeps a total per chunk, and each word is zero on all GPUs but
+// one.
+bool
+is_tree(const wk_call *call)
 {
-    if (cut->folds) return call->args.reduce.outputs * cut->chunks * 8;
-    return call->op == WK_HISTOGRAM ? call->out[0].bytes : 0;
+    return call->op == WK_REDUCE &&
+           wk_family_of(call->args.reduce.fold, call->outs, call->in.dtype) == WK_FAMILY_TREE;
+}
+
+// Totals, or counts: what every GPU has for itself until the end.
+wk_status
+state_bytes(wk_call *call, const wk_cut *cut, wk_launch *launch, int64_t *bytes)
+{
+    *bytes = call->op == WK_HISTOGRAM ? call->out[0].bytes : 0;
+    if (!cut->folds) return WK_OK;
+    int64_t words = cut->chunks * (wk_is_complex(call->in.dtype) ? 2 : 1);
+    if (!is_tree(call)) {
+        call->part.words = &words;
+        const wk_status status = launch(call);
+        call->part.words = nullptr;
+        if (status) return status;
+    }
+    *bytes = call->args.reduce.outputs * words * 8;
+    return WK_OK;
 }
 
 wk_status
@@ -53,7 +71,8 @@ open_lane(station *at, trip *t, int64_t first, int64_t count, int64_t state, voi
 
 // Adds the states of all stations into the first one's.
 wk_status
-gather_states(wk_call *call, station *stations, int count, void **states, int64_t bytes)
+gather_states(wk_call *call, wk_launch *add, station *stations, int count, void **states,
+              int64_t bytes)
 {
     station *home = &stations[0];
     void *copy = nullptr;
@@ -69,38 +88,58 @@ gather_states(wk_call *call, station *stations, int count, void **states, int64_
         WK_TRY(&call->error,
                cudaMemcpyPeerAsync(copy, home->g->device, states[i], stations[i].g->device,
                                    (size_t)bytes, home->s.stream));
-        if (launch(&home->call, grid_for(&home->call, bytes / 8, 256), 256, 0, add_words,
-                   (uint64_t *)states[0], (const uint64_t *)copy, bytes / 8) != WK_OK)
+        if (add) {
+            home->call.part.totals = states[0];
+            home->call.part.other = copy;
+            const wk_status status = add(&home->call);
+            home->call.part.other = nullptr;
+            if (status) return wk_fail_as(&call->error, &home->call.error);
+        } else if (launch(&home->call, grid_for(&home->call, bytes / 8, 256), 256, 0, add_words,
+                          (uint64_t *)states[0], (const uint64_t *)copy, bytes / 8) != WK_OK) {
             return wk_fail_as(&call->error, &home->call.error);
+        }
     }
     return WK_OK;
 }
 
-// The result of a call whose pieces have none of their own.
+// Results that lie packed on the device, to where they belong.
 wk_status
-finish(wk_call *call, const wk_cut *cut, wk_launch *launch, station *home, void *state)
+fetch(wk_call *call, station *home, int which, void *from)
 {
-    wk_array *out = &home->call.out[0];
-    current_device current;
-    if (current.set(home->g->device, &call->error) != WK_OK) return call->error.status;
-    out->data = state;
-    if (cut->folds) {
-        if (allocate(&home->call, out->bytes, &out->data) != WK_OK)
-            return wk_fail_as(&call->error, &home->call.error);
-        home->call.part.totals = state;
-        home->call.part.finish = 1;
-        home->call.part.chunks = cut->chunks;
-        if (launch(&home->call) != WK_OK) return wk_fail_as(&call->error, &home->call.error);
-    }
-    if (call->out[0].bytes < kSmallCall) {
-        WK_TRY(&call->error,
-               cudaMemcpyAsync(call->out[0].host, out->data, (size_t)call->out[0].bytes,
-                               cudaMemcpyDeviceToHost, home->s.stream));
+    const wk_array *out = &call->out[which];
+    if (out->bytes < kSmallCall) {
+        WK_TRY(&call->error, cudaMemcpyAsync(out->host, from, (size_t)out->bytes,
+                                             cudaMemcpyDeviceToHost, home->s.stream));
         return WK_OK;
     }
     wk_cut back;
-    wk_cut_download(&call->out[0], &back);
-    return carry(home, call, &back, way::out, out->data, call->out[0].bytes);
+    wk_call one = *call;
+    one.out[0] = *out;
+    wk_cut_download(out, &back);
+    const wk_status status = carry(home, &one, &back, way::out, from, out->bytes);
+    return status ? wk_fail_as(&call->error, &one.error) : WK_OK;
+}
+
+// The results of a call whose pieces have none of their own.
+wk_status
+finish(wk_call *call, const wk_cut *cut, wk_launch *launch, station *home, void *state)
+{
+    wk_call *there = &home->call;
+    current_device current;
+    if (current.set(home->g->device, &call->error) != WK_OK) return call->error.status;
+    there->out[0].data = state;
+    if (cut->folds) {
+        for (int i = 0; i < call->outs; i++)
+            if (allocate(there, call->out[i].bytes, &there->out[i].data) != WK_OK)
+                return wk_fail_as(&call->error, &there->error);
+        there->part.totals = state;
+        there->part.finish = 1;
+        there->part.chunks = cut->chunks;
+        if (launch(there) != WK_OK) return wk_fail_as(&call->error, &there->error);
+    }
+    for (int i = 0; i < call->outs; i++)
+        if (fetch(call, home, i, there->out[i].data) != WK_OK) return call->error.status;
+    return WK_OK;
 }
 
 int
@@ -121,7 +160,8 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
     std::unique_ptr<station[]> stations(new (std::nothrow) station[count]);
     if (!stations) return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %d lanes", count);
     void *states[kMostGpus] = {};
-    const int64_t state = state_bytes(call, cut);
+    int64_t state = 0;
+    if (state_bytes(call, cut, launch, &state) != WK_OK) return call->error.status;
     trip t;
     t.call = call;
     t.cut = cut;
@@ -141,7 +181,8 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
         if (t.failed) status = call->error.status;
     }
     if (!status && state > 0) {
-        status = gather_states(call, stations.get(), count, states, state);
+        wk_launch *add = cut->folds && !is_tree(call) ? launch : nullptr;
+        status = gather_states(call, add, stations.get(), count, states, state);
         if (!status) status = finish(call, cut, launch, &stations[0], states[0]);
     }
     for (int i = 0; i < count; i++) {
@@ -158,6 +199,7 @@ run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
 {
     const int64_t in = wk_size(&call->in) * wk_itemsize[call->in.dtype], out = out_bytes(call);
     const int64_t piece = piece_size(std::max(in, out));
+    if (call->where.ndim >= 0 && in > 0) return run_whole(call, launch);
     if (in == 0 || in + out <= std::min(kSmallCall, piece)) return run_small(call, launch);
     if (call->fresh)
         for (int i = 0; i < call->outs; i++) advise_huge(&call->out[i]);

@@ -34,6 +34,11 @@ visit(wk_dtype dtype, F &&f)
     }
 }
 
+// 16 bytes that may lie at any multiple of 8.
+struct two_words {
+    uint64_t low, high;
+};
+
 // Calls f(U{}) with an unsigned integer of the element's size: enough where bits only move.
 template <typename F>
 wk_status
@@ -43,7 +48,8 @@ visit_size(wk_dtype dtype, F &&f)
     case 1: return f(uint8_t{});
     case 2: return f(uint16_t{});
     case 4: return f(uint32_t{});
-    default: return f(uint64_t{});
+    case 8: return f(uint64_t{});
+    default: return f(two_words{});
     }
 }
 

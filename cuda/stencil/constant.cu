@@ -10,9 +10,10 @@
 // Source    P. Micikevicius, "3D Finite Difference Computation on GPUs using CUDA" (2009);
 //           scipy.ndimage.correlate1d for the meaning.
 #include "prim/warp.cuh"
-#include "reduce/fold.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/visit.cuh"
+
+#include <type_traits>
 
 #include <cstring>
 
@@ -30,8 +31,10 @@ template <typename T>
 __device__ __forceinline__ T
 from_double(double v)
 {
-    if constexpr (wk::is_float<T>)
-        return wk::one_nan((T)v);
+    if constexpr (std::is_same_v<T, float>)
+        return wk_one_nan_f32((float)v);
+    else if constexpr (std::is_same_v<T, double>)
+        return wk_one_nan_f64(v);
     else if constexpr (std::is_same_v<T, wk::truth>)
         return T{wk_to_i64(v) != 0};
     else if constexpr (std::is_same_v<T, uint64_t>)

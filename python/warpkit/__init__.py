@@ -31,7 +31,8 @@ from warpkit._devices import (
 )
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
 from warpkit._interop import from_dlpack
-from warpkit._ops import reduce, stencil1d, transpose
+from warpkit._ops import stencil1d, transpose
+from warpkit._reduce import Description, describe, explain, reduce
 
 
 def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
@@ -45,14 +46,17 @@ _core.register(DeviceArray, _interop.adopt, _choose)
 __version__ = "0.1.0"
 
 __all__ = [
+    "Description",
     "DeviceArray",
     "DeviceError",
     "Variant",
     "WarpHistogram",
     "asarray",
     "bincount",
+    "describe",
     "devices",
     "empty",
+    "explain",
     "from_dlpack",
     "histogram",
     "memory_info",

@@ -184,7 +184,7 @@ def empty(
     """A new C-contiguous array on a device, its elements not set.
 
     shape    int or ints
-    dtype    bool, integer, float32 or float64
+    dtype    bool, integer, float16, bfloat16, float32, float64, complex64 or complex128
     device   "cuda", "cuda:1" or "emu"; None: set_default_device's, else WARPKIT_DEVICE, else the
              first GPU
     stream   in whose order it may be used: a handle, or an object with __cuda_stream__ (CuPy's and
@@ -208,8 +208,8 @@ def asarray(
 ) -> DeviceArray:
     """``a`` as an array on a device.
 
-    a        array-like of bool, integer, float32 or float64, any shape and strides; or an array
-             of a device (CuPy, PyTorch, JAX, Numba, DeviceArray), which is taken without a copy
+    a        array-like of empty's dtypes, any shape and strides; or an array of a device (CuPy,
+             PyTorch, JAX, Numba, DeviceArray), which is taken without a copy
     dtype    the result's; None: a's
     device   as for empty; None: where a lies, if it lies on a device
     copy     True: always; False: ValueError where one is needed; None: if it is needed

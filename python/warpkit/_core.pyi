@@ -48,9 +48,13 @@ class DeviceArray:
 
 def reduce(
     a: ArrayLike,
-    op: str,
+    op: str | tuple[str, ...],
     axis: int | tuple[int, ...] | None,
     keepdims: bool,
+    dtype: DTypeLike | None,
+    initial: Any,
+    where: Any,
+    ddof: float,
     out: Any,
     device: Any,
     stream: Stream | None,
@@ -58,6 +62,22 @@ def reduce(
     counter: np.ndarray | None,
     /,
 ) -> Any: ...
+def explain_reduce(
+    a: ArrayLike,
+    op: str | tuple[str, ...],
+    axis: int | tuple[int, ...] | None,
+    keepdims: bool,
+    dtype: DTypeLike | None,
+    initial: Any,
+    where: Any,
+    ddof: float,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> list[str]: ...
 def transpose(
     a: ArrayLike,
     axes: Any,

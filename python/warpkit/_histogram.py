@@ -10,7 +10,7 @@ import numpy as np
 
 from warpkit import _core
 from warpkit._array import DeviceArray, asarray
-from warpkit._ops import Device, Progress, with_options
+from warpkit._ops import NO_VALUE, Device, Progress, with_options
 
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
 
@@ -24,11 +24,13 @@ class Call(NamedTuple):
     progress: Progress
     library: Any
 
-    def fold(self, a: Any, op: str) -> Any:
-        """min or max of all elements, as a NumPy scalar."""
-        arguments = (a, op, None, False)
+    def fold(self, a: Any, *ops: str) -> Any:
+        """Folds of all elements, as NumPy scalars; min and max share one pass."""
+        arguments = (a, ops if len(ops) > 1 else ops[0], None, False, None, NO_VALUE, True, 0)
         result = with_options(_core.reduce, arguments, None, self.device, self.stream, None, False)
-        return result.numpy()[()] if isinstance(result, DeviceArray) else result
+        if len(ops) > 1:
+            return [_host(one)[()] for one in result]
+        return _host(result)[()]
 
     def settle(self, a: Any, out: Any) -> Any:
         """A host array that is to be read several times, on the GPU if that has room for it."""
@@ -119,6 +121,7 @@ def histogram(
     if density and out is not None:
         raise ValueError("out takes counts, and density gives none")
     a, call = _start(a, device, stream, variant, progress)
+    _check_real(a.dtype)
     if isinstance(bins, str):
         bins = _estimated_bins(_host(a), bins, range, nan)
     if np.ndim(bins) == 0:
@@ -137,6 +140,14 @@ def histogram(
     elif out is None:
         counts = call.give(counts, a)
     return counts, call.give(edges, a)
+
+
+def _check_real(dtype: np.dtype) -> None:
+    if dtype.kind not in "biuf" or dtype == np.float16:
+        raise TypeError(
+            f"histogram does not take dtype {dtype}; there are: bool, int8, int16, int32, int64, "
+            "uint8, uint16, uint32, uint64, float32, float64"
+        )
 
 
 def _equal_bins(
@@ -171,9 +182,9 @@ def _equal_bins(
 
 
 def _extent(a: Any, nan: str, call: Call) -> tuple[Any, Any]:
-    first = call.fold(a, "min")
+    first, last = call.fold(a, "min", "max")
     if not np.isnan(first):
-        return first, call.fold(a, "max")
+        return first, last
     a = _host(a)
     if nan == "raise":
         raise ValueError(_nan_message(a))
@@ -289,14 +300,15 @@ def bincount(
     a, call = _start(a, device, stream, variant, progress)
     _check_countable(a)
     given, a = a, call.settle(a, out)
-    if a.dtype.kind == "i" and a.size and (low := int(call.fold(a, "min"))) < 0:
+    low, high = map(int, call.fold(a, "min", "max")) if a.size else (0, -1)
+    if low < 0:
         a = _host(a)
         where = int(np.argmax(a < 0))
         raise ValueError(
             "'list' argument must have no negative elements; the smallest is "
             f"{low}, the first is {int(a[where])} at index {where}"
         )
-    bins = max(int(call.fold(a, "max")) + 1 if a.size else 0, minlength)
+    bins = max(high + 1, minlength)
     counts = call.tally(a, "values", bins, None, out=out)
     if out is not None:
         return counts

@@ -31,16 +31,17 @@ DEFAULT_STREAM = 1  # cudaStreamLegacy, which 0 means too wherever a stream's ha
 DLPACK_VERSION = (1, 1)
 SIGNED = ("int32", "int64", "float32", "float64")  # what every PyTorch takes by DLPack
 FEW = 4096  # elements of a result that need not come from the library's own pool
+WIDE = tuple(map(np.dtype, ("int64", "uint64", "float64", "complex128")))  # to JAX
 HOST = (1, 3)  # DLPack's device types: CPU, and memory that CUDA has pinned
 DEVICE = (2, 13)  # CUDA, and memory that CUDA moves
 
-TYPESTRS = {
-    name: np.dtype(name).str
-    for name in (
-        *("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
-        *("float32", "float64"),
-    )
-}
+BUILTIN = (
+    *("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+CONJUGATES = ("<c8", "<c16")
+# What foreign takes: NumPy has no typestr for bfloat16.
+TYPESTRS = {name: np.dtype(name).str for name in BUILTIN} | {"bfloat16": "bfloat16"}
 
 
 # ---- the protocols -----------------------------------------------------------------------------
@@ -74,6 +75,8 @@ def _from_interface(interface: Any, owner: object) -> DeviceArray:
         raise ValueError("__cuda_array_interface__ with a mask; masked arrays are not taken")
     if not isinstance(typestr, str):
         raise TypeError(f"typestr must be a str, not {_kind(typestr)}")
+    if typestr == "bfloat16":  # no typestr, and so nobody's promise
+        raise TypeError("typestr 'bfloat16' is not one of the interface's; use DLPack")
     if not isinstance(data, tuple) or len(data) != 2:
         raise TypeError(f"data must be a pair (address, read-only), not {data!r}")
     strides = interface.get("strides")
@@ -126,7 +129,8 @@ def from_dlpack(
 ) -> DeviceArray | np.ndarray:
     """The array of any library that speaks DLPack, without a copy where that is possible.
 
-    obj      has __dlpack__ and __dlpack_device__; bool, integer, float32 or float64
+    obj      has __dlpack__ and __dlpack_device__; bool, integer, float16, bfloat16, float32,
+             float64, complex64 or complex128
     device   where the result is to be, such as "cpu" or "cuda:1"; None: where obj lies
     copy     True: always; False: ValueError where one is needed; None: if it is needed
     Returns  DeviceArray for a GPU's memory, NumPy array for the host's, read-only if obj says so
@@ -250,13 +254,17 @@ class Library:
         """What the caller gets for a result that new made, or for one on the host."""
         return result[()] if isinstance(result, np.ndarray) and not result.ndim else result
 
+    def cast(self, obj: Any, dtype: np.dtype[Any]) -> Any:
+        """The library's own copy of its array with another dtype; None: it has none."""
+        return None
+
 
 class CuPy(Library):
     def __init__(self, cupy: ModuleType) -> None:
         self.cupy, self.array = cupy, cupy.ndarray
         self.current_stream = cupy.cuda.get_current_stream
         self.current_device = cupy.cuda.get_device_id
-        self.typestrs = {np.dtype(name): typestr for name, typestr in TYPESTRS.items()}
+        self.typestrs = {np.dtype(name): TYPESTRS[name] for name in BUILTIN}
 
     @staticmethod
     def knows(cls: type) -> bool:
@@ -264,7 +272,7 @@ class CuPy(Library):
 
     def adopt(self, obj: Any) -> DeviceArray:
         memory, dtype = obj.data, obj.dtype
-        typestr = self.typestrs.get(dtype) or dtype.str
+        typestr = self.typestrs.get(dtype) or typestr_of(dtype)
         device = memory.device_id
         stream = self.current_stream(device)
         layout = memory.ptr, obj.shape, obj.strides, typestr, False
@@ -272,11 +280,12 @@ class CuPy(Library):
 
     def new(self, shape: Shape, dtype: str, device: str, stream: int) -> DeviceArray:
         number = ordinal(device)
+        kind = dtype_of(dtype)
         if number == self.current_device():
-            array = self.array(shape, dtype)
+            array = self.array(shape, kind)
         else:
             with self.cupy.cuda.Device(number):
-                array = self.array(shape, dtype)
+                array = self.array(shape, kind)
         layout = array.data.ptr, shape, None, TYPESTRS[dtype], False
         return foreign(*layout, stream, None, number, array)
 
@@ -287,6 +296,9 @@ class CuPy(Library):
         if isinstance(result, np.ndarray | np.generic):
             return self.cupy.asarray(result)
         return self.cupy.from_dlpack(result)  # asarray would wait for the stream
+
+    def cast(self, obj: Any, dtype: np.dtype[Any]) -> Any:
+        return obj.astype(dtype)
 
 
 class PyTorch(Library):
@@ -305,7 +317,8 @@ class PyTorch(Library):
 
     def adopt(self, obj: Any) -> DeviceArray | np.ndarray:
         typestr = self.typestrs.get(obj.dtype)
-        if typestr is None or obj.layout is not self.strided or obj.requires_grad or obj.is_neg():
+        lazy = obj.requires_grad or obj.is_neg() or (typestr in CONJUGATES and obj.is_conj())
+        if typestr is None or obj.layout is not self.strided or lazy:
             raise self._refusal(obj)
         if obj.is_cuda:
             strides = None
@@ -317,7 +330,11 @@ class PyTorch(Library):
             layout = obj.data_ptr(), obj.shape, strides, typestr, False
             return foreign(*layout, stream, None, device, obj)
         if obj.is_cpu and not obj.is_nested:
-            array: np.ndarray = obj.numpy()
+            array: np.ndarray
+            if typestr == "bfloat16":  # PyTorch gives NumPy none
+                array = obj.view(self.torch.int16).numpy().view(dtype_of(typestr))
+            else:
+                array = obj.numpy()
             return array
         raise self._refusal(obj)
 
@@ -341,6 +358,10 @@ class PyTorch(Library):
             return RuntimeError(
                 "a tensor with the negative bit set is not taken; call .resolve_neg() first"
             )
+        if self.typestrs[tensor.dtype] in CONJUGATES and tensor.is_conj():
+            return RuntimeError(
+                "a tensor with the conjugate bit set is not taken; call .resolve_conj() first"
+            )
         return TypeError(f"a tensor on device '{tensor.device}' is not taken; call .cpu() first")
 
     def new(self, shape: Shape, dtype: str, device: str, stream: int) -> DeviceArray:
@@ -358,7 +379,10 @@ class PyTorch(Library):
 
     def finish(self, result: Any) -> Any:
         if isinstance(result, np.ndarray | np.generic):
-            return self.torch.from_numpy(np.asarray(result))
+            array = np.asarray(result)
+            if array.dtype.kind != "V":
+                return self.torch.from_numpy(array)
+            return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
         owner = result._owner
         if isinstance(owner, self.torch.Tensor) and owner.shape == result.shape:
             return owner
@@ -367,6 +391,10 @@ class PyTorch(Library):
             if result._stream == stream:  # then nothing has to wait
                 return self.torch.utils.dlpack.from_dlpack(_core.to_dlpack(result, False, False))
         return self.torch.from_dlpack(result)
+
+    def cast(self, obj: Any, dtype: np.dtype[Any]) -> Any:
+        kind = self.kinds.get(dtype.name)
+        return None if kind is None else obj.to(kind)
 
 
 class JAX(Library):
@@ -394,7 +422,7 @@ class JAX(Library):
         if isinstance(array, np.ndarray):  # pinned
             array.flags.writeable = False
             return array
-        layout = array._pointer, array.shape, array.strides, array.dtype.str
+        layout = array._pointer, array.shape, array.strides, typestr_of(array.dtype)
         # read-only, which DLPack lost
         return foreign(*layout, True, array._stream, None, ordinal(array.device), array)
 
@@ -402,7 +430,7 @@ class JAX(Library):
         if not hasattr(result, "__dlpack__"):
             result = np.asarray(result)
         # Otherwise JAX would make 32 bits of 64.
-        wide = result.dtype.itemsize == 8 and not self.config.jax_enable_x64
+        wide = result.dtype in WIDE and not self.config.jax_enable_x64
         with self.x64(True) if wide else nullcontext():
             return self.jax.dlpack.from_dlpack(result)
 
@@ -425,6 +453,16 @@ class Numba(Library):
             result._lead(DEFAULT_STREAM)
         with self.cuda.gpus[ordinal(result.device)]:
             return self.cuda.as_cuda_array(result, sync=False)
+
+
+def dtype_of(name: str) -> Any:
+    """What NumPy takes for one of TYPESTRS' names."""
+    return importlib.import_module("ml_dtypes").bfloat16 if name == "bfloat16" else name
+
+
+def typestr_of(dtype: np.dtype[Any]) -> str:
+    """What foreign takes for a dtype."""
+    return "bfloat16" if dtype.name == "bfloat16" else dtype.str
 
 
 def same_device(a: str, b: str) -> bool:

@@ -1,16 +1,19 @@
-"""reduce, transpose and stencil1d: signatures and docstrings; the work is in _core."""
+"""transpose and stencil1d: signatures and docstrings; the work is in _core."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from warpkit import _core, _interop
 
 Device = str | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
+
+NO_VALUE: Any = np._NoValue  # of an argument that was not given
 
 
 def with_options(
@@ -35,44 +38,6 @@ def with_options(
     return _progress.run(run, progress, function.__name__)
 
 
-def reduce(
-    a: Any,
-    /,
-    op: str = "sum",
-    axis: int | tuple[int, ...] | None = None,
-    *,
-    out: Any = None,
-    keepdims: bool = False,
-    device: Device = None,
-    stream: Any = None,
-    variant: str | None = None,
-    progress: Progress = False,
-) -> Any:
-    """Fold the elements of ``a`` along ``axis``.
-
-    a        bool, integer, float32 or float64, any shape and strides; host or device
-    op       "sum", "prod", "min", "max" or "mean"
-    axis     int, tuple of ints, or None for all
-    out      array of the result's shape and dtype, host or device: written and returned
-    keepdims leave the folded axes in the result with extent 1
-    Returns  array of a's kind, of the shape of a without axis (of NumPy's: a scalar for none
-             left). dtype as in NumPy: sum and prod of integers in int64 or uint64, modulo 2^64;
-             mean of integers in float64; otherwise a's
-    Raises   AxisError, TypeError (dtype), ValueError (op, axis twice, variant, min or max of
-             nothing), MemoryError, DeviceError
-    Notes    float32 and float64 are folded in float64, by a tree that depends on the number of
-             elements alone, in the order in which they lie in memory: the same bits on every
-             device. NaN propagates; of zeros min takes -0.0, max 0.0; a result that is NaN is
-             the one quiet positive NaN. The sum of -0.0 alone is -0.0, of nothing 0.0.
-             device, stream, variant and progress are the module's (see help(warpkit))
-    Source   numpy.sum, numpy.prod, numpy.min, numpy.max, numpy.mean
-    """
-    if stream is None and not progress:
-        return _core.reduce(a, op, axis, keepdims, out, device, None, variant, None)
-    arguments = (a, op, axis, keepdims)
-    return with_options(_core.reduce, arguments, out, device, stream, variant, progress)
-
-
 def transpose(
     a: Any,
     /,
@@ -86,7 +51,8 @@ def transpose(
 ) -> Any:
     """Permute the axes of ``a`` into a new C-contiguous array.
 
-    a        bool, integer, float32 or float64, any shape and strides; host or device
+    a        bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any shape
+             and strides; host or device
     axes     one int per axis of a, each once; None reverses them
     out      array of the result's shape and dtype, host or device: written and returned
     Returns  C-contiguous array r of a's kind with r.shape[i] == a.shape[axes[i]], a's dtype and

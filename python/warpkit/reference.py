@@ -21,36 +21,54 @@ _QUIET = np.errstate(all="ignore")  # infinity and NaN are answers here
 
 
 @_QUIET
-def tree(x: ArrayLike, op: str) -> np.ndarray:
-    """Fold the last axis in float64, in the order that every kernel keeps.
+def product(x: ArrayLike, counts: ArrayLike = True) -> np.ndarray:
+    """Multiply the last axis in float64 or complex128, in the order that every kernel keeps.
 
-    Chunks of 1024: lane l folds x[l], x[l + 32], ... in turn, then lanes fold pairwise, l with
-    l + 16, 8, 4, 2, 1. The chunks' totals are the next x, until one is left.
+    Chunks of 1024: lane l multiplies x[l], x[l + 32], ... in turn, then lanes pairwise, l with
+    l + 16, 8, 4, 2, 1. The chunks' products are the next x, until one is left. What does not count
+    is 1 in its place.
 
-    x        real, shape (..., n)
-    op       "sum" or "prod"
-    Returns  float64, shape (...); of nothing the identity, -0.0 or 1.0
-    Raises   KeyError (op)
+    x        real or complex, shape (..., n)
+    counts   bool, of a shape that broadcasts to x's
+    Returns  float64 or complex128, shape (...); of nothing 1
     Source   csrc/scalar.h, "the tree of a fold"
     """
-    combine, identity = {"sum": (np.add, -0.0), "prod": (np.multiply, 1.0)}[op]
-    x = np.asarray(x, np.float64)
+    x = np.asarray(x)
+    x = np.where(counts, x, np.ones((), x.dtype))
+    x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     while True:
         n = x.shape[-1]
         chunks = max(1, -(-n // CHUNK))
         length = CHUNK if chunks > 1 else max(LANES, -(-n // LANES) * LANES)
-        # What the identity pads changes no bit: x + -0.0 is x, also for x = -0.0.
-        padded = np.full((*x.shape[:-1], chunks * length), identity)
+        padded = np.ones((*x.shape[:-1], chunks * length), x.dtype)
         padded[..., :n] = x
         turns = padded.reshape(*x.shape[:-1], chunks, length // LANES, LANES)
         lanes = turns[..., 0, :]
         for turn in range(1, length // LANES):
-            lanes = combine(lanes, turns[..., turn, :])
+            lanes = _times(lanes, turns[..., turn, :])
         for half in (16, 8, 4, 2, 1):
-            lanes = combine(lanes[..., :half], lanes[..., half : 2 * half])
+            lanes = _times(lanes[..., :half], lanes[..., half : 2 * half])
         x = lanes[..., 0]
         if chunks == 1:
-            return x[..., 0]
+            total: np.ndarray = x[..., 0]
+            return total
+
+
+def _times(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x y; of complex numbers by plain products, and 1 changes nothing, not even what is infinite
+    or a zero's sign."""
+    both: np.ndarray = x * y
+    if x.dtype.kind != "c":
+        return both
+    both = np.empty(np.broadcast_shapes(x.shape, y.shape), x.dtype)
+    both.real = x.real * y.real - x.imag * y.imag
+    both.imag = x.real * y.imag + x.imag * y.real
+    return np.where(_is_one(x), y, np.where(_is_one(y), x, both))
+
+
+def _is_one(x: np.ndarray) -> np.ndarray:
+    one: np.ndarray = (x == 1) & ~np.signbit(x.imag)
+    return one
 
 
 @_QUIET
@@ -116,36 +134,381 @@ def _fma_of_fractions(a: float, b: float, c: float) -> float:
         return np.inf if exact > 0 else -np.inf
 
 
+# ---- exact arithmetic --------------------------------------------------------------------------
+
+# Of a binary float: its digits, the exponent of the last unit there is, that of the largest number.
+FORMATS = {
+    "float16": (11, -24, 15),
+    "bfloat16": (8, -133, 127),
+    "float32": (24, -149, 127),
+    "float64": (53, -1074, 1023),
+}
+
+
+def nearest(numerator: int, denominator: int, exponent: int, dtype: str) -> float:
+    """numerator / denominator * 2^exponent, rounded once to a float type: to nearest, ties to even.
+
+    dtype    a key of FORMATS
+    Returns  a number of that type, as a float; infinity beyond its range
+    Source   IEEE 754, 4.3.1
+    """
+    digits, least, most = FORMATS[dtype]
+    sign, n = (-1.0 if numerator < 0 else 1.0), abs(numerator)
+    if n == 0:
+        return 0.0
+    unit = max(n.bit_length() - denominator.bit_length() + exponent - digits, least)
+    while True:
+        shift = exponent - unit
+        q, rest = divmod(n << max(shift, 0), bottom := denominator << max(-shift, 0))
+        if q.bit_length() <= digits:
+            break
+        unit += 1
+    q += 2 * rest > bottom or (2 * rest == bottom and q % 2 == 1)
+    if q.bit_length() + unit - 1 > most:
+        return sign * math.inf
+    return sign * math.ldexp(q, unit)
+
+
+def nearest_root(numerator: int, denominator: int, exponent: int, dtype: str) -> float:
+    """The square root of numerator / denominator * 2^exponent, rounded as nearest does it."""
+    if exponent % 2:
+        numerator, exponent = 2 * numerator, exponent - 1
+    more = 2 * (FORMATS[dtype][0] + 4) - numerator.bit_length() + denominator.bit_length()
+    more = max(more, 0) // 2 * 2 + 2
+    square, rest = divmod(numerator << more, denominator)
+    root = math.isqrt(square)
+    inexact = rest > 0 or root * root != square
+    return nearest(2 * root + inexact, 1, (exponent - more) // 2 - 1, dtype)
+
+
+class _Exact:
+    """Sums over the rows of a real matrix: whole numbers sums[i] 2^base, squares[i] 2^(2 base)."""
+
+    def __init__(self, x: np.ndarray, counts: np.ndarray) -> None:
+        self.rows = len(x)
+        self.nan = (np.isnan(x) & counts).any(-1)
+        self.above = ((x == np.inf) & counts).any(-1)
+        self.below = ((x == -np.inf) & counts).any(-1)
+        self.minus_zero = (~counts | ((x == 0) & np.signbit(x))).all(-1) & counts.any(-1)
+        counts = counts & np.isfinite(x) & (x != 0)
+        self.row = np.nonzero(counts)[0]
+        x = x[counts]
+        self.negative = x < 0
+        if x.dtype.kind == "f":
+            m, e = np.frexp(np.abs(x))
+            self.m, self.e = (m * 2.0**53).astype(np.uint64), e.astype(np.int64) - 53
+        else:
+            m = x.astype(np.uint64)
+            self.m, self.e = np.where(self.negative, -m, m), np.zeros(len(m), np.int64)
+        self.base = int(self.e.min(initial=0))
+        self.sums = self._total([(0, self.m)], 1, self.negative)
+
+    def squares(self) -> list[int]:
+        high, low = self.m >> np.uint64(32), self.m & np.uint64(2**32 - 1)
+        parts = [(0, low * low), (33, low * high), (64, high * high)]
+        return self._total(parts, 2, np.zeros(len(self.m), bool))
+
+    def _total(
+        self, parts: list[tuple[int, np.ndarray]], power: int, negative: np.ndarray
+    ) -> list[int]:
+        """The rows' sums of parts, part * 2^(shift + power * e), by whole numbers of equal e."""
+        totals = [0] * self.rows
+        if len(self.m) == 0:
+            return totals
+        order = np.lexsort((self.e, self.row))
+        row, e = self.row[order], self.e[order] - self.base
+        new = np.r_[True, (np.diff(row) != 0) | (np.diff(e) != 0)]
+        first = np.flatnonzero(new)
+        sign = np.where(negative, -1, 1)
+        for shift, part in parts:
+            for half, more in ((part & np.uint64(2**32 - 1), 0), (part >> np.uint64(32), 32)):
+                sums = np.add.reduceat((half.astype(np.int64) * sign)[order], first)
+                for r, d, total in zip(
+                    row[first].tolist(), e[first].tolist(), sums.tolist(), strict=True
+                ):
+                    totals[r] += total << (shift + more + power * d)
+        return totals
+
+
+def _sums(e: _Exact, dtype: str, divisors: Sequence[int] | None) -> list[float]:
+    """The sums, or the means of so many elements each."""
+    found = []
+    for i, total in enumerate(e.sums):
+        if e.nan[i] or (e.above[i] and e.below[i]) or (divisors is not None and not divisors[i]):
+            found.append(math.nan)
+        elif e.above[i] or e.below[i]:
+            found.append(math.inf if e.above[i] else -math.inf)
+        elif total == 0:
+            found.append(-0.0 if e.minus_zero[i] else 0.0)
+        else:
+            found.append(nearest(total, 1 if divisors is None else divisors[i], e.base, dtype))
+    return found
+
+
+def _sums_of_squares(parts: list[_Exact], dtype: str, root: bool) -> list[float]:
+    found = []
+    base = min(e.base for e in parts)
+    squares = [e.squares() for e in parts]
+    for i in range(parts[0].rows):
+        total = sum(s[i] << 2 * (e.base - base) for e, s in zip(parts, squares, strict=True))
+        if any(e.nan[i] for e in parts):
+            found.append(math.nan)
+        elif any(e.above[i] or e.below[i] for e in parts):
+            found.append(math.inf)
+        else:
+            found.append((nearest_root if root else nearest)(total, 1, 2 * base, dtype))
+    return found
+
+
+def _variances(
+    parts: list[_Exact], dtype: str, n: Sequence[int], ddof: float, root: bool, strict: bool
+) -> list[float]:
+    found = []
+    base = min(e.base for e in parts)
+    squares = [e.squares() for e in parts]
+    for i, count in enumerate(n):
+        odd = any(e.nan[i] or e.above[i] or e.below[i] for e in parts)
+        top = 0  # n sum of squares - square of sum
+        for e, s in zip(parts, squares, strict=True):
+            top += (count * s[i] - e.sums[i] ** 2) << 2 * (e.base - base)
+        divisor = float(count) - ddof
+        if odd or count == 0 or (not divisor > 0 and (top == 0 or strict)):
+            found.append(math.nan)
+        elif not divisor > 0:
+            found.append(math.inf)
+        elif ddof == int(ddof):
+            bottom = count * (count - int(ddof))
+            found.append((nearest_root if root else nearest)(top, bottom, 2 * base, dtype))
+        else:
+            value = np.float64(nearest(top, count, 2 * base, "float64")) / np.float64(divisor)
+            found.append(float(np.sqrt(value) if root else value))
+    return found
+
+
+# ---- reduce ------------------------------------------------------------------------------------
+
+_NO_VALUE: Any = np._NoValue
+
+
 @_QUIET
 def reduce(
     a: ArrayLike,
     op: str = "sum",
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
+    *,
+    dtype: Any = None,
+    initial: Any = _NO_VALUE,
+    where: ArrayLike = True,
+    ddof: float = 0,
 ) -> Any:
     """The oracle of warpkit.reduce.
 
-    a        bool, integer, float32 or float64, any shape and strides
-    Returns  as warpkit.reduce: NumPy's answer; sum, prod and mean of floats by ``tree``
-    Raises   AxisError, ValueError (axis twice, min or max of nothing)
-    Source   numpy.sum, numpy.prod, numpy.min, numpy.max, numpy.mean
+    a        bool, integer, float or complex, any shape and strides
+    Returns  as warpkit.reduce: NumPy's answer; sums of floats exact and rounded once, prod by
+             ``product``; of no element that counts argmin and argmax -1
+    Raises   AxisError, ValueError (axis twice; min, max, argmin, argmax of nothing)
+    Source   numpy.sum, numpy.prod, numpy.min, numpy.max, numpy.mean and their sisters
     """
     a = _as_taken(a)
+    fold = op.removeprefix("nan")
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        a = _cast_in_place(a, np.dtype(dtype))
+    result = _result_dtype(fold, a.dtype, dtype)
     if axis is None or (a.ndim == 0 and axis in (0, -1)):
         axes = tuple(range(a.ndim))
     else:
         axes = normalize_axis_tuple(axis, a.ndim)
-    lines = _in_memory_order(a, axes)
-    floating = a.dtype.kind == "f"
-    if op in ("min", "max"):
-        result = _extreme(lines, op) if floating else getattr(np, op)(lines, axis=-1)
-    elif op == "mean" or floating:
-        result = _float_fold(lines, op)
-    else:
-        result = getattr(np, op)(lines, axis=-1)
+    order = _in_c_order if fold in ("argmin", "argmax") else _in_memory_order
+    lines, counts = order(a, np.broadcast_to(np.asarray(where, bool), a.shape), axes)
+    if fold != op and a.dtype.kind not in "biu":
+        counts = counts & ~np.isnan(lines)
+    first = None if initial is _NO_VALUE else np.array(initial).astype(result)
+    found = np.asarray(_fold(fold, lines, counts, result, first, ddof, fold != op))
     keepdims = keepdims and a.ndim > 0
     extents = [1 if d in axes else n for d, n in enumerate(a.shape) if keepdims or d not in axes]
-    return result.reshape(extents)[()]
+    return found.astype(result).reshape(extents)[()]
+
+
+def _result_dtype(fold: str, dtype: np.dtype[Any], given: Any) -> np.dtype[Any]:
+    """NumPy's, where it has the fold."""
+    real = np.zeros(0, dtype).real.dtype if dtype.kind == "c" else dtype
+    if fold in ("any", "all"):
+        return np.dtype(bool)
+    if fold in ("count_nonzero", "argmin", "argmax"):
+        return np.dtype(np.int64)
+    if fold in ("mean", "var", "std", "norm") and dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if fold in ("sum", "prod", "sumsq") and dtype.kind in "biu" and given is None:
+        return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    return real if fold in ("var", "std", "norm", "sumsq") else dtype
+
+
+def _cast_in_place(a: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The elements cast, in the order in memory in which they were."""
+    backwards = tuple(slice(None, None, -1 if s < 0 else 1) for s in a.strides)
+    cast: np.ndarray = a[backwards].astype(dtype)[backwards]
+    return cast
+
+
+def _fold(
+    fold: str,
+    x: np.ndarray,
+    counts: np.ndarray,
+    result: np.dtype[Any],
+    initial: np.ndarray | None,
+    ddof: float,
+    skip_nan: bool,
+) -> Any:
+    """The rows of x, of which those elements count."""
+    if fold in ("any", "all", "count_nonzero"):
+        some = x != 0
+        if fold == "all":
+            return (some | ~counts).all(-1)
+        return (some & counts).any(-1) if fold == "any" else (some & counts).sum(-1)
+    if fold in ("argmin", "argmax"):
+        return _arg(x, counts, fold)
+    if fold in ("min", "max"):
+        if skip_nan and initial is not None and x.dtype.kind not in "biu" and np.isnan(initial):
+            initial = None if counts.shape[-1] else initial
+        return _extreme(x, counts, fold, initial)
+    if fold == "ptp":
+        low, high = (_extreme(x, counts, op, None) for op in ("min", "max"))
+        return _one_nan((high - low).astype(x.dtype))
+    if fold == "prod":
+        return _product(x, counts, result, initial)
+    if fold in ("sum", "sumsq") and result.kind in "biu":
+        return _modulo(x, counts, result, initial, fold)
+    return _exact_fold(fold, x, counts, result, initial, ddof, skip_nan)
+
+
+def _with_initial(
+    x: np.ndarray, counts: np.ndarray, initial: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    if initial is None:
+        return x, counts
+    one = np.full((len(x), 1), initial)
+    return np.concatenate([x, one], -1, dtype=np.result_type(x, one)), np.c_[
+        counts, np.ones(len(x), bool)
+    ]
+
+
+def _modulo(
+    x: np.ndarray, counts: np.ndarray, result: np.dtype[Any], initial: Any, fold: str
+) -> np.ndarray:
+    x = np.where(counts, x, 0).astype(np.int64 if x.dtype.kind != "u" else np.uint64)
+    total: np.ndarray = (x * x if fold == "sumsq" else x).sum(-1).astype(result)
+    return total if initial is None else total + initial
+
+
+def _product(x: np.ndarray, counts: np.ndarray, result: np.dtype[Any], initial: Any) -> np.ndarray:
+    if result.kind in "biu":
+        kind = np.uint64 if x.dtype.kind == "u" else np.int64
+        total: np.ndarray = np.where(counts, x, 1).astype(kind).prod(-1).astype(result)
+        return total if initial is None else total * initial
+    total = np.asarray(product(x, counts))
+    if initial is not None:
+        total = np.asarray(_times(total, initial.astype(total.dtype)))
+    return _one_nan(_narrowed(total, result))
+
+
+def _narrowed(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """float64 or complex128 rounded to a smaller type; NumPy's bfloat16 would round twice."""
+    if dtype.name != "bfloat16":
+        return x.astype(dtype)
+    flat = [_narrow(v, dtype.name) for v in x.reshape(-1).tolist()]
+    return np.array(flat, np.float64).reshape(x.shape).astype(dtype)
+
+
+def _narrow(v: float, dtype: str) -> float:
+    if v == 0 or not math.isfinite(v):
+        return v
+    n, d = v.as_integer_ratio()
+    return math.copysign(nearest(n, d, 0, dtype), v)
+
+
+def _exact_fold(
+    fold: str,
+    x: np.ndarray,
+    counts: np.ndarray,
+    result: np.dtype[Any],
+    initial: Any,
+    ddof: float,
+    skip_nan: bool,
+) -> np.ndarray:
+    n = counts.sum(-1).tolist()
+    if x.dtype.kind == "c" or result.kind == "c":
+        planes = [
+            (part(x), None if initial is None else part(initial)) for part in (np.real, np.imag)
+        ]
+    else:
+        planes = [(x, initial)]
+    parts = []
+    for plane, first in planes:
+        wide = plane if plane.dtype.kind in "biu" else plane.astype(np.float64)
+        if first is not None:
+            wide = wide.astype(np.float64)
+            first = np.asarray(first, np.float64)
+        parts.append(_Exact(*_with_initial(wide, counts, first)))
+    name = np.zeros(0, result).real.dtype.name if result.kind == "c" else result.name
+    if fold in ("sum", "mean"):
+        found = [np.array(_sums(e, name, n if fold == "mean" else None)) for e in parts]
+        if len(found) == 1:
+            return found[0].astype(result)
+        pair = np.empty(len(x), np.complex128)
+        pair.real, pair.imag = found
+        return pair.astype(result)
+    if fold in ("sumsq", "norm"):
+        values = _sums_of_squares(parts, name, fold == "norm")
+    else:
+        values = _variances(
+            parts, name, n, ddof, fold == "std", skip_nan and x.dtype.kind not in "biu"
+        )
+    return _narrowed(np.array(values), result)
+
+
+def _arg(x: np.ndarray, counts: np.ndarray, fold: str) -> np.ndarray:
+    if x.shape[-1] == 0:
+        raise ValueError(f"attempt to get {fold} of an empty sequence")
+    x = x.astype(np.float64) if x.dtype.kind == "V" else x
+    if counts.all():
+        found: np.ndarray = getattr(np, fold)(x, axis=-1)
+        return found
+    places = [np.flatnonzero(row) for row in counts]
+    return np.array(
+        [p[getattr(np, fold)(row[p])] if len(p) else -1 for row, p in zip(x, places, strict=True)],
+        np.int64,
+    )
+
+
+def _extreme(x: np.ndarray, counts: np.ndarray, op: str, initial: Any) -> np.ndarray:
+    """min or max: NaN wins; -0.0 lies below 0.0; complex numbers by their real parts first."""
+    x, counts = _with_initial(x, counts, initial)
+    if x.shape[-1] == 0 and len(x):
+        raise ValueError(f"zero-size array to reduction operation {op}imum which has no identity")
+    keys = [_key(part) for part in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
+    worst = np.iinfo(keys[0].dtype).max if op == "min" else np.iinfo(keys[0].dtype).min
+    left = counts
+    for key in keys:
+        best = getattr(np, op)(np.where(left, key, worst), axis=-1)
+        left = left & (key == best[:, np.newaxis])
+    at = left.argmax(-1)
+    found: np.ndarray = x[np.arange(len(x)), at]
+    if x.dtype.kind in "biu":
+        return found
+    nan = (np.isnan(x) & counts).any(-1) | ~counts.any(-1)
+    nothing = np.array(complex(np.nan, np.nan) if x.dtype.kind == "c" else np.nan)
+    return np.where(nan, nothing.astype(x.dtype), found)
+
+
+def _key(x: np.ndarray) -> np.ndarray:
+    """Integers in the order of x."""
+    if x.dtype.kind == "u":
+        return x
+    if x.dtype.kind in "bi":
+        return x.astype(np.int64)
+    bits = x.astype(np.float64).view(np.int64)
+    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
 
 
 def _as_taken(a: ArrayLike) -> np.ndarray:
@@ -157,41 +520,40 @@ def _as_taken(a: ArrayLike) -> np.ndarray:
     return np.array(a, a.dtype.newbyteorder("="), order="K", copy=True)
 
 
-def _in_memory_order(a: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+def _in_memory_order(
+    a: np.ndarray, counts: np.ndarray, axes: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """Shape (outputs, n): the elements of ``axes`` in the order in which they lie in memory,
     upwards, the axis with the smallest stride fastest."""
-    for axis in axes:
-        if a.strides[axis] < 0:
-            a = np.flip(a, axis)
-    kept = [d for d in range(a.ndim) if d not in axes]
-    inner = sorted(axes, key=lambda d: -a.strides[d] if a.shape[d] > 1 else 0)
+    backwards = tuple(
+        slice(None, None, -1 if d in axes and s < 0 else 1) for d, s in enumerate(a.strides)
+    )
+    strides = a.strides
+    inner = sorted(axes, key=lambda d: -abs(strides[d]) if a.shape[d] > 1 else 0)
+    return _as_lines(a[backwards], inner), _as_lines(counts[backwards], inner)
+
+
+def _in_c_order(
+    a: np.ndarray, counts: np.ndarray, axes: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    return _as_lines(a, sorted(axes)), _as_lines(counts, sorted(axes))
+
+
+def _as_lines(a: np.ndarray, inner: list[int]) -> np.ndarray:
+    kept = [d for d in range(a.ndim) if d not in inner]
     outputs, n = (math.prod(a.shape[d] for d in part) for part in (kept, inner))
     return a.transpose(kept + inner).reshape(outputs, n)
 
 
-def _extreme(lines: np.ndarray, op: str) -> np.ndarray:
-    """min or max of floats: NaN wins; -0.0 lies below 0.0."""
-    result = np.asarray(getattr(np, op)(lines, axis=-1))
-    zero = lines == 0
-    negative = zero & np.signbit(lines)
-    sign = negative.any(-1) if op == "min" else ~(zero & ~negative).any(-1)
-    result = np.where(result == 0, np.where(sign, -0.0, 0.0), result).astype(lines.dtype)
-    return _one_nan(result)
-
-
-def _float_fold(lines: np.ndarray, op: str) -> np.ndarray:
-    n = lines.shape[-1]
-    total = np.asarray(tree(lines, "prod" if op == "prod" else "sum"))
-    if op == "mean":
-        total = total / np.float64(n)
-    elif n == 0:
-        total = np.full(total.shape, 1.0 if op == "prod" else 0.0)
-    return _one_nan(total.astype(lines.dtype if lines.dtype.kind == "f" else np.float64))
-
-
 def _one_nan(a: np.ndarray) -> np.ndarray:
-    """a with every NaN the quiet positive one without payload."""
-    return np.where(np.isnan(a), a.dtype.type(np.nan), a)
+    """a with every NaN the quiet positive one without payload, in each part by itself."""
+    if a.dtype.kind == "c":
+        pair = np.empty(a.shape, a.dtype)
+        pair.real, pair.imag = _one_nan(a.real), _one_nan(a.imag)
+        return pair
+    if a.dtype.kind in "biu":
+        return a
+    return np.where(np.isnan(a), np.array(np.nan).astype(a.dtype), a)
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarray:

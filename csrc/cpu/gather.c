@@ -1,0 +1,187 @@
+/* gather.c -- no arithmetic on elements; NaN is looked for in their bits. */
+#include "cpu/gather.h"
+
+#include <string.h>
+
+int64_t
+wk_offset_of(const wk_array *a, int from, int to, int64_t index)
+{
+    int64_t offset = 0;
+    for (int d = to - 1; d >= from && index > 0; d--) {
+        offset += index % a->shape[d] * a->strides[d];
+        index /= a->shape[d];
+    }
+    return offset;
+}
+
+void
+wk_odometer_at(wk_odometer *o, const wk_array *a, int from, int64_t start)
+{
+    o->a = a;
+    o->from = from;
+    o->offset = wk_offset_of(a, from, a->ndim, start);
+    for (int d = a->ndim - 1; d >= from; d--) {
+        o->index[d] = start % a->shape[d];
+        start /= a->shape[d];
+    }
+}
+
+int64_t
+wk_odometer_left(const wk_odometer *o)
+{
+    const int last = o->a->ndim - 1;
+    return last < o->from ? 1 : o->a->shape[last] - o->index[last];
+}
+
+void
+wk_odometer_move(wk_odometer *o, int64_t steps)
+{
+    const wk_array *a = o->a;
+    int d = a->ndim - 1;
+    if (d < o->from) return; /* a single element */
+    o->index[d] += steps;
+    o->offset += steps * a->strides[d];
+    for (; d > o->from && o->index[d] == a->shape[d]; d--) {
+        o->offset += a->strides[d - 1] - a->shape[d] * a->strides[d];
+        o->index[d] = 0;
+        o->index[d - 1]++;
+    }
+}
+
+void
+wk_list_offsets(const wk_array *a, int from, int64_t start, int64_t n, int64_t *offsets)
+{
+    wk_odometer o;
+    wk_odometer_at(&o, a, from, start);
+    for (int64_t i = 0; i < n; i++) {
+        offsets[i] = o.offset;
+        wk_odometer_move(&o, 1);
+    }
+}
+
+/* ---- copies ------------------------------------------------------------------------------- */
+
+typedef struct wk_16 {
+    uint64_t a, b;
+} wk_16;
+
+#define COPY(T)                                                                                \
+    for (int64_t k = 0; k < n; k++) ((T *)to)[k] = ((const T *)x)[k * stride]
+
+static void
+copy_run(int64_t item, const char *x, int64_t stride, int64_t n, char *to)
+{
+    if (stride == 1) {
+        memcpy(to, x, (size_t)(n * item));
+        return;
+    }
+    switch (item) {
+    case 1: COPY(uint8_t); break;
+    case 2: COPY(uint16_t); break;
+    case 4: COPY(uint32_t); break;
+    case 8: COPY(uint64_t); break;
+    default: COPY(wk_16); break;
+    }
+}
+
+void
+wk_collect(const wk_array *a, int from, const char *x, int64_t start, int64_t n, void *to)
+{
+    const int64_t item = wk_itemsize[a->dtype];
+    const int64_t stride = a->ndim > from ? a->strides[a->ndim - 1] : 1;
+    wk_odometer o;
+    if (n == 0) return; /* an axis may have no place to begin at */
+    wk_odometer_at(&o, a, from, start);
+    for (int64_t i = 0, run; i < n; i += run) {
+        run = wk_odometer_left(&o);
+        if (run > n - i) run = n - i;
+        copy_run(item, x + o.offset * item, stride, run, (char *)to + i * item);
+        wk_odometer_move(&o, run);
+    }
+}
+
+/* ---- what does not count ------------------------------------------------------------------ */
+
+#define DROP(T, top, step)                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+        const T b = ((const T *)x)[(step)*i] & (T)(((T)1 << (8 * sizeof(T) - 1)) - 1);         \
+        const uint8_t nan = b > (T)(top);                                                      \
+        keep[i] &= (uint8_t)!nan;                                                              \
+        found |= nan;                                                                          \
+    }
+
+static const uint32_t top32 = 0x7f800000u; /* the bits of infinity */
+static const uint64_t top64 = (uint64_t)2047 << 52;
+
+int64_t
+wk_drop_nan(wk_dtype dtype, const void *x, int64_t n, uint8_t *keep)
+{
+    uint8_t found = 0;
+    switch (dtype) {
+    case WK_F16: DROP(uint16_t, 0x7c00, 1); break;
+    case WK_BF16: DROP(uint16_t, 0x7f80, 1); break;
+    case WK_F32: DROP(uint32_t, top32, 1); break;
+    case WK_F64: DROP(uint64_t, top64, 1); break;
+    case WK_C64:
+        DROP(uint32_t, top32, 2);
+        x = (const uint32_t *)x + 1;
+        DROP(uint32_t, top32, 2);
+        break;
+    case WK_C128:
+        DROP(uint64_t, top64, 2);
+        x = (const uint64_t *)x + 1;
+        DROP(uint64_t, top64, 2);
+        break;
+    default: break;
+    }
+    return found;
+}
+
+#define ANY(T, top)                                                                            \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+        const T b = ((const T *)x)[i] & (T)(((T)1 << (8 * sizeof(T) - 1)) - 1);                \
+        found |= b > (T)(top);                                                                 \
+    }
+
+int
+wk_any_nan(wk_dtype dtype, const void *x, int64_t n)
+{
+    int found = 0;
+    if (dtype == WK_C64 || dtype == WK_C128) {
+        dtype = dtype == WK_C64 ? WK_F32 : WK_F64;
+        n *= 2;
+    }
+    switch (dtype) {
+    case WK_F16: ANY(uint16_t, 0x7c00); break;
+    case WK_BF16: ANY(uint16_t, 0x7f80); break;
+    case WK_F32: ANY(uint32_t, top32); break;
+    case WK_F64: ANY(uint64_t, top64); break;
+    default: break;
+    }
+    return found;
+}
+
+#define COMPACT(T)                                                                             \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+        ((T *)x)[m] = ((const T *)x)[i];                                                       \
+        m += keep[i] != 0;                                                                     \
+    }
+
+int64_t
+wk_compact(int64_t item, void *x, int64_t n, const uint8_t *keep, int32_t *index)
+{
+    int64_t m = 0;
+    for (int64_t i = 0; index && i < n; i++) {
+        index[m] = (int32_t)i;
+        m += keep[i] != 0;
+    }
+    m = 0;
+    switch (item) {
+    case 1: COMPACT(uint8_t); break;
+    case 2: COMPACT(uint16_t); break;
+    case 4: COMPACT(uint32_t); break;
+    case 8: COMPACT(uint64_t); break;
+    default: COMPACT(wk_16); break;
+    }
+    return m;
+}

@@ -1,0 +1,38 @@
+/* gather.h -- reduced elements side by side, without those that do not count. */
+#ifndef WARPKIT_GATHER_H
+#define WARPKIT_GATHER_H
+
+#include "warpkit.h"
+
+/* Where element `index` of the axes [from, to) lies, counted in elements. */
+int64_t wk_offset_of(const wk_array *a, int from, int to, int64_t index);
+
+/* The reduced axes of an array as an odometer. */
+typedef struct wk_odometer {
+    const wk_array *a;
+    int from;
+    int64_t index[WK_MAX_DIMS], offset;
+} wk_odometer;
+
+void wk_odometer_at(wk_odometer *o, const wk_array *a, int from, int64_t start);
+
+/* Elements that are left on the innermost axis. */
+int64_t wk_odometer_left(const wk_odometer *o);
+
+/* Moves on by `steps` along the last axis, which has at least that many left. */
+void wk_odometer_move(wk_odometer *o, int64_t steps);
+
+/* Offsets of the reduced elements start .. start + n - 1. */
+void wk_list_offsets(const wk_array *a, int from, int64_t start, int64_t n, int64_t *offsets);
+
+/* Copies the reduced elements start .. start + n - 1 of the output at x side by side. */
+void wk_collect(const wk_array *a, int from, const char *x, int64_t start, int64_t n, void *to);
+
+/* keep[i] = 0 where element i is NaN; how many there were. */
+int64_t wk_drop_nan(wk_dtype dtype, const void *x, int64_t n, uint8_t *keep);
+int wk_any_nan(wk_dtype dtype, const void *x, int64_t n);
+
+/* Moves the elements that are kept together; index (where not NULL): which they were. */
+int64_t wk_compact(int64_t item, void *x, int64_t n, const uint8_t *keep, int32_t *index);
+
+#endif

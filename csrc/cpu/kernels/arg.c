@@ -1,0 +1,104 @@
+/* arg.c -- argmin and argmax: the first of equals, -0.0 equal to 0.0; the first NaN, if any. */
+#include "cpu/isa.h"
+#include "cpu/reduction.h"
+#include "keys.h"
+
+#define NAME(name) min_##name
+#define BETTER(a, b) ((a) < (b))
+#define LOSER(T) WK_TOP(T)
+#define WINNER(T) WK_BOTTOM(T)
+#include "arg_types.h"
+#undef NAME
+#undef BETTER
+#undef LOSER
+#undef WINNER
+
+#define NAME(name) max_##name
+#define BETTER(a, b) ((a) > (b))
+#define LOSER(T) WK_BOTTOM(T)
+#define WINNER(T) WK_TOP(T)
+#include "arg_types.h"
+
+/* ---- complex ------------------------------------------------------------------------------ */
+
+typedef struct element {
+    double real, imag;
+} element;
+
+static inline int
+is_nan(element x)
+{
+    return x.real != x.real || x.imag != x.imag;
+}
+
+static inline int
+before(element a, element b, int most)
+{
+    if (is_nan(a) || is_nan(b)) return !is_nan(b);
+    if (a.real != b.real) return (a.real < b.real) != most;
+    return a.imag != b.imag && (a.imag < b.imag) != most;
+}
+
+static void
+take(wk_acc *a, element x, int64_t index, int most)
+{
+    element best;
+    memcpy(&best, &a->least, sizeof best);
+    if (a->index != -1 && !before(x, best, most)) return;
+    memcpy(&a->least, &x, sizeof x);
+    a->index = index;
+}
+
+static inline void
+complex_run(wk_acc *a, const void *x, int64_t n, int64_t index, int wide, int most)
+{
+    const float *f = x;
+    const double *d = x;
+    for (int64_t i = 0; i < n; i++) {
+        const element one = {wide ? d[2 * i] : f[2 * i], wide ? d[2 * i + 1] : f[2 * i + 1]};
+        take(a, one, index + i, most);
+    }
+}
+
+static void
+merge(wk_acc *a, const wk_acc *b, int most)
+{
+    element x;
+    memcpy(&x, &b->least, sizeof x);
+    if (b->index != -1) take(a, x, b->index, most);
+}
+
+#define COMPLEX(way, type, wide, most)                                                         \
+    static void way##_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)           \
+    {                                                                                          \
+        complex_run(a, x, n, index, wide, most);                                               \
+    }                                                                                          \
+    static void way##_merge_##type(wk_acc *a, const wk_acc *b)                                 \
+    {                                                                                          \
+        merge(a, b, most);                                                                     \
+    }
+COMPLEX(min, c64, 0, 0)
+COMPLEX(min, c128, 1, 0)
+COMPLEX(max, c64, 0, 1)
+COMPLEX(max, c128, 1, 1)
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+#define ARG(way, type)                                                                         \
+    {                                                                                          \
+        1, 8, way##_rows_##type, NULL, NULL, way##_run_##type, NULL, way##_merge_##type        \
+    }
+#define ARG_COMPLEX(way, type)                                                                 \
+    {                                                                                          \
+        1, 8, NULL, NULL, NULL, way##_run_##type, NULL, way##_merge_##type                     \
+    }
+#define ARGS(way)                                                                              \
+    [WK_BOOL] = ARG(way, bool), [WK_I8] = ARG(way, i8), [WK_U8] = ARG(way, u8),                \
+    [WK_I16] = ARG(way, i16), [WK_U16] = ARG(way, u16), [WK_I32] = ARG(way, i32),              \
+    [WK_U32] = ARG(way, u32), [WK_I64] = ARG(way, i64), [WK_U64] = ARG(way, u64),              \
+    [WK_F16] = ARG(way, f16), [WK_BF16] = ARG(way, bf16), [WK_F32] = ARG(way, f32),            \
+    [WK_F64] = ARG(way, f64), [WK_C64] = ARG_COMPLEX(way, c64),                                \
+    [WK_C128] = ARG_COMPLEX(way, c128)
+
+const wk_folding WK_ISA_NAME(wk_folding_argmin)[WK_DTYPES] = {ARGS(min)};
+const wk_folding WK_ISA_NAME(wk_folding_argmax)[WK_DTYPES] = {ARGS(max)};

@@ -1,0 +1,20 @@
+/* finish.h -- results, per instruction set: their proofs need a fast fma. */
+#ifndef WARPKIT_FINISH_H
+#define WARPKIT_FINISH_H
+
+#include "cpu/gather.h"
+#include "cpu/isa.h"
+#include "cpu/reduction.h"
+#include "keys.h"
+
+void WK_ISA_NAME(wk_finish)(const wk_reduction *r, wk_acc *a, int64_t output);
+void WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t width,
+                                  int64_t first, int64_t step);
+
+/* The sum, or the mean, rounded to a real dtype. */
+double WK_ISA_NAME(wk_finish_exact)(const wk_exact *e, int64_t n, int divide, wk_dtype dtype);
+
+double WK_ISA_NAME(wk_real_of_key)(const void *key, wk_dtype dtype);
+uint64_t WK_ISA_NAME(wk_integer_of_key)(const void *key, wk_dtype dtype);
+
+#endif

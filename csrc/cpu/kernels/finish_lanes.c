@@ -1,0 +1,190 @@
+/* finish_lanes.c -- results of many outputs whose lanes hold all there is; the usual ones without
+ * an accumulator between. */
+#include "finish.h"
+#include "near.h"
+#include "store.h"
+
+/* The parts of a sum, which no limbs go with. */
+static void
+set_parts(wk_exact *e, const wk_word *lane, int64_t stride, int64_t w)
+{
+    for (int k = 0; k < e->words; k++) e->part[k] = lane[k * stride + w];
+}
+
+/* What has no short way. Finishing moments leaves an accumulator as it was. */
+static void
+through_accumulators(const wk_reduction *r, void *const *lanes, int64_t width, int64_t first,
+                     int64_t step)
+{
+    union {
+        wk_acc acc;
+        int64_t room[sizeof(wk_acc) / 8 + 2 * WK_SUM_LIMBS + WK_SQUARE_LIMBS + 2];
+    } a;
+    int moments = !r->args->has_initial;
+    for (int c = 0; c < r->components; c++) moments &= r->component[c] <= WK_C_SQUARES;
+    for (int64_t w = 0; w < width; w++) {
+        if (w == 0 || !moments) wk_acc_start(r, &a.acc);
+        a.acc.n = r->args->n;
+        for (int c = 0; c < r->components; c++) {
+            if (!moments)
+                r->folding[c]->absorb(&a.acc, lanes[c], wk_stride(width), w);
+            else
+                set_parts(r->component[c] == WK_C_SUM ? &a.acc.sum[0] : &a.acc.squares,
+                          lanes[c], wk_stride(width), w);
+        }
+        WK_ISA_NAME(wk_finish)(r, &a.acc, first + w * step);
+    }
+}
+
+/* Sums: the zero's sign is the high part's, where the low part is nothing. */
+static int
+sums(const wk_reduction *r, const double *lane, int64_t width, int64_t first, int64_t step)
+{
+    const wk_array *out = &r->call->out[0];
+    const double *low = lane + wk_stride(width);
+    const int words = r->folding[0]->words;
+    if (r->in->dtype == WK_F32 && out->dtype == WK_F32) {
+        float *to = (float *)out->data + first;
+        for (int64_t w = 0; w < width; w++) to[w * step] = (float)lane[w];
+    } else if (r->in->dtype < WK_F16 || out->dtype != WK_F64) {
+        return 0;
+    } else if (words == 1) {
+        double *to = (double *)out->data + first;
+        for (int64_t w = 0; w < width; w++) to[w * step] = lane[w];
+    } else {
+        double *to = (double *)out->data + first;
+        for (int64_t w = 0; w < width; w++)
+            to[w * step] = low[w] == 0 ? lane[w] : lane[w] + low[w];
+    }
+    return 1;
+}
+
+/* Means, and sums in other dtypes, of the lanes `from` and on. */
+static void
+any_sums(const wk_reduction *r, const void *lanes, int64_t stride, int64_t from, int64_t to,
+         int64_t first, int64_t step)
+{
+    const wk_word *lane = lanes;
+    const wk_array *out = &r->call->out[0];
+    const int divide = r->args->fold[0] == WK_MEAN;
+    int64_t limbs[WK_SUM_LIMBS];
+    wk_exact e = {.words = r->folding[0]->words, .integer = r->in->dtype < WK_F16};
+    e.limbs = (wk_limbs){limbs, r->sum_limbs, r->sum_base};
+    for (int64_t w = from; w < to; w++) {
+        set_parts(&e, lane, stride, w);
+        const double x =
+            WK_ISA_NAME(wk_finish_exact)(&e, r->args->n, divide, wk_real_of(out->dtype));
+        wk_store_real(out->data, first + w * step, out->dtype, x);
+    }
+}
+
+/* A mean of float32 is near enough to its double unless that is just between two floats, or
+ * small; a mean of float64, if its sum is a double, or else where wk_near_quotient says so. */
+static void
+means(const wk_reduction *r, const double *lane, int64_t width, int64_t first, int64_t step)
+{
+    const wk_array *out = &r->call->out[0];
+    const double n = (double)r->args->n, *low = lane + wk_stride(width);
+    const int words = r->folding[0]->words;
+    const int single = words == 1 && out->dtype == WK_F32 && r->in->dtype >= WK_F16;
+    const int64_t stride = wk_stride(width);
+    if (!single && (words != 2 || out->dtype != WK_F64 || r->in->dtype != WK_F64)) {
+        any_sums(r, lane, stride, 0, width, first, step);
+        return;
+    }
+    for (int64_t w = 0; w < width && single; w++)
+        ((float *)out->data)[first + w * step] = (float)(lane[w] / n);
+    for (int64_t w = 0; w < width && single; w++) {
+        const double x = lane[w] / n;
+        const int tie = (wk_bits_f64(x) & 0x1fffffffu) == 0x10000000u;
+        if (tie || !(fabs(x) >= 0x1p-120)) any_sums(r, lane, stride, w, w + 1, first, step);
+    }
+    for (int64_t w = 0; w < width && !single; w++) {
+        const wk_near near = wk_near_quotient(wk_two_sum(lane[w], low[w]), n);
+        ((double *)out->data)[first + w * step] = near.d;
+        if (!near.known) any_sums(r, lane, stride, w, w + 1, first, step);
+    }
+}
+
+#define COPY(T)                                                                                \
+    for (int64_t w = 0; w < width; w++)                                                        \
+    ((T *)out->data)[first + w * step] = ((const T *)lanes)[w]
+
+static void
+extremes(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, int64_t step)
+{
+    const wk_array *out = &r->call->out[0];
+    switch (r->in->dtype) {
+    case WK_F16:
+    case WK_BF16:
+        for (int64_t w = 0; w < width; w++) {
+            const double x =
+                WK_ISA_NAME(wk_real_of_key)((const int16_t *)lanes + w, r->in->dtype);
+            wk_store_real(out->data, first + w * step, out->dtype, x);
+        }
+        break;
+    case WK_F32:
+        for (int64_t w = 0; w < width; w++)
+            ((float *)out->data)[first + w * step] =
+                wk_unorder_f32(((const int32_t *)lanes)[w]);
+        break;
+    case WK_F64:
+        for (int64_t w = 0; w < width; w++)
+            ((double *)out->data)[first + w * step] =
+                wk_unorder_f64(((const int64_t *)lanes)[w]);
+        break;
+    default:
+        switch (r->item) {
+        case 1: COPY(uint8_t); break;
+        case 2: COPY(uint16_t); break;
+        case 4: COPY(uint32_t); break;
+        default: COPY(uint64_t); break;
+        }
+    }
+}
+
+static void
+words(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, int64_t step)
+{
+    const wk_array *out = &r->call->out[0];
+    const wk_component c = r->component[0];
+    for (int64_t w = 0; w < width; w++) {
+        uint64_t x;
+        if (c == WK_C_ANY || c == WK_C_ALL)
+            x = ((const uint8_t *)lanes)[w] ^ (c == WK_C_ALL);
+        else
+            x = ((const uint64_t *)lanes)[w];
+        if (c == WK_C_ARGMIN || c == WK_C_ARGMAX) x += (uint64_t)r->args->first;
+        wk_store_bits(out->data, first + w * step, out->dtype, x);
+    }
+}
+
+void
+WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t width,
+                             int64_t first, int64_t step)
+{
+    const wk_fold fold = r->args->fold[0];
+    if (r->call->outs != 1 || r->args->has_initial || r->components != 1) {
+        through_accumulators(r, lanes, width, first, step);
+        return;
+    }
+    const wk_array *out = &r->call->out[0];
+    switch (r->component[0]) {
+    case WK_C_SUM:
+        if (fold == WK_MEAN)
+            means(r, lanes[0], width, first, step);
+        else if (!sums(r, lanes[0], width, first, step))
+            any_sums(r, lanes[0], wk_stride(width), 0, width, first, step);
+        break;
+    case WK_C_MIN:
+    case WK_C_MAX: extremes(r, lanes[0], width, first, step); break;
+    case WK_C_SQUARES: through_accumulators(r, lanes, width, first, step); break;
+    case WK_C_WRAP:
+        if (wk_itemsize[out->dtype] == 8 && step == 1)
+            memcpy((uint64_t *)out->data + first, lanes[0], (size_t)width * 8);
+        else
+            words(r, lanes[0], width, first, step);
+        break;
+    default: words(r, lanes[0], width, first, step); break;
+    }
+}

@@ -1,0 +1,82 @@
+/* plain_body.h -- rows and columns of exact_body.h by plain additions, proved by the flag. */
+
+/* A row of n elements to lane[k * stride], k < WORDS. */
+static inline void
+FN(row)(const T *x, int64_t n, double *lane, int64_t stride)
+{
+    enum { SETS = 8 / WORDS < 2 ? 2 : 8 / WORDS };
+    wk_vd sum[SETS][WORDS];
+    int64_t i = 0;
+    for (int s = 0; s < SETS; s++)
+        for (int k = 0; k < WORDS; k++) sum[s][k] = k ? (wk_vd){0} : wk_splat(-0.0);
+    for (; i + SETS * WK_VD <= n; i += SETS * WK_VD)
+        for (int s = 0; s < SETS; s++) {
+            const wk_vd v = LOAD(x + i + s * WK_VD);
+            STEP(sum[s], v);
+        }
+    for (; i + WK_VD <= n; i += WK_VD) {
+        const wk_vd v = LOAD(x + i);
+        STEP(sum[0], v);
+    }
+    if (i < n) {
+        const wk_vd v = FN(load_some)(x + i, n - i);
+        STEP(sum[1], v);
+    }
+    for (int k = 0; k < WORDS; k++) {
+        for (int half = SETS / 2; half > 0; half /= 2)
+            for (int s = 0; s < half; s++) sum[s][k] += sum[s + half][k];
+        double one[WK_VD];
+        memcpy(one, &sum[0][k], sizeof one);
+        for (int half = WK_VD / 2; half > 0; half /= 2)
+            for (int l = 0; l < half; l++) one[l] += one[l + half];
+        lane[k * stride] = one[0];
+    }
+}
+
+static int
+FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+{
+    const T *x = from;
+    double *lane = lanes;
+    const int64_t stride = wk_stride(width);
+    wk_flag_clear(x, lane);
+    for (int64_t w = 0; w < width; w++) FN(row)(x + offsets[w], n, lane + w, stride);
+    return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, width) && wk_flag_works();
+}
+
+/* Rows lie far apart, where no hardware prefetcher follows, so each asks for one to come. */
+static int
+FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+{
+    enum { ROWS = 4 };
+    const T *x = from;
+    double *lane = lanes;
+    const int64_t stride = wk_stride(width);
+    wk_flag_clear(x, lane);
+    for (int64_t i = 0; i < n; i += ROWS) {
+        const int rows = n - i < ROWS ? (int)(n - i) : ROWS;
+        for (int64_t k = i + WK_AHEAD; k < i + WK_AHEAD + ROWS && k < n; k++)
+            for (int64_t w = 0; w < width; w += 64 / (int64_t)sizeof(T))
+                __builtin_prefetch(x + offsets[k] + w);
+        for (int64_t w = 0; w < width; w += WK_VD) {
+            wk_vd sum[WORDS];
+            for (int k = 0; k < WORDS; k++) sum[k] = wk_load_f64(lane + k * stride + w);
+            if (rows == ROWS && w + WK_VD <= width) {
+                for (int r = 0; r < ROWS; r++) {
+                    const wk_vd v = LOAD(x + offsets[i + r] + w);
+                    STEP(sum, v);
+                }
+            } else {
+                for (int r = 0; r < rows; r++) {
+                    const T *at = x + offsets[i + r] + w;
+                    const wk_vd v =
+                        w + WK_VD <= width ? LOAD(at) : FN(load_some)(at, width - w);
+                    STEP(sum, v);
+                }
+            }
+            for (int k = 0; k < WORDS; k++)
+                memcpy(lane + k * stride + w, &sum[k], sizeof sum[k]);
+        }
+    }
+    return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, width) && wk_flag_works();
+}

@@ -1,0 +1,100 @@
+/* vector.h -- as many doubles as a register of this instruction set holds, from each float. */
+#ifndef WARPKIT_VECTOR_H
+#define WARPKIT_VECTOR_H
+
+#include "scalar.h"
+#include "cpu/isa.h"
+
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+enum { WK_VECTOR = 64 };
+#elif defined(__AVX__)
+enum { WK_VECTOR = 32 };
+#else
+enum { WK_VECTOR = 16 };
+#endif
+enum { WK_VD = WK_VECTOR / 8 };
+
+typedef double wk_vd __attribute__((vector_size(WK_VECTOR)));
+typedef int64_t wk_vl __attribute__((vector_size(WK_VECTOR)));
+typedef float wk_vf __attribute__((vector_size(WK_VECTOR / 2)));
+typedef uint32_t wk_vi __attribute__((vector_size(WK_VECTOR / 2)));
+typedef uint16_t wk_vh __attribute__((vector_size(WK_VECTOR / 4)));
+
+static inline wk_vd
+wk_splat(double x)
+{
+    return x - (wk_vd){0}; /* also -0.0 */
+}
+
+/* GCC 12 takes four instructions for what is one. */
+static inline wk_vd
+wk_widen(wk_vf v)
+{
+#if defined(__AVX512F__)
+    return (wk_vd)_mm512_cvtps_pd((__m256)v);
+#elif defined(__AVX__)
+    return (wk_vd)_mm256_cvtps_pd((__m128)v);
+#else
+    return __builtin_convertvector(v, wk_vd);
+#endif
+}
+
+static inline wk_vd
+wk_load_f64(const double *x)
+{
+    wk_vd v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+static inline wk_vd
+wk_load_f32(const float *x)
+{
+    wk_vf v;
+    memcpy(&v, x, sizeof v);
+    return wk_widen(v);
+}
+
+/* The bits of bfloat16 are the upper half of a float's. */
+static inline wk_vd
+wk_load_bf16(const uint16_t *x)
+{
+#if defined(__AVX512F__)
+    const wk_vi b = (wk_vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)x));
+#elif defined(__AVX__)
+    const wk_vi b = (wk_vi)_mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)x));
+#else
+    wk_vh h;
+    memcpy(&h, x, sizeof h);
+    const wk_vi b = __builtin_convertvector(h, wk_vi);
+#endif
+    return wk_widen((wk_vf)(b << 16));
+}
+
+/* By the chip, or: the exponent's bias is mended by a product, exact also of subnormals, and
+ * what was all ones is made so again. */
+static inline wk_vd
+wk_load_f16(const uint16_t *x)
+{
+#if defined(__F16C__) && defined(__AVX512F__)
+    const __m128i h = _mm_loadu_si128((const __m128i *)x);
+    return (wk_vd)_mm512_cvtps_pd(_mm256_cvtph_ps(h));
+#elif defined(__F16C__)
+    const __m128i h = _mm_loadl_epi64((const __m128i *)x);
+    return (wk_vd)_mm256_cvtps_pd(_mm_cvtph_ps(h));
+#else
+    wk_vh h;
+    memcpy(&h, x, sizeof h);
+    const wk_vi b = __builtin_convertvector(h, wk_vi);
+    const wk_vf f = (wk_vf)((b & 0x7fff) << 13) * 0x1p112f;
+    const wk_vi special = (wk_vi)((b & 0x7c00) == 0x7c00) & 0x7f800000;
+    const wk_vi all = (wk_vi)f | special | (b & 0x8000) << 16;
+    return wk_widen((wk_vf)all);
+#endif
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* window_body.h -- sums of squares of T in bins that hang from the largest one. No include guard.
+ *   T, LOAD       as in exact_body.h; I: integer of T's size; STORED: bits of T's mantissa
+ *   PAIRED        1 if a square is a double and a rest, 0 if it is a double
+ *   WORDS         bins, the last of which takes what is left as it is
+ *
+ * Squares span twice their elements' exponents, more than a plain addition bears. Bin k starts at
+ * 1.5 2^(unit + 52), and s + x then rounds x to its unit without loss: what is cut off is for the
+ * next bin. A block is WK_BLOCK elements at most, 512 a lane. Below 2^(2 top + 2) each, all of
+ * them are below 2^(2 top + 14), which is 2^53 units if the first is 2 top - 39. What is cut off,
+ * twice WK_BLOCK pieces of half a unit, is 2^53 units of one 2^41 smaller. */
+
+/* Bits of the largest magnitude, and of the least but 0, less 1. */
+static inline void
+FN(widen)(const T *x, int64_t n, I *most, I *least)
+{
+    const I ones = (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1);
+    I m = *most, l = *least;
+    for (int64_t i = 0; i < n; i++) {
+        I b;
+        memcpy(&b, x + i, sizeof b);
+        b &= ones;
+        const I some = (b - 1) & ones; /* zeros become the largest */
+        m = b > m ? b : m;
+        l = some < l ? some : l;
+    }
+    *most = m;
+    *least = l;
+}
+
+/* 0: too wide for the bins. *first is the exponent of the first bin's unit. */
+static inline int
+FN(window_of)(I most, I least, int *first)
+{
+    enum { DOWN = STORED, SPECIAL = (1 << (8 * sizeof(I) - 1 - DOWN)) - 1 };
+    const int raw = (int)(most >> DOWN), under = (int)(least >> DOWN); /* exponents, biased */
+    const int top = (raw > 0 ? raw : 1) - SPECIAL / 2;
+    const int low = (under > 0 ? under : 1) - SPECIAL / 2 - DOWN;
+    *first = 2 * (most ? top : 0) - 39;
+    if (most == 0) return 1; /* zeros */
+    if (raw == SPECIAL || top > 450 || low < -500) return 0;
+    return 2 * low >= *first - 41 * (WORDS - 1);
+}
+
+static inline __attribute__((always_inline)) void
+FN(take)(wk_vd *s, wk_vd v)
+{
+    wk_vd rest[2];
+    SQUARE_OF(v, rest);
+#pragma GCC unroll 4
+    for (int k = 0; k < WORDS - 1; k++) {
+        cut(&s[k], &rest[0]);
+        if (PAIRED && k > 0) cut(&s[k], &rest[1]); /* it is below the first bin's unit */
+    }
+    s[WORDS - 1] += rest[0];
+    if (PAIRED) s[WORDS - 1] += rest[1];
+}
+
+static inline double
+FN(magic)(int first, int k)
+{
+    const int e = first - 41 * k + 52;
+    return k < WORDS - 1 ? 1.5 * wk_from_bits_f64((uint64_t)(e + 1023) << 52) : 0.0;
+}
+
+static int
+FN(row)(const T *x, int64_t n, double *lane, int64_t stride)
+{
+    enum { SETS = PAIRED ? 2 : 4 };
+    const I ones = (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1);
+    wk_vd s[SETS][WORDS];
+    I most = 0, least = ones;
+    int first;
+    int64_t i = 0;
+    FN(widen)(x, n, &most, &least);
+    if (!FN(window_of)(most, least, &first)) return 0;
+#pragma GCC unroll 4
+    for (int j = 0; j < SETS; j++)
+#pragma GCC unroll 4
+        for (int k = 0; k < WORDS; k++) s[j][k] = wk_splat(FN(magic)(first, k));
+    for (; i + SETS * WK_VD <= n; i += SETS * WK_VD)
+#pragma GCC unroll 4
+        for (int j = 0; j < SETS; j++) FN(take)(s[j], LOAD(x + i + j * WK_VD));
+    for (; i < n; i += WK_VD)
+        FN(take)(s[0], i + WK_VD <= n ? LOAD(x + i) : FN(load_some)(x + i, n - i));
+#pragma GCC unroll 4
+    for (int k = 0; k < WORDS; k++) {
+        double one[WK_VD];
+        wk_vd sum = s[0][k] - wk_splat(FN(magic)(first, k));
+        for (int j = 1; j < SETS; j++) sum += s[j][k] - wk_splat(FN(magic)(first, k));
+        memcpy(one, &sum, sizeof one);
+        for (int l = 1; l < WK_VD; l++) one[0] += one[l];
+        lane[k * stride] = one[0];
+    }
+    return 1;
+}
+
+static int
+FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+{
+    const int64_t stride = wk_stride(width);
+    for (int64_t w = 0; w < width; w++)
+        if (!FN(row)((const T *)from + offsets[w], n, (double *)lanes + w, stride)) return 0;
+    return 1;
+}
+
+/* The tile's bins first; that they add to the lanes exactly is proved by the flag. */
+static int
+FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+{
+    const T *x = from;
+    const I ones = (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1);
+    const int64_t stride = wk_stride(width);
+    double *lane = lanes, bins[WORDS][WK_WIDTH];
+    I most = 0, least = ones;
+    int first;
+    for (int64_t i = 0; i < n; i++) FN(widen)(x + offsets[i], width, &most, &least);
+    if (!FN(window_of)(most, least, &first)) return 0;
+    for (int64_t w = 0; w < width; w += WK_VD) {
+        wk_vd s[WORDS];
+#pragma GCC unroll 4
+        for (int k = 0; k < WORDS; k++) s[k] = wk_splat(FN(magic)(first, k));
+        for (int64_t i = 0; i < n; i++) {
+            const T *at = x + offsets[i] + w;
+            FN(take)(s, w + WK_VD <= width ? LOAD(at) : FN(load_some)(at, width - w));
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < WORDS; k++) {
+            s[k] -= wk_splat(FN(magic)(first, k));
+            memcpy(&bins[k][w], &s[k], sizeof s[k]);
+        }
+    }
+    wk_flag_clear(bins, lane);
+    for (int k = 0; k < WORDS; k++)
+        for (int64_t w = 0; w < stride; w++) lane[k * stride + w] += bins[k][w];
+    return wk_flag_held(bins, lane) && wk_flag_works();
+}
+
+#undef I
+#undef STORED
+#undef PAIRED
+#undef SQUARE_OF

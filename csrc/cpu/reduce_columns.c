@@ -1,0 +1,378 @@
+/* reduce_columns.c -- reductions whose outputs lie closer together than an output's elements.
+ *
+ * A task takes a block of neighbouring columns and some of its rows, tile by tile. A tile goes
+ * into lanes; if those do not hold, and for what has no such loop, it is turned: each column is
+ * copied into a run. */
+#include "cpu/fp.h"
+#include "cpu/gather.h"
+#include "cpu/reduction.h"
+#include "cpu/reduce_way.h"
+#include "cpu/threads.h"
+
+#include <stdlib.h>
+
+enum {
+    TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
+    TILE = 256,     /* rows between two looks at the flag                                  */
+    WIDE = 64,      /* columns that narrow rows side by side make: 8 vectors and more      */
+    TURN = 1 << 15  /* bytes that are turned at once                                       */
+};
+
+typedef struct columns_job {
+    const wk_reduction *r;
+    int axis, lanes; /* can columns be folded by lanes? */
+    int64_t group;   /* rows that lie side by side and are taken as one wide one */
+    int64_t columns, width, blocks;
+    int64_t step;        /* outputs between neighbouring columns */
+    int64_t parts, part; /* of the rows */
+    char *accs;          /* [outputs][parts]; NULL: a block is one task's alone */
+} columns_job;
+
+typedef struct block { /* what one task is at */
+    const columns_job *j;
+    const char *x; /* row 0 of the first column */
+    const uint8_t *mask;
+    int64_t output, width; /* the first column's; how many */
+    wk_acc *accs;          /* NULL: not needed yet */
+    int64_t acc_step;      /* bytes */
+} block;
+
+static wk_acc *
+acc_of(const block *b, int64_t w)
+{
+    return (wk_acc *)((char *)b->accs + w * b->acc_step);
+}
+
+/* 0 where there is no memory. */
+static int
+need_accs(block *b, void **room)
+{
+    const wk_reduction *r = b->j->r;
+    if (b->accs) return 1;
+    if (*room == NULL) *room = malloc((size_t)(WK_WIDTH * r->acc_bytes));
+    if (*room == NULL) return 0;
+    b->accs = *room;
+    b->acc_step = r->acc_bytes;
+    for (int64_t w = 0; w < b->width; w++) wk_acc_start(r, acc_of(b, w));
+    return 1;
+}
+
+/* ---- turning ------------------------------------------------------------------------------ */
+
+typedef struct wk_16 {
+    uint64_t a, b;
+} wk_16;
+
+#define TURN_TILE(T)                                                                           \
+    for (int64_t i = 0; i < n; i++)                                                            \
+        for (int64_t w = 0; w < width; w++)                                                    \
+    ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride]
+
+static void
+turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,
+     int64_t width, void *to)
+{
+    switch (item) {
+    case 1: TURN_TILE(uint8_t); break;
+    case 2: TURN_TILE(uint16_t); break;
+    case 4: TURN_TILE(uint32_t); break;
+    case 8: TURN_TILE(uint64_t); break;
+    default: TURN_TILE(wk_16); break;
+    }
+}
+
+/* NaN in the other part of each complex number. */
+static void
+drop_partners(const block *b, int64_t from, const int64_t *offsets, int64_t n, int64_t width,
+              uint8_t *keep)
+{
+    const columns_job *j = b->j;
+    const wk_array *in = j->r->in;
+    const int64_t item = j->r->item, stride = in->strides[j->axis];
+    double other[WK_GATHER];
+    for (int64_t w = 0; w < width; w++) {
+        const int64_t output = b->output + (from + w) * j->step;
+        const int64_t at = (from + w) * stride + (output % 2 == 0 ? 1 : -1);
+        turn(item, b->x + at * item, 0, offsets, n, 1, other);
+        wk_drop_nan(in->dtype, other, n, keep + w * n);
+    }
+}
+
+/* Columns from .. from + width - 1 of the rows at these offsets into their accumulators. */
+static void
+turned_columns(const block *b, int64_t from, int64_t width, int64_t start,
+               const int64_t *offsets, const int64_t *masks, int64_t n)
+{
+    const wk_reduction *r = b->j->r;
+    const int axis = b->j->axis, dtype = r->in->dtype;
+    _Alignas(64) char tile[TURN];
+    uint8_t keep[TURN];
+    const int64_t stride = r->in->strides[axis];
+    turn(r->item, b->x + from * stride * r->item, stride, offsets, n, width, tile);
+    const int drops = r->mask || r->args->skip_nan;
+    if (r->mask) {
+        const int64_t step = r->where->strides[axis];
+        turn(1, b->mask + from * step, step, masks, n, width, keep);
+    } else if (drops) {
+        memset(keep, 1, (size_t)(n * width));
+    }
+    if (r->args->skip_nan) {
+        for (int64_t w = 0; w < width; w++)
+            wk_drop_nan(dtype, tile + w * n * r->item, n, keep + w * n);
+        if (r->args->planes == 2) drop_partners(b, from, offsets, n, width, keep);
+    }
+    for (int64_t w = 0; w < width; w++) {
+        char *x = tile + w * n * r->item;
+        wk_acc *a = acc_of(b, from + w);
+        if (drops) {
+            wk_way_kept(r, a, x, keep + w * n, n, start);
+            continue;
+        }
+        for (int c = 0; c < r->components; c++) r->folding[c]->run(a, x, n, start);
+        a->n += n;
+    }
+}
+
+static void
+turned_tile(const block *b, int64_t start, const int64_t *offsets, const int64_t *masks,
+            int64_t n)
+{
+    int64_t width = TURN / (TILE * b->j->r->item);
+    for (int64_t w = 0; w < b->width; w += width) {
+        if (width > b->width - w) width = b->width - w;
+        turned_columns(b, w, width, start, offsets, masks, n);
+    }
+}
+
+/* ---- lanes -------------------------------------------------------------------------------- */
+
+/* Lanes of `group` rows side by side, each of which had so many tiles' rows. */
+static void
+absorb(const block *b, wk_lanes *lanes, int64_t group, int64_t rows)
+{
+    const wk_reduction *r = b->j->r;
+    for (int64_t w = 0; w < b->width * group; w++) {
+        wk_acc *a = acc_of(b, w % b->width);
+        a->n += rows;
+        for (int c = 0; c < r->components; c++)
+            r->folding[c]->absorb(a, lanes->of[c], wk_stride(b->width * group), w);
+    }
+}
+
+/* Adds a tile to the lanes; 0: it did not hold, and they are of no use. */
+static int
+lanes_tile(const block *b, wk_lanes *lanes, const int64_t *offsets, int64_t n, int64_t width)
+{
+    const wk_reduction *r = b->j->r;
+    for (int c = 0; c < r->components; c++) {
+        const wk_folding *f = r->folding[c];
+        if (!wk_lanes_held(r, f->columns(lanes->of[c], b->x, offsets, n, width))) return 0;
+    }
+    return 1;
+}
+
+/* Rows begin .. end - 1 of a block. */
+static wk_status
+fold_block(block *b, int64_t begin, int64_t end, void **room)
+{
+    const columns_job *j = b->j;
+    const wk_reduction *r = j->r;
+    const int kept = r->args->kept;
+    int64_t offsets[TILE], masks[TILE], held = 0; /* rows in lanes */
+    int skip = 0, penalty = 0;
+    wk_lanes lanes, before;
+    if (j->lanes) {
+        wk_lanes_place(r, &lanes, b->width);
+        wk_lanes_place(r, &before, b->width);
+        wk_lanes_start(r, &lanes, b->width);
+    }
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < TILE ? end - i : TILE;
+        wk_list_offsets(r->in, kept, i, n, offsets);
+        if (r->mask) wk_list_offsets(r->where, kept, i, n, masks);
+        if (held >= WK_HELD) {
+            if (!need_accs(b, room)) return WK_EMEMORY;
+            absorb(b, &lanes, 1, held);
+            wk_lanes_start(r, &lanes, b->width);
+            held = 0;
+        }
+        if (j->lanes && skip == 0) {
+            if (held) memcpy(before.room, lanes.room, (size_t)lanes.bytes);
+            if (lanes_tile(b, &lanes, offsets, n, b->width)) {
+                held += n;
+                penalty = 0;
+                continue;
+            }
+            penalty = penalty < 5 ? penalty + 1 : 5;
+            skip = 1 << penalty;
+        }
+        skip -= skip > 0;
+        if (!need_accs(b, room)) return WK_EMEMORY;
+        if (held) absorb(b, &before, 1, held);
+        if (j->lanes) wk_lanes_start(r, &lanes, b->width);
+        held = 0;
+        turned_tile(b, i, offsets, masks, n);
+    }
+    if (b->accs == NULL && j->lanes)
+        r->foldings->finish_lanes(r, lanes.of, b->width, b->output, j->step);
+    else if (held)
+        absorb(b, &lanes, 1, held);
+    return WK_OK;
+}
+
+/* Rows begin .. end - 1 of a block that go through no lanes. */
+static void
+turn_rows(const block *b, int64_t begin, int64_t end)
+{
+    const wk_reduction *r = b->j->r;
+    int64_t offsets[TILE], masks[TILE];
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < TILE ? end - i : TILE;
+        wk_list_offsets(r->in, r->args->kept, i, n, offsets);
+        if (r->mask) wk_list_offsets(r->where, r->args->kept, i, n, masks);
+        turned_tile(b, i, offsets, masks, n);
+    }
+}
+
+/* A few columns that lie side by side: `group` rows as one. */
+static void
+fold_narrow(const block *b, int64_t begin, int64_t end)
+{
+    const wk_reduction *r = b->j->r;
+    const int64_t group = b->j->group, width = b->width * group, stride = b->width;
+    const int64_t last = begin + (end - begin) / group * group;
+    int64_t offsets[TILE];
+    wk_lanes lanes;
+    wk_lanes_place(r, &lanes, width);
+    for (int64_t i = begin; i < last; i += TILE * group) {
+        const int64_t rest = (last - i) / group, n = rest < TILE ? rest : TILE;
+        for (int64_t k = 0; k < n; k++) offsets[k] = (i + k * group) * stride;
+        wk_lanes_start(r, &lanes, width);
+        if (lanes_tile(b, &lanes, offsets, n, width))
+            absorb(b, &lanes, group, n);
+        else
+            turn_rows(b, i, i + n * group);
+    }
+    turn_rows(b, last, end);
+}
+
+typedef struct shared_job {
+    columns_job j;
+    int failed;
+} shared_job;
+
+static void
+columns_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    shared_job *shared = arg;
+    const columns_job *j = &shared->j;
+    const wk_reduction *r = j->r;
+    const wk_fp_state state = wk_fp_begin();
+    void *room = NULL;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t start = i % j->parts * j->part, at = i / j->parts;
+        const int64_t column = at % j->blocks * j->width, outer = at / j->blocks;
+        const int64_t rest = r->args->n - start;
+        const int64_t rows = rest < j->part ? rest : j->part;
+        block b = {.j = j};
+        b.width = j->columns - column < j->width ? j->columns - column : j->width;
+        b.output = (outer / j->step * j->columns + column) * j->step + outer % j->step;
+        b.x = r->x + wk_offset_of(r->in, 0, r->args->kept, b.output) * r->item;
+        if (r->mask) b.mask = r->mask + wk_offset_of(r->where, 0, r->args->kept, b.output);
+        if (j->accs) {
+            b.accs = (wk_acc *)(j->accs + (b.output * j->parts + i % j->parts) * r->acc_bytes);
+            b.acc_step = j->step * j->parts * r->acc_bytes;
+            for (int64_t w = 0; w < b.width; w++) wk_acc_start(r, acc_of(&b, w));
+        } else if ((!j->lanes || j->group > 1) && !need_accs(&b, &room)) {
+            shared->failed = 1;
+            break;
+        }
+        if (j->group > 1)
+            fold_narrow(&b, start, start + rows);
+        else if (fold_block(&b, start, start + rows, &room))
+            shared->failed = 1;
+        if (j->accs || b.accs == NULL) continue;
+        for (int64_t w = 0; w < b.width; w++)
+            r->foldings->finish(r, acc_of(&b, w), b.output + w * j->step);
+    }
+    free(room);
+    wk_fp_end(state);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static int
+has_columns(const wk_reduction *r, int axis)
+{
+    int can = r->mask == NULL && r->in->strides[axis] == 1 &&
+              (!r->args->skip_nan || (r->notices_nan && r->args->planes != 2));
+    for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
+    return can;
+}
+
+/* How many rows make a wide one; 1: they are wide, or do not lie side by side. */
+static int64_t
+group_of(const columns_job *j)
+{
+    const wk_array *a = j->r->in;
+    const int kept = j->r->args->kept;
+    const int dense = a->ndim == kept + 1 && a->strides[kept] == j->columns;
+    if (!j->lanes || !dense || j->columns > WIDE / 2 || j->r->args->n < 2 * WIDE) return 1;
+    return WIDE / j->columns;
+}
+
+static void
+finish_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const columns_job *j = &((shared_job *)arg)->j;
+    const wk_reduction *r = j->r;
+    const wk_fp_state state = wk_fp_begin();
+    for (int64_t output = begin; output < end; output++) {
+        char *accs = j->accs + output * j->parts * r->acc_bytes;
+        for (int64_t p = 1; p < j->parts; p++)
+            wk_acc_merge(r, (wk_acc *)accs, (wk_acc *)(accs + p * r->acc_bytes));
+        r->foldings->finish(r, (wk_acc *)accs, output);
+    }
+    wk_fp_end(state);
+}
+
+wk_status
+wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis)
+{
+    const wk_reduce_args *args = r->args;
+    shared_job shared = {.failed = 0};
+    columns_job *j = &shared.j;
+    j->r = r;
+    j->axis = axis;
+    j->lanes = has_columns(r, axis);
+    j->columns = r->in->shape[axis];
+    j->group = group_of(j);
+    j->width = j->columns < WK_WIDTH ? j->columns : WK_WIDTH;
+    j->blocks = (j->columns + j->width - 1) / j->width;
+    j->step = 1;
+    for (int d = axis + 1; d < args->kept; d++) j->step *= r->in->shape[d];
+    j->parts = 1;
+    j->part = args->n;
+    const int64_t tasks = args->outputs / j->columns * j->blocks;
+    if (tasks < 32 && args->n * j->width > 2 * TASK && args->n > 2 * TILE) {
+        const int64_t wanted = 32 / tasks, most = args->n * j->width / TASK;
+        const int64_t parts = wanted < most ? wanted : most;
+        j->part = ((args->n + parts - 1) / parts + TILE - 1) / TILE * TILE;
+        j->parts = (args->n + j->part - 1) / j->part;
+    }
+    if (j->parts > 1) {
+        j->accs = malloc((size_t)(args->outputs * j->parts * r->acc_bytes));
+        if (j->accs == NULL)
+            return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
+    }
+    const int64_t each = args->n / j->parts * j->width;
+    wk_parallel(call->context, tasks * j->parts, each < TASK ? TASK / (each + 1) + 1 : 1,
+                columns_task, &shared);
+    if (j->accs && !shared.failed)
+        wk_parallel(call->context, args->outputs, TASK / (64 * j->parts) + 1, finish_task,
+                    &shared);
+    free(j->accs);
+    return shared.failed ? WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate totals") : WK_OK;
+}

@@ -1,0 +1,137 @@
+/* reduce_rows.c -- reductions whose elements lie side by side, or nowhere near. */
+#include "cpu/fp.h"
+#include "cpu/gather.h"
+#include "cpu/reduction.h"
+#include "cpu/reduce_way.h"
+#include "cpu/threads.h"
+
+#include <stdlib.h>
+
+enum {
+    TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
+    ROW = 64        /* elements that a row's beginning and end cost                        */
+};
+
+/* ---- many short rows ------------------------------------------------------------------------ */
+
+typedef struct rows_job {
+    const wk_reduction *r;
+    const wk_way *way;
+    int64_t parts, part;
+    char *accs; /* [outputs][parts]; NULL: an output is one task's alone */
+} rows_job;
+
+/* May rows be folded by lanes? */
+static int
+has_rows(const wk_reduction *r)
+{
+    const int axes = r->in->ndim - r->args->kept;
+    int can = r->mask == NULL && r->args->n >= 1 && r->args->n <= WK_BLOCK &&
+              (axes == 0 || (axes == 1 && r->in->strides[r->args->kept] == 1));
+    can &= !r->args->skip_nan || (r->notices_nan && r->args->planes != 2);
+    for (int i = 0; i < r->components; i++) can &= r->folding[i]->rows != NULL;
+    return can;
+}
+
+static void
+short_rows(void *arg, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const rows_job *j = arg;
+    const wk_reduction *r = j->r;
+    const wk_array *a = r->in;
+    const int last = r->args->kept - 1;
+    wk_lanes lanes;
+    int64_t offsets[WK_WIDTH];
+    const wk_fp_state state = wk_fp_begin();
+    for (int64_t i = begin; i < end; i += WK_WIDTH) {
+        const int64_t width = end - i < WK_WIDTH ? end - i : WK_WIDTH;
+        int64_t index = last >= 0 ? i % a->shape[last] : 0;
+        int64_t at = wk_offset_of(a, 0, last + 1, i);
+        for (int64_t w = 0; w < width; w++) {
+            offsets[w] = at;
+            if (last < 0) continue;
+            at += a->strides[last];
+            if (++index < a->shape[last]) continue;
+            index = 0;
+            at = wk_offset_of(a, 0, last + 1, i + w + 1);
+        }
+        int held = 1;
+        wk_lanes_place(r, &lanes, width);
+        for (int c = 0; c < r->components && held; c++)
+            held = wk_lanes_held(
+                r, r->folding[c]->rows(lanes.of[c], r->x, offsets, r->args->n, width));
+        if (held)
+            r->foldings->finish_lanes(r, lanes.of, width, i, 1);
+        else
+            for (int64_t w = 0; w < width; w++) wk_way_output(j->way, i + w);
+    }
+    wk_fp_end(state);
+}
+
+/* ---- any rows ------------------------------------------------------------------------------- */
+
+static void
+long_rows(void *arg, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const rows_job *j = arg;
+    const wk_reduction *r = j->r;
+    const wk_fp_state state = wk_fp_begin();
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t output = i / j->parts, start = i % j->parts * j->part;
+        const int64_t n = r->args->n - start < j->part ? r->args->n - start : j->part;
+        if (j->accs == NULL) {
+            wk_way_output(j->way, output);
+        } else {
+            wk_acc *a = (wk_acc *)(j->accs + i * r->acc_bytes);
+            wk_acc_start(r, a);
+            wk_way_run(j->way, a, output, start, n);
+        }
+    }
+    wk_fp_end(state);
+}
+
+static void
+finish_rows(const rows_job *j)
+{
+    const wk_reduction *r = j->r;
+    for (int64_t output = 0; output < r->args->outputs; output++) {
+        char *accs = j->accs + output * j->parts * r->acc_bytes;
+        for (int64_t p = 1; p < j->parts; p++)
+            wk_acc_merge(r, (wk_acc *)accs, (wk_acc *)(accs + p * r->acc_bytes));
+        r->foldings->finish(r, (wk_acc *)accs, output);
+    }
+}
+
+wk_status
+wk_reduce_rows(wk_call *call, const wk_reduction *r)
+{
+    wk_way way = {.r = r};
+    rows_job j = {.r = r, .way = &way, .parts = 1, .part = r->args->n};
+    const int64_t outputs = r->args->outputs, n = r->args->n;
+    const int64_t each = n + ROW;
+    if (has_rows(r)) {
+        const int64_t grain = (TASK / each + WK_WIDTH) / WK_WIDTH * WK_WIDTH;
+        wk_parallel(call->context, outputs, grain, short_rows, &j);
+        return WK_OK;
+    }
+    if (n > 2 * TASK && outputs < 64) {
+        const int64_t wanted = 64 / outputs, most = n / TASK;
+        const int64_t parts = wanted < most ? wanted : most;
+        j.part = ((n + parts - 1) / parts + WK_BLOCK - 1) / WK_BLOCK * WK_BLOCK;
+        j.parts = (n + j.part - 1) / j.part;
+        j.accs = malloc((size_t)(outputs * j.parts * r->acc_bytes));
+        if (j.accs == NULL)
+            return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
+    }
+    const int64_t grain = j.accs == NULL && each < TASK ? TASK / each : 1;
+    wk_parallel(call->context, outputs * j.parts, grain, long_rows, &j);
+    if (j.accs) {
+        const wk_fp_state state = wk_fp_begin();
+        finish_rows(&j);
+        wk_fp_end(state);
+    }
+    free(j.accs);
+    return WK_OK;
+}

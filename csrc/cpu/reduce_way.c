@@ -1,0 +1,121 @@
+/* reduce_way.c -- blocks of elements, gathered where they do not lie side by side. */
+#include "cpu/reduce_way.h"
+#include "cpu/gather.h"
+
+/* n elements that all count. */
+static void
+run_components(const wk_reduction *r, wk_acc *a, const void *x, int64_t n, int64_t index)
+{
+    for (int c = 0; c < r->components; c++) r->folding[c]->run(a, x, n, index);
+    a->n += n;
+}
+
+/* Of an argmin the components see places in the block, which are looked up after. */
+void
+wk_way_kept(const wk_reduction *r, wk_acc *a, void *x, uint8_t *keep, int64_t n, int64_t index)
+{
+    int32_t where[WK_GATHER];
+    const int arg = r->component[0] == WK_C_ARGMIN || r->component[0] == WK_C_ARGMAX;
+    const int64_t m = wk_compact(r->item, x, n, keep, arg ? where : NULL);
+    const int64_t before = a->index;
+    if (m == 0) return;
+    if (arg) a->index = before < 0 ? -1 : -2; /* both are no place in the block */
+    run_components(r, a, x, m, 0);
+    if (arg) a->index = a->index < 0 ? before : index + where[a->index];
+}
+
+/* Both parts of a complex number count if neither is NaN: the other one lies beside. */
+static void
+drop_partner(const wk_reduction *r, const char *x, int64_t output, int64_t start, int64_t n,
+             uint8_t *keep)
+{
+    char other[WK_GATHER * 8];
+    const int64_t beside = output % 2 == 0 ? 1 : -1;
+    wk_collect(r->in, r->args->kept, x + beside * r->item, start, n, other);
+    wk_drop_nan(r->in->dtype, other, n, keep);
+}
+
+static void
+gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, int64_t start,
+               int64_t n)
+{
+    _Alignas(64) char block[WK_GATHER * 16];
+    uint8_t keep[WK_GATHER];
+    wk_collect(r->in, r->args->kept, x, start, n, block);
+    if (r->mask) {
+        const int64_t at = wk_offset_of(r->where, 0, r->args->kept, output);
+        wk_collect(r->where, r->args->kept, (const char *)r->mask + at, start, n, keep);
+    } else if (r->args->skip_nan) {
+        memset(keep, 1, (size_t)n);
+    } else {
+        run_components(r, a, block, n, start);
+        return;
+    }
+    if (r->args->skip_nan) {
+        wk_drop_nan(r->in->dtype, block, n, keep);
+        if (r->args->planes == 2) drop_partner(r, x, output, start, n, keep);
+    }
+    wk_way_kept(r, a, block, keep, n, start);
+}
+
+/* Is what is asked for known? */
+static int
+decided(const wk_reduction *r, const wk_acc *a)
+{
+    int known = r->only_logical;
+    for (int c = 0; c < r->components && known; c++)
+        known = r->component[c] == WK_C_ANY ? a->some > 0 : a->zero > 0;
+    return known;
+}
+
+void
+wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t n)
+{
+    const wk_reduction *r = way->r;
+    const int kept = r->args->kept, axes = r->in->ndim - kept;
+    const char *x = r->x + wk_offset_of(r->in, 0, kept, output) * r->item;
+    const int run = r->mask == NULL && (axes == 0 || (axes == 1 && r->in->strides[kept] == 1));
+    const int looks = r->args->skip_nan;
+    for (int64_t i = start, m; i < start + n; i += m) {
+        m = start + n - i < WK_BLOCK ? start + n - i : WK_BLOCK;
+        const char *block = x + i * r->item;
+        const int plain =
+            run && (!looks || (r->args->planes != 2 && !wk_any_nan(r->in->dtype, block, m)));
+        if (plain) {
+            run_components(r, a, block, m, i);
+        } else {
+            if (m > WK_GATHER) m = WK_GATHER;
+            gathered_block(r, a, x, output, i, m);
+        }
+        if (r->only_logical && decided(r, a)) return;
+    }
+}
+
+void
+wk_way_output(const wk_way *way, int64_t output)
+{
+    wk_acc_room room;
+    wk_acc_start(way->r, &room.acc);
+    wk_way_run(way, &room.acc, output, 0, way->r->args->n);
+    way->r->foldings->finish(way->r, &room.acc, output);
+}
+
+/* ---- lanes -------------------------------------------------------------------------------- */
+
+void
+wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, int64_t width)
+{
+    char *at = (char *)lanes->room;
+    for (int c = 0; c < r->components; c++) {
+        lanes->of[c] = at;
+        at += (r->folding[c]->words * wk_stride(width) * r->folding[c]->size + 63) & ~63;
+    }
+    lanes->bytes = at - (char *)lanes->room;
+}
+
+void
+wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width)
+{
+    for (int c = 0; c < r->components; c++)
+        r->folding[c]->start(lanes->of[c], wk_stride(width));
+}

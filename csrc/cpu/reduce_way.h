@@ -1,0 +1,38 @@
+/* reduce_way.h -- any elements into accumulators, and lanes into results. */
+#ifndef WARPKIT_REDUCE_WAY_H
+#define WARPKIT_REDUCE_WAY_H
+
+#include "cpu/reduction.h"
+
+typedef struct wk_way {
+    const wk_reduction *r;
+    int stop; /* any, all: what was asked for is known (a hint: threads may miss it) */
+} wk_way;
+
+/* The elements start .. start + n - 1 of an output, in planned order. */
+void wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t n);
+
+/* All elements of an output, and its results. */
+void wk_way_output(const wk_way *way, int64_t output);
+
+/* n <= WK_GATHER elements side by side, of which those count that keep (where not NULL) says; x
+ * and keep are used up. */
+void wk_way_kept(const wk_reduction *r, wk_acc *a, void *x, uint8_t *keep, int64_t n,
+                 int64_t index);
+
+typedef struct wk_lanes { /* of every component, WK_WIDTH outputs wide */
+    void *of[WK_COMPONENT_MAX];
+    int64_t bytes;
+    _Alignas(64) double room[(WK_COMPONENT_MAX + 2 * WK_PARTS) * WK_WIDTH];
+} wk_lanes;
+
+void wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, int64_t width);
+void wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width);
+
+/* An accumulator and the limbs behind it, for the stack. */
+typedef union wk_acc_room {
+    wk_acc acc;
+    int64_t room[sizeof(wk_acc) / 8 + 2 * WK_SUM_LIMBS + WK_SQUARE_LIMBS + 2];
+} wk_acc_room;
+
+#endif

@@ -1,0 +1,112 @@
+/* reduction.c -- which components a call needs, and which way it goes through its input. */
+#include "cpu/reduction.h"
+#include "cpu/threads.h"
+
+#include <stdlib.h>
+
+static void
+need(wk_reduction *r, wk_component c)
+{
+    for (int i = 0; i < r->components; i++)
+        if (r->component[i] == c) return;
+    r->folding[r->components] = &r->foldings->component[c][r->in->dtype];
+    r->component[r->components++] = c;
+}
+
+static void
+need_for(wk_reduction *r, wk_fold fold, wk_dtype out)
+{
+    const int integer = r->in->dtype < WK_F16, wraps = out < WK_F16;
+    switch (fold) {
+    case WK_SUM: need(r, integer && wraps ? WK_C_WRAP : WK_C_SUM); break;
+    case WK_MEAN: need(r, WK_C_SUM); break;
+    case WK_SUMSQ:
+    case WK_NORM: need(r, WK_C_SQUARES); break;
+    case WK_VAR:
+    case WK_STD:
+        need(r, WK_C_SUM);
+        need(r, WK_C_SQUARES);
+        break;
+    case WK_PTP:
+        need(r, WK_C_MIN);
+        need(r, WK_C_MAX);
+        break;
+    case WK_MIN: need(r, WK_C_MIN); break;
+    case WK_MAX: need(r, WK_C_MAX); break;
+    case WK_ANY: need(r, WK_C_ANY); break;
+    case WK_ALL: need(r, WK_C_ALL); break;
+    case WK_COUNT_NONZERO: need(r, WK_C_COUNT); break;
+    case WK_PROD: need(r, WK_C_PRODUCT); break;
+    case WK_ARGMIN: need(r, WK_C_ARGMIN); break;
+    default: need(r, WK_C_ARGMAX); break;
+    }
+}
+
+/* The limbs that the components' sums may need. */
+static void
+lay_out(wk_reduction *r)
+{
+    const wk_dtype dtype = r->in->dtype;
+    const int large = dtype == WK_F64 || dtype == WK_C128 || r->args->has_initial;
+    r->sum_base = large ? WK_SUM_BASE : WK_SUM_BASE_SMALL;
+    r->square_base = large ? WK_SQUARE_BASE : WK_SQUARE_BASE_SMALL;
+    for (int i = 0; i < r->components; i++) {
+        if (r->component[i] == WK_C_SUM) {
+            r->sums = wk_is_complex(dtype) ? 2 : 1;
+            r->sum_limbs = large ? WK_SUM_LIMBS : WK_SUM_LIMBS_SMALL;
+        }
+        if (r->component[i] == WK_C_SQUARES)
+            r->square_limbs = large ? WK_SQUARE_LIMBS : WK_SQUARE_LIMBS_SMALL;
+    }
+    const int64_t limbs = r->sums * r->sum_limbs + r->square_limbs;
+    r->acc_bytes = (int64_t)sizeof(wk_acc) + 8 * ((limbs + 1) & ~(int64_t)1);
+}
+
+static void
+look_at(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
+{
+    memset(r, 0, sizeof *r);
+    r->call = call;
+    r->args = &call->args.reduce;
+    r->in = &call->in;
+    r->item = wk_itemsize[call->in.dtype];
+    r->x = (const char *)call->in.data + call->in.first;
+    r->foldings = foldings;
+    if (call->where.ndim >= 0) {
+        const wk_array *w = r->where = &call->where;
+        r->mask = (const uint8_t *)(w->data ? w->data : w->host) + w->first;
+    }
+    r->only_logical = 1;
+    for (int i = 0; i < call->outs; i++) {
+        const wk_fold fold = r->args->fold[i];
+        need_for(r, fold, call->out[i].dtype);
+        r->only_logical &= fold == WK_ANY || fold == WK_ALL;
+    }
+    for (int i = 0; i < r->components; i++) r->notices_nan |= r->component[i] <= WK_C_MAX;
+    lay_out(r);
+}
+
+/* The kept axis along which neighbours lie closest, if they lie closer than reduced elements do;
+ * -1: rows. */
+static int
+column_axis(const wk_reduction *r)
+{
+    const wk_array *a = r->in;
+    int best = -1;
+    if (r->args->n < 2) return a->ndim == 0 ? -1 : r->args->kept - 1;
+    for (int d = 0; d < r->args->kept; d++)
+        if (best < 0 || llabs(a->strides[d]) <= llabs(a->strides[best])) best = d;
+    if (best < 0 || a->shape[best] < 2) return -1;
+    for (int d = r->args->kept; d < a->ndim; d++)
+        if (llabs(a->strides[d]) <= llabs(a->strides[best])) return -1;
+    return best;
+}
+
+wk_status
+wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
+{
+    wk_reduction r;
+    look_at(&r, call, foldings);
+    const int axis = r.args->n > 0 ? column_axis(&r) : -1;
+    return axis >= 0 ? wk_reduce_columns(call, &r, axis) : wk_reduce_rows(call, &r);
+}

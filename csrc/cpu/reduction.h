@@ -1,0 +1,141 @@
+/* reduction.h -- a reduction on the CPU: what is kept of an output, and the loops that keep it.
+ *
+ * A call is up to a few components (the exact sum, the least element, ...). Each has three
+ * loops: over `width` short rows at once, over `width` neighbouring columns at once, both into
+ * plain lanes; and one over a run of any kind and length into an accumulator, which always
+ * succeeds. The first two may fail (an addition was not exact, there was a NaN): then the
+ * elements go the third way. The bits never depend on the way. */
+#ifndef WARPKIT_REDUCTION_H
+#define WARPKIT_REDUCTION_H
+
+#include "exact.h"
+#include "reduce.h"
+
+enum {
+    WK_BLOCK = 4096,  /* elements of a run that components see at once: they stay in L1  */
+    WK_GATHER = 1024, /* elements that are gathered at once, on the stack                */
+    WK_WIDTH = 256,   /* outputs whose lanes are kept side by side                       */
+    WK_HELD =
+        1 << 22,  /* elements an output's lanes take before an accumulator must have them */
+    WK_PARTS = 4, /* words of an exact sum before it needs limbs                     */
+    WK_COMPONENT_MAX = 8, /* of one call                                                  */
+    WK_AHEAD = 8          /* rows asked for ahead; see bench/cpu.py, axis 0                  */
+};
+
+typedef union wk_word {
+    double f;
+    int64_t i;
+} wk_word;
+
+/* An exact sum. Of floats the parts are doubles whose exact sum counts; of integers word k
+ * weighs 2^(32 k). What does not fit them goes to the limbs. */
+typedef struct wk_exact {
+    wk_word part[WK_PARTS];
+    wk_limbs limbs; /* not yet cleared where `used` is 0                          */
+    int64_t pieces; /* in words (integers) or limbs (floats) since the last carry */
+    int words, integer, used, flags;
+    int skip, penalty; /* blocks that need not try to be exact at once               */
+} wk_exact;
+
+typedef struct wk_acc {   /* one output */
+    int64_t n;            /* elements that count                                            */
+    int64_t nonzero;      /* COUNT                                                          */
+    int64_t some, zero;   /* ANY, ALL: not 0 where there is an element other than 0, a zero */
+    int64_t index;        /* ARG; -1: none yet                                              */
+    uint64_t bits;        /* WRAP, PRODUCT                                                  */
+    wk_value least, most; /* keys; complex: elements                                      */
+    wk_exact sum[2], squares; /* sum[1]: of imaginary parts                               */
+} wk_acc;
+
+typedef enum {
+    WK_C_SUM,
+    WK_C_SQUARES,
+    WK_C_MIN,
+    WK_C_MAX,
+    WK_C_ANY,
+    WK_C_ALL,
+    WK_C_COUNT,
+    WK_C_WRAP,
+    WK_C_PRODUCT,
+    WK_C_ARGMIN,
+    WK_C_ARGMAX,
+    WK_COMPONENTS
+} wk_component;
+
+/* Lanes of `width` outputs: words [word][stride], stride = wk_stride(width), of `size` bytes each.
+ * rows: output w is n <= WK_BLOCK elements from x + offsets[w]; the lanes are written.
+ * columns: output w is the elements x[offsets[i] + w], i < n; they are added to the lanes.
+ * Gives 0 where the lanes are of no use, 2 where MIN or MAX met a NaN, else 1. */
+typedef int wk_lanes_fn(void *lanes, const void *x, const int64_t *offsets, int64_t n,
+                        int64_t width);
+
+typedef struct wk_folding { /* a component of one dtype */
+    int words, size;
+    wk_lanes_fn *rows, *columns; /* NULL: there is none                                   */
+    void (*start)(void *lanes, int64_t stride);
+    void (*run)(wk_acc *a, const void *x, int64_t n, int64_t index); /* n <= WK_BLOCK      */
+    void (*absorb)(wk_acc *a, const void *lanes, int64_t stride, int64_t w);
+    void (*merge)(wk_acc *a, const wk_acc *b);
+} wk_folding;
+
+static inline int64_t
+wk_stride(int64_t width)
+{
+    return (width + 7) & ~(int64_t)7; /* lanes are stored by whole vectors */
+}
+
+struct wk_reduction;
+
+typedef struct wk_foldings {                    /* what one instruction set brings */
+    const wk_folding *component[WK_COMPONENTS]; /* [WK_DTYPES] each */
+    void (*finish)(const struct wk_reduction *r, wk_acc *a, int64_t output);
+    /* Of outputs first, first + step, ..., all of which is in the lanes. */
+    void (*finish_lanes)(const struct wk_reduction *r, void *const *lanes, int64_t width,
+                         int64_t first, int64_t step);
+} wk_foldings;
+
+typedef struct wk_reduction { /* a call, looked at */
+    const wk_call *call;
+    const wk_reduce_args *args;
+    const wk_array *in, *where; /* where NULL: all count                                */
+    const char *x;              /* element [0, ..., 0]                                  */
+    const uint8_t *mask;
+    int64_t item;
+    const wk_foldings *foldings;
+    int components;
+    wk_component component[WK_COMPONENT_MAX];
+    const wk_folding *folding[WK_COMPONENT_MAX];
+    int sums, sum_limbs, sum_base, square_limbs, square_base;
+    int64_t acc_bytes;
+    int notices_nan;  /* skip_nan: rows and columns fail where there is a NaN              */
+    int only_logical; /* any, all: may end early                                          */
+} wk_reduction;
+
+/* ---- accumulators ------------------------------------------------------------------------- */
+
+void wk_acc_start(const wk_reduction *r, wk_acc *a);
+void wk_acc_merge(const wk_reduction *r, wk_acc *a, const wk_acc *b);
+
+/* a->part += part, into the limbs where that is not exact. */
+void wk_exact_commit(wk_exact *e, const wk_word *part);
+/* The parts into the limbs. */
+void wk_exact_flush(wk_exact *e);
+/* Any double: NaN and infinities become flags. */
+void wk_exact_add(wk_exact *e, double x);
+void wk_exact_add_square(wk_exact *e, double x);
+void wk_exact_merge(wk_exact *e, const wk_exact *other);
+
+/* ---- ways through the input --------------------------------------------------------------- */
+
+/* Are lanes of use that rows or columns gave this for? */
+static inline int
+wk_lanes_held(const wk_reduction *r, int given)
+{
+    return given == 1 || (given == 2 && !r->args->skip_nan);
+}
+
+wk_status wk_reduce_walk(wk_call *call, const wk_foldings *foldings);
+wk_status wk_reduce_rows(wk_call *call, const wk_reduction *r);
+wk_status wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis);
+
+#endif

@@ -1,0 +1,83 @@
+/* reduce.c -- which reductions go together; in the core and in every plug-in. */
+#include "reduce.h"
+
+int
+wk_is_float(wk_dtype dtype)
+{
+    return dtype >= WK_F16 && dtype <= WK_F64;
+}
+
+int
+wk_is_complex(wk_dtype dtype)
+{
+    return dtype == WK_C64 || dtype == WK_C128;
+}
+
+static int
+family_of_one(wk_fold fold, int real)
+{
+    switch (fold) {
+    case WK_ANY:
+    case WK_ALL:
+    case WK_COUNT_NONZERO: return WK_FAMILY_COUNT;
+    case WK_MIN:
+    case WK_MAX:
+    case WK_PTP: return WK_FAMILY_EXTREME;
+    case WK_ARGMIN:
+    case WK_ARGMAX: return WK_FAMILY_ARG;
+    case WK_SUM: return real ? WK_FAMILY_SUM : WK_FAMILY_WRAP;
+    case WK_PROD: return real ? WK_FAMILY_TREE : WK_FAMILY_PRODUCT;
+    case WK_MEAN: return real ? WK_FAMILY_SUM : WK_FAMILY_SUMMARY;
+    case WK_SUMSQ:
+    case WK_NORM: return real ? WK_FAMILY_SQUARES : WK_FAMILY_SUMMARY;
+    default: return WK_FAMILY_SUMMARY;
+    }
+}
+
+static int
+in_summary(wk_fold fold)
+{
+    return fold != WK_PROD && fold != WK_ARGMIN && fold != WK_ARGMAX;
+}
+
+int
+wk_family_of(const wk_fold *folds, int count, wk_dtype dtype)
+{
+    const int real = wk_is_float(dtype) || wk_is_complex(dtype);
+    int family = family_of_one(folds[0], real), together = in_summary(folds[0]);
+    for (int i = 1; i < count; i++) {
+        const int next = family_of_one(folds[i], real);
+        together &= in_summary(folds[i]);
+        if (next == family && family != WK_FAMILY_ARG) continue;
+        if (!together) return -1;
+        family = WK_FAMILY_SUMMARY;
+    }
+    for (int i = 0; i < count && family == WK_FAMILY_SUMMARY && wk_is_complex(dtype); i++)
+        if (family_of_one(folds[i], real) == WK_FAMILY_EXTREME || folds[i] == WK_SUM ||
+            folds[i] == WK_MEAN)
+            return -1; /* pairs of keys; parts that are infinite each for itself */
+    return family;
+}
+
+wk_dtype
+wk_fold_dtype(wk_fold fold, wk_dtype in)
+{
+    const int real = wk_is_float(in), complex = wk_is_complex(in);
+    const int unsign = in == WK_U8 || in == WK_U16 || in == WK_U32 || in == WK_U64;
+    switch (fold) {
+    case WK_ANY:
+    case WK_ALL: return WK_BOOL;
+    case WK_COUNT_NONZERO:
+    case WK_ARGMIN:
+    case WK_ARGMAX: return WK_I64;
+    case WK_MIN:
+    case WK_MAX:
+    case WK_PTP: return in;
+    case WK_SUM:
+    case WK_PROD: return real || complex ? in : unsign ? WK_U64 : WK_I64;
+    case WK_MEAN: return real || complex ? in : WK_F64;
+    case WK_SUMSQ:
+        if (!real && !complex) return unsign ? WK_U64 : WK_I64; /* fall through */
+    default: return in == WK_C64 ? WK_F32 : in == WK_C128 || !real ? WK_F64 : in;
+    }
+}

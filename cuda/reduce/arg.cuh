@@ -1,0 +1,129 @@
+// arg.cuh -- where the first of the least, or of the largest, is.
+#pragma once
+#include "reduce/extreme.cuh"
+
+namespace wk
+{
+
+// The least by key, then by index. For argmax keys are flipped. NaN comes first either way; -0.0 and
+// 0.0 are equal, as in NumPy.
+template <typename E>
+struct arg {
+    using T = E;
+    static constexpr bool kPacked = false;
+    using Wide = arg;
+    using R = typename std::conditional_t<is_complex<T>, T, complex<T>>; // for its parts' type
+    using P = decltype(R{}.re);
+    using K = key_t<P>;
+    static constexpr int kParts = is_complex<T> ? 2 : 1;
+    static constexpr int kBatch = batch_of<T>, kWords = 2 + kParts, kLimbs = 0;
+    static constexpr K kFirst = std::numeric_limits<K>::min(),
+                       kLast = std::numeric_limits<K>::max();
+    int64_t count, index;
+    K best[kParts];
+
+    static constexpr int kBlocks = 3; // of a multiprocessor, at least
+    __device__ void hope() {}
+    __device__ void join_lanes(int lanes)
+    {
+        join_by_words(*this, lanes);
+    }
+    __device__ void tally(int elements)
+    {
+        count += elements;
+    }
+    static __device__ T filler(const reduce_task &)
+    {
+        return T{};
+    }
+    __device__ void start(const reduce_task &)
+    {
+        count = 0;
+        index = INT64_MAX;
+        for (int p = 0; p < kParts; p++) best[p] = kLast;
+    }
+    __device__ bool failed() const
+    {
+        return false;
+    }
+    __device__ bool hopeless() const
+    {
+        return false;
+    }
+    __device__ bool needs_limbs() const
+    {
+        return false;
+    }
+    __device__ void save_wide(uint64_t *words) const
+    {
+        save(words);
+    }
+    static __device__ K key(P x, bool nan, const reduce_task &task)
+    {
+        if constexpr (is_half<P>)
+            x.bits = x.bits == 0x8000 ? 0 : x.bits;
+        else if constexpr (is_real<P>)
+            x = x + P(0); // -0.0 to 0.0
+        if (nan) return kFirst;
+        return key_of(x) ^ (K)task.flip;
+    }
+    __device__ void take(const K *key, int64_t at)
+    {
+        bool less = key[0] < best[0];
+        bool equal = key[0] == best[0];
+        if (kParts == 2) {
+            less = less || (equal && key[kParts - 1] < best[kParts - 1]);
+            equal = equal && key[kParts - 1] == best[kParts - 1];
+        }
+        if (!(less || (equal && at < index))) return;
+        for (int p = 0; p < kParts; p++) best[p] = key[p];
+        index = at;
+    }
+    template <int N>
+    __device__ void add(const T (&x)[N], uint32_t ok, const place &at, const reduce_task &task)
+    {
+        if constexpr (kParts == 1) { // the index is only looked for where the key may win
+            const bool whole = ok == (uint32_t)(((uint64_t)1 << N) - 1);
+            K keys[N], least = kLast;
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                keys[j] = key(x[j], is_nan(x[j]), task);
+                if (!whole && !(ok >> j & 1)) keys[j] = kLast;
+                least = keys[j] < least ? keys[j] : least;
+            }
+            if (!(least < best[0] || (least == best[0] && at.first < index))) return;
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (ok >> j & 1 && keys[j] == least) take(&keys[j], at(j));
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                if (!(ok >> j & 1)) continue;
+                const bool nan = is_nan(x[j]);
+                const K k[2] = {key(x[j].re, nan, task), key(x[j].im, nan, task)};
+                take(k, at(j));
+            }
+        }
+    }
+    __device__ void save(uint64_t *words) const
+    {
+        words[0] = (uint64_t)count;
+        words[1] = (uint64_t)index;
+        for (int p = 0; p < kParts; p++) words[2 + p] = (uint64_t)best[p];
+    }
+    __device__ void merge(const uint64_t *words)
+    {
+        if (words[0] == 0) return; // an empty state, all zeros
+        count += (int64_t)words[0];
+        K k[kParts];
+        for (int p = 0; p < kParts; p++) k[p] = (K)words[2 + p];
+        take(k, (int64_t)words[1]);
+    }
+    __device__ bool finish(const reduce_task &task, int64_t output) const
+    {
+        store(task.out[0], task.out_dtype[0], output, (uint64_t)(count ? index : -1));
+        return true;
+    }
+};
+
+} // namespace wk

@@ -1,0 +1,62 @@
+// reduce / exact -- picks the accumulator; teams.cuh tells the story.
+#include "reduce/exact.cuh"
+
+namespace
+{
+
+// Of these folds, does none ask for more than sums?
+bool
+only_moments(const wk_call *call)
+{
+    for (int i = 0; i < call->outs; i++) {
+        const wk_fold f = call->args.reduce.fold[i];
+        const bool moment = f == WK_SUM || f == WK_MEAN || f == WK_VAR || f == WK_STD ||
+                            f == WK_NORM || f == WK_SUMSQ;
+        if (!moment) return false;
+    }
+    return true;
+}
+
+// Do 64 bits hold the sum of all, and is no more asked for?
+bool
+word_holds_mean(const wk_call *call)
+{
+    for (int i = 0; i < call->outs; i++)
+        if (call->args.reduce.fold[i] != WK_MEAN && call->args.reduce.fold[i] != WK_SUM)
+            return false;
+    return wk_itemsize[call->in.dtype] <= 4 && call->args.reduce.n < (int64_t)1 << 31;
+}
+
+bool
+floats_out(const wk_call *call)
+{
+    for (int i = 0; i < call->outs; i++)
+        if (call->out[i].dtype >= WK_F16) return true;
+    return false;
+}
+
+} // namespace
+
+extern "C" wk_status
+wk_reduce_cuda_exact(wk_call *call)
+{
+    const bool integers = call->in.dtype < WK_F16;
+    switch (wk_family_of(call->args.reduce.fold, call->outs, call->in.dtype)) {
+    case WK_FAMILY_COUNT: return wk::reduce_count(call);
+    case WK_FAMILY_WRAP:
+        if (!floats_out(call) || word_holds_mean(call)) return wk::reduce_wrap(call);
+        break;
+    case WK_FAMILY_PRODUCT: return wk::reduce_product(call);
+    case WK_FAMILY_TREE: return wk::reduce_prod(call);
+    case WK_FAMILY_EXTREME: return wk::reduce_extreme(call);
+    case WK_FAMILY_ARG: return wk::reduce_arg(call);
+    case WK_FAMILY_SUM: return wk::reduce_sum(call);
+    case WK_FAMILY_SQUARES: return wk::reduce_squares(call);
+    default: break;
+    }
+    const bool moments = only_moments(call);
+    if (wk_is_complex(call->in.dtype)) return wk::reduce_complex(call);
+    if (!integers) return moments ? wk::reduce_moments(call) : wk::reduce_summary(call);
+    if (word_holds_mean(call)) return wk::reduce_wrap(call);
+    return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
+}

@@ -1,0 +1,66 @@
+// exact.cuh -- the accumulators of all families, and who has which. One file instantiates each, so
+// that they compile side by side.
+#pragma once
+#include "reduce/arg.cuh"
+#include "reduce/launch.cuh"
+#include "reduce/summary.cuh"
+
+namespace wk
+{
+
+wk_status reduce_sum(wk_call *call);
+wk_status reduce_squares(wk_call *call);
+wk_status reduce_moments(wk_call *call);
+wk_status reduce_summary(wk_call *call);
+wk_status reduce_complex(wk_call *call);
+wk_status reduce_int_moments(wk_call *call);
+wk_status reduce_int_summary(wk_call *call);
+wk_status reduce_wrap(wk_call *call);
+wk_status reduce_product(wk_call *call);
+wk_status reduce_count(wk_call *call);
+wk_status reduce_extreme(wk_call *call);
+wk_status reduce_arg(wk_call *call);
+wk_status reduce_prod(wk_call *call); // of floats: tree.cuh
+
+template <typename F>
+wk_status
+with_floats(wk_call *call, F &&f)
+{
+    switch (call->in.dtype) {
+    case WK_F16: return f(half16{});
+    case WK_BF16: return f(brain16{});
+    case WK_F32: return f(float{});
+    default: return f(double{});
+    }
+}
+
+template <typename F>
+wk_status
+with_integers(wk_call *call, F &&f)
+{
+    switch (call->in.dtype) {
+    case WK_BOOL: return f(truth{});
+    case WK_I8: return f(int8_t{});
+    case WK_U8: return f(uint8_t{});
+    case WK_I16: return f(int16_t{});
+    case WK_U16: return f(uint16_t{});
+    case WK_I32: return f(int32_t{});
+    case WK_U32: return f(uint32_t{});
+    case WK_I64: return f(int64_t{});
+    default: return f(uint64_t{});
+    }
+}
+
+template <typename F>
+wk_status
+with_all(wk_call *call, F &&f)
+{
+    switch (call->in.dtype) {
+    case WK_C64: return f(complex<float>{});
+    case WK_C128: return f(complex<double>{});
+    default: break;
+    }
+    return call->in.dtype >= WK_F16 ? with_floats(call, f) : with_integers(call, f);
+}
+
+} // namespace wk

@@ -1,0 +1,307 @@
+// extreme.cuh -- the least and the largest, by keys that are ordered as integers (scalar.h).
+#pragma once
+#include "reduce/finish.cuh"
+#include "reduce/integers.cuh"
+
+#include <limits>
+
+namespace wk
+{
+
+// The key of a real type: 32 bits where they do. NaN has two: it is below all and above all.
+template <typename T>
+using key_t = std::conditional_t<
+    std::is_same_v<T, double>, int64_t,
+    std::conditional_t<is_real<T>, int32_t,
+                       std::conditional_t<(sizeof(T) == 8), T,
+                                          std::conditional_t<std::is_same_v<T, uint32_t>,
+                                                             uint32_t, int32_t>>>>;
+
+// Of a NaN the key is above that of infinity, or below that of its negative: by its sign.
+template <typename T>
+__device__ __forceinline__ key_t<T>
+key_of(T x)
+{
+    if constexpr (std::is_same_v<T, double>) {
+        const int64_t b = (int64_t)wk_bits_f64(x);
+        return b ^ ((b >> 63) & INT64_MAX);
+    } else if constexpr (std::is_same_v<T, float>) {
+        const int32_t b = (int32_t)wk_bits_f32(x);
+        return b ^ ((b >> 31) & INT32_MAX);
+    } else if constexpr (is_half<T>) {
+        const int32_t b = (int16_t)x.bits;
+        return b ^ ((b >> 31) & INT16_MAX);
+    } else {
+        return (key_t<T>)x;
+    }
+}
+
+template <typename T>
+constexpr key_t<T> infinity_key = std::is_same_v<T, double>   ? (key_t<T>)0x7ff0000000000000
+                                  : std::is_same_v<T, float>  ? (key_t<T>)0x7f800000
+                                  : std::is_same_v<T, half16> ? (key_t<T>)0x7c00
+                                                              : (key_t<T>)0x7f80;
+
+// The number of a key, in double where it is a float.
+template <typename T>
+__device__ __forceinline__ auto
+number_of(key_t<T> key)
+{
+    if constexpr (std::is_same_v<T, double>)
+        return wk_unorder_f64(key);
+    else if constexpr (std::is_same_v<T, float>)
+        return (double)wk_unorder_f32(key);
+    else if constexpr (is_half<T>)
+        return (double)value_of(T{(uint16_t)(key ^ ((key >> 31) & INT16_MAX))});
+    else
+        return (uint64_t)(int64_t)key;
+}
+
+template <typename T>
+struct real_extremes {
+    using K = key_t<T>;
+    static constexpr int kWords = 2;
+    static constexpr K kTop = std::numeric_limits<K>::max(),
+                       kBottom = std::numeric_limits<K>::min();
+    K least, most;
+
+    __device__ void start()
+    {
+        least = kTop;
+        most = kBottom;
+    }
+    __device__ void take(T x)
+    {
+        const K key = key_of(x);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+    }
+    template <int N>
+    __device__ void take_all(const T (&x)[N], uint32_t ok)
+    {
+        if (ok == (uint32_t)(((uint64_t)1 << N) - 1)) {
+#pragma unroll
+            for (int j = 0; j < N; j++) take(x[j]);
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (ok >> j & 1) take(x[j]);
+        }
+    }
+    // Of one or two bytes, several in a word.
+    template <int N>
+    __device__ void take_packed(const uint32_t (&words)[N])
+    {
+        constexpr bool kByte = sizeof(T) == 1, kSigned = std::is_signed_v<T>;
+        uint32_t low = kSigned ? 0x7fff7fff : 0xffffffff, high = kSigned ? 0x80008000 : 0;
+#pragma unroll
+        for (int w = 0; w < N; w += kByte ? 1 : 2) {
+            uint32_t one = words[w], two = words[kByte ? w : w + 1];
+            if constexpr (std::is_same_v<T, truth>) one = two = nonzero_bytes(one) >> 7;
+            if constexpr (kByte) { // each byte as the upper one of 16 bits
+                two = one & 0xff00ff00;
+                one = one << 8 & 0xff00ff00;
+            }
+            low = kSigned ? __vimin3_s16x2(low, one, two) : __vimin3_u16x2(low, one, two);
+            high = kSigned ? __vimax3_s16x2(high, one, two) : __vimax3_u16x2(high, one, two);
+        }
+#pragma unroll
+        for (int half = 0; half < 32; half += 16) {
+            const uint32_t l = low >> half & 0xffff, h = high >> half & 0xffff;
+            constexpr int kDown = kByte ? 8 : 0;
+            const K lk = kSigned ? (K)((int16_t)l >> kDown) : (K)(l >> kDown);
+            const K hk = kSigned ? (K)((int16_t)h >> kDown) : (K)(h >> kDown);
+            least = lk < least ? lk : least;
+            most = hk > most ? hk : most;
+        }
+    }
+    __device__ void save(uint64_t *words) const
+    {
+        words[0] = (uint64_t)least;
+        words[1] = (uint64_t)most;
+    }
+    __device__ void merge(const uint64_t *words)
+    {
+        const K low = (K)words[0], high = (K)words[1];
+        least = low < least ? low : least;
+        most = high > most ? high : most;
+    }
+    __device__ void finish(int fold, void *out, int dtype, int64_t output) const
+    {
+        auto low = number_of<T>(least), high = number_of<T>(most);
+        if constexpr (is_real<T>)
+            if (least < ~infinity_key<T> || most > infinity_key<T>) low = high = wk_nan();
+        put(fold == WK_MIN ? low : fold == WK_MAX ? high : high - low, out, dtype, output);
+    }
+    static __device__ void put(double x, void *out, int dtype, int64_t output)
+    {
+        store(out, dtype, output, x - x == 0 ? round_to(x, dtype) : x);
+    }
+    static __device__ void put(uint64_t x, void *out, int dtype, int64_t output)
+    {
+        store(out, dtype, output, x);
+    }
+};
+
+// By real part, then by imaginary part; NaN in either beats all, as in NumPy.
+template <typename T>
+struct complex_extremes {
+    using R = decltype(T{}.re);
+    using K = key_t<R>;
+    static constexpr int kWords = 4;
+    static constexpr K kTop = std::numeric_limits<K>::max(),
+                       kBottom = std::numeric_limits<K>::min();
+    K least[2], most[2];
+
+    __device__ void start()
+    {
+        least[0] = least[1] = kTop;
+        most[0] = most[1] = kBottom;
+    }
+    static __device__ bool below(const K *a, const K *b)
+    {
+        return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
+    }
+    __device__ void take_keys(const K *low, const K *high)
+    {
+        if (below(low, least)) least[0] = low[0], least[1] = low[1];
+        if (below(most, high)) most[0] = high[0], most[1] = high[1];
+    }
+    __device__ void take(T x)
+    {
+        const bool nan = is_nan(x);
+        const K low[2] = {nan ? kBottom : key_of(x.re), nan ? kBottom : key_of(x.im)};
+        const K high[2] = {nan ? kTop : low[0], nan ? kTop : low[1]};
+        take_keys(low, high);
+    }
+    template <typename E, int N>
+    __device__ void take_all(const E (&x)[N], uint32_t ok)
+    {
+        if (ok == (uint32_t)(((uint64_t)1 << N) - 1)) {
+#pragma unroll
+            for (int j = 0; j < N; j++) take(x[j]);
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (ok >> j & 1) take(x[j]);
+        }
+    }
+    __device__ void save(uint64_t *words) const
+    {
+        for (int i = 0; i < 2; i++) {
+            words[i] = (uint64_t)least[i];
+            words[2 + i] = (uint64_t)most[i];
+        }
+    }
+    __device__ void merge(const uint64_t *words)
+    {
+        const K low[2] = {(K)words[0], (K)words[1]}, high[2] = {(K)words[2], (K)words[3]};
+        take_keys(low, high);
+    }
+    __device__ void finish(int fold, void *out, int dtype, int64_t output) const
+    {
+        const auto l0 = number_of<R>(least[0]), l1 = number_of<R>(least[1]);
+        const auto m0 = number_of<R>(most[0]), m1 = number_of<R>(most[1]);
+        const double re = fold == WK_MIN ? l0 : fold == WK_MAX ? m0 : m0 - l0;
+        const double im = fold == WK_MIN ? l1 : fold == WK_MAX ? m1 : m1 - l1;
+        store(out, dtype, 2 * output, re);
+        store(out, dtype, 2 * output + 1, im);
+    }
+};
+
+template <typename T>
+using extremes_of = std::conditional_t<is_complex<T>, complex_extremes<T>, real_extremes<T>>;
+
+template <typename E>
+struct extremes {
+    using T = E;
+    using Wide = extremes;
+    static constexpr int kBatch = batch_of<T>, kWords = 1 + extremes_of<T>::kWords, kLimbs = 0;
+    int64_t count;
+    extremes_of<T> ends;
+
+    static constexpr int kBlocks = 3; // of a multiprocessor, at least
+    __device__ void hope() {}
+    __device__ void join_lanes(int lanes)
+    {
+        join_by_words(*this, lanes);
+    }
+    __device__ void tally(int elements)
+    {
+        count += elements;
+    }
+    static __device__ T filler(const reduce_task &)
+    {
+        return T{};
+    }
+    __device__ void start(const reduce_task &)
+    {
+        count = 0;
+        ends.start();
+    }
+    __device__ bool failed() const
+    {
+        return false;
+    }
+    __device__ bool hopeless() const
+    {
+        return false;
+    }
+    __device__ bool needs_limbs() const
+    {
+        return false;
+    }
+    __device__ void save_wide(uint64_t *words) const
+    {
+        save(words);
+    }
+    template <int N>
+    __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &)
+    {
+        ends.take_all(x, ok);
+    }
+    static constexpr bool kPacked = sizeof(T) <= 2 && !is_half<T>;
+    template <int N>
+    __device__ void add_packed(const uint32_t (&words)[N])
+    {
+        ends.take_packed(words);
+    }
+    __device__ void save(uint64_t *words) const
+    {
+        words[0] = (uint64_t)count;
+        ends.save(words + 1);
+    }
+    __device__ void merge(const uint64_t *words)
+    {
+        if (words[0] == 0) return; // an empty state, all zeros
+        count += (int64_t)words[0];
+        ends.merge(words + 1);
+    }
+    __device__ bool finish(const reduce_task &task, int64_t output) const
+    {
+        extremes_of<T> all = ends;
+        if (task.has_initial) {
+            T x;
+            memcpy(&x, task.initial.bytes, sizeof x);
+            if (!(task.skip_nan && is_nan(x)))
+                all.take(x);
+            else if (count == 0)
+                nothing(&all);
+        } else if (count == 0) { // of NaN alone, all of them left out
+            nothing(&all);
+        }
+        for (int i = 0; i < task.folds; i++)
+            all.finish(task.fold[i], task.out[i], task.out_dtype[i], output);
+        return true;
+    }
+    static __device__ void nothing(extremes_of<T> *all)
+    {
+        if constexpr (is_complex<T>)
+            all->least[0] = all->least[1] = all->most[0] = all->most[1] =
+                complex_extremes<T>::kTop;
+        else
+            all->least = all->most = real_extremes<T>::kTop;
+    }
+};
+
+} // namespace wk

@@ -1,0 +1,173 @@
+// task.cuh -- what the kernels of a reduction are told, and where its elements lie.
+#pragma once
+#include "exact.h"
+#include "reduce.h"
+#include "prim/letter.cuh"
+#include "reduce/elements.cuh"
+#include "runtime/launch.cuh"
+#include "runtime/layout.cuh"
+
+namespace wk
+{
+
+constexpr int kThreads = 256; // 8 warps: enough for the scheduler, small enough for the tail
+constexpr int kResults = 12;
+static_assert(kResults == WK_MAX_OUTS, "results of one pass");
+
+struct reduce_task {
+    // The input: kept axes, then folded ones; the mask's strides beside them.
+    layout kept, folded;
+    int64_t where_kept[kAxes], where_folded[kAxes];
+    const uint8_t *where; // null: all elements count
+    int64_t outputs, n;
+    int64_t first; // index of the first element in the whole fold
+
+    // The plan: a team of threads folds one part of one output.
+    int team, width;     // threads of a team; outputs side by side in a block
+    bool columns;        // neighbouring threads have neighbouring outputs, else the same one
+    int64_t parts, part; // of an output; units of each
+    int64_t run, runs;   // a unit is an element, or one of several runs of contiguous ones
+    bool vector;         // runs of stride 1 are read 16 bytes at a time
+    int64_t stride;      // of the last folded axis
+
+    // Where it goes: records of parts, else the state of a piece, else the results.
+    uint64_t *records, *limbs, *state;
+    bool own_limbs; // of each part, else of each output
+    layout places;  // the pieces' outputs among the whole's, from `output` on
+    int64_t output;
+    void *out[kResults];
+    uint8_t out_dtype[kResults], fold[kResults];
+    int folds;
+    wk_letter letter;
+
+    int planes, flip; // flip: all ones for max, argmax
+    bool skip_nan, has_initial, integers_only;
+    wk_value initial;
+    double ddof;
+    uintptr_t in; // address of the first element
+
+    // Where the imaginary part of a complex number lies from its real one, or the real one from
+    // there: x is any element's address.
+    template <typename T>
+    __device__ int other_part(const T *x) const
+    {
+        return (reinterpret_cast<uintptr_t>(x) - in) / sizeof(T) % 2 ? -1 : 1;
+    }
+};
+
+// Beside exact.h's flags: fold again; limbs belong to the record; more bins do not help.
+enum { kFailed = 16, kHasLimbs = 32, kNotFinite = 64 };
+
+// What `width` neighbouring lanes hold, in the first of them.
+template <class Acc>
+__device__ __forceinline__ void
+join_by_words(Acc &acc, int width)
+{
+    uint64_t words[Acc::kWords];
+    for (int half = width / 2; half > 0; half /= 2) {
+        acc.save(words);
+        for (int w = 0; w < Acc::kWords; w++)
+            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+        acc.merge(words);
+    }
+}
+
+// Which elements a batch holds: number j is the fold's first + j / group * jump + j % group, and
+// `skip` more from `lead` on.
+struct place {
+    int64_t first, jump;
+    int group;
+    int64_t lead = INT64_MAX, skip = 0;
+
+    __device__ int64_t operator()(int j) const
+    {
+        const int64_t at = first + j / group * jump + j % group;
+        return at < lead ? at : at + skip;
+    }
+};
+
+// Rest of a division where 32 bits do, which are three times as fast.
+__device__ __forceinline__ int64_t
+split(int64_t *index, int64_t extent)
+{
+    int64_t rest;
+    if ((uint64_t)*index <= UINT32_MAX && (uint64_t)extent <= UINT32_MAX) {
+        const uint32_t q = (uint32_t)*index / (uint32_t)extent;
+        rest = (uint32_t)*index - q * (uint32_t)extent;
+        *index = q;
+    } else {
+        rest = *index % extent;
+        *index /= extent;
+    }
+    return rest;
+}
+
+struct spot {
+    int64_t at, mask;
+};
+
+// Where the index-th element lies, and its mask. Not inlined: divisions are long.
+__device__ WK_NOINLINE inline spot
+spot_of(const layout &l, const int64_t *where, int64_t index)
+{
+    spot s = {0, 0};
+    for (int d = l.ndim - 1; d >= 0; d--) {
+        const int64_t at = d > 0 ? split(&index, l.shape[d]) : index;
+        s.at += at * l.strides[d];
+        s.mask += at * where[d];
+    }
+    return s;
+}
+
+__device__ __forceinline__ bool
+is_float_dtype(int dtype)
+{
+    return dtype >= WK_F16;
+}
+
+// A number in the dtype's bits.
+__device__ inline void
+store(void *out, int dtype, int64_t at, double x)
+{
+    switch (dtype) {
+    case WK_F16:
+        static_cast<uint16_t *>(out)[at] =
+            x == x ? __half_as_ushort(__float2half_rn((float)x)) : (uint16_t)0x7e00;
+        break; // x is one of its numbers already: no rounding takes place
+    case WK_BF16:
+        static_cast<uint16_t *>(out)[at] =
+            (uint16_t)(wk_bits_f32(wk_one_nan_f32((float)x)) >> 16);
+        break;
+    case WK_F32:
+    case WK_C64: static_cast<float *>(out)[at] = wk_one_nan_f32((float)x); break;
+    default: static_cast<double *>(out)[at] = wk_one_nan_f64(x); break;
+    }
+}
+
+// An integer, modulo the dtype's range; bool: is it nonzero.
+__device__ inline void
+store(void *out, int dtype, int64_t at, uint64_t x)
+{
+    switch (dtype) {
+    case WK_BOOL: static_cast<uint8_t *>(out)[at] = x != 0; break;
+    case WK_I8:
+    case WK_U8: static_cast<uint8_t *>(out)[at] = (uint8_t)x; break;
+    case WK_I16:
+    case WK_U16: static_cast<uint16_t *>(out)[at] = (uint16_t)x; break;
+    case WK_I32:
+    case WK_U32: static_cast<uint32_t *>(out)[at] = (uint32_t)x; break;
+    default: static_cast<uint64_t *>(out)[at] = x; break;
+    }
+}
+
+// The one result, as it has been stored.
+__device__ inline void
+send_bytes(const wk_letter &letter, const void *result)
+{
+    if (letter.bytes == 1) send(letter, *static_cast<const uint8_t *>(result));
+    if (letter.bytes == 2) send(letter, *static_cast<const uint16_t *>(result));
+    if (letter.bytes == 4) send(letter, *static_cast<const uint32_t *>(result));
+    if (letter.bytes == 8) send(letter, *static_cast<const uint64_t *>(result));
+}
+
+} // namespace wk

@@ -1,0 +1,273 @@
+"""reduce and describe: signatures, docstrings, casts and warnings; the work is in _core."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections import namedtuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import DTypeLike
+
+from warpkit import _core
+from warpkit._array import DeviceArray, asarray
+from warpkit._ops import NO_VALUE, Device, Progress, with_options
+
+Axis = int | tuple[int, ...] | None
+Ops = tuple[str, ...]
+
+# A sum and a product of truth values are such themselves.
+OF_BOOLS = {"sum": "any", "nansum": "any", "sumsq": "any", "prod": "all", "nanprod": "all"}
+
+
+def reduce(
+    a: Any,
+    /,
+    op: str | Ops = "sum",
+    axis: Axis = None,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+    ddof: float = 0,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+    progress: Progress = False,
+) -> Any:
+    """Fold the elements of ``a`` along ``axis``.
+
+    a        bool, integer, float16, bfloat16 (ml_dtypes), float32, float64, complex64 or
+             complex128, any shape and strides; host or device
+    op       one name, or a tuple of 1 to 12 different ones, which share as few passes over a as
+             can be (describe's needs one):
+             sum, prod, min, max, mean, any, all, count_nonzero, argmin, argmax, ptp: NumPy's
+             var, std    by the divisor n - ddof
+             sumsq       sum of squared magnitudes; norm: its root
+             nansum, nanprod, nanmin, nanmax, nanmean, nanvar, nanstd, nanargmin, nanargmax: the
+                         same without the elements that are NaN
+    axis     int, tuple of ints, or None for all; of argmin and argmax int or None
+    dtype    sum, prod, mean, var, std, sumsq, norm: elements are cast to it, then folded, and the
+             result is of it (var, std, norm: of its real part's type)
+    out      array of the result's shape and dtype, host or device: written and returned; of
+             several ops a tuple of them
+    keepdims leave the folded axes in the result with extent 1
+    initial  sum, prod, min, max and their nan forms: a scalar that is one more element
+    where    bool, of a shape that broadcasts to a's; host, or a's device: which elements count. min
+             and max then need initial; argmin, argmax and ptp take none
+    ddof     of var and std
+    Returns  array of a's kind, of the shape of a without axis (of NumPy's: a scalar for none
+             left); for a tuple of ops a named tuple of them. dtype as in NumPy: sum, prod and
+             sumsq of integers in int64 or uint64, modulo 2^64; mean, var, std and norm of integers
+             in float64; any and all bool; counts and indices int64; of complex, var, std, sumsq
+             and norm are real; otherwise a's
+    Raises   AxisError, TypeError (dtype, arguments that op does not take, ptp of bool), ValueError
+             (op, axis twice, variant, min, max, ptp, argmin or argmax of nothing, nanargmin or
+             nanargmax of NaN alone), MemoryError, DeviceError
+    Warns    RuntimeWarning as NumPy: the mean of nothing, too few elements for ddof, nanmin and
+             nanmax of NaN alone. What only the elements tell is not waited for on a device: there
+             the result is NaN, of nanargmin and nanargmax -1
+    Notes    Sums of floats are exact and rounded once, to nearest, ties to even: the value does
+             not depend on the order of the elements, and is the same bits on every device.
+             sum, mean, sumsq    the exact value, rounded once to the result's dtype; of complex
+                                 numbers each part of sum and mean by itself
+             norm, var, std      likewise with an integer ddof; otherwise the quotient by n - ddof
+                                 is of float64, and rounded again
+             of ints             mean, var, std and norm by the same rules; sums modulo 2^64
+             prod                floats and complex numbers in float64 by a tree that depends on n
+                                 alone, elements in the order in which they lie in memory
+             NaN propagates; of infinities of both signs the sum is NaN; a result that is NaN is
+             the one quiet positive NaN. Of zeros min takes -0.0, max 0.0; argmin and argmax take
+             the first of equals, and of NaN the first. The sum of -0.0 alone is -0.0, of nothing
+             0.0. device, stream, variant and progress are the module's (see help(warpkit))
+    Source   numpy.sum and its sisters; exact sums: Collange, Defour, Graillat, Iakymchuk (2015),
+             hal-00949355; R. Neal (2015), "Fast exact summation using small and large
+             superaccumulators"
+    """
+    if type(op) is str and dtype is None and stream is None and not progress:
+        result = _core.reduce(
+            a, op, axis, keepdims, None, initial, where, ddof, out, device, None, variant, None
+        )
+        if where is not True or op.startswith("nan"):
+            _warn(a, (op,), axis, where, ddof, (result,))
+        return result
+    several = isinstance(op, tuple)
+    ops: Ops = op if isinstance(op, tuple) else (op,)
+    fields = _fields(ops) if several else None
+    if several and len(ops) == 1 and out is not None:
+        (out,) = out
+    if dtype is not None and np.dtype(dtype) == bool:
+        a, ops, dtype = _cast(a, bool, ops), _of_bools(ops, initial), None
+    one = len(ops) == 1
+
+    def call(a: Any) -> Any:
+        arguments = (a, ops[0] if one else ops, axis, keepdims, dtype, initial, where, ddof)
+        return with_options(_core.reduce, arguments, out, device, stream, variant, progress)
+
+    result = call(a)
+    if result is NotImplemented:
+        result = call(_cast(a, dtype, ops))
+    _warn(a, ops, axis, where, ddof, (result,) if one else result)
+    if fields is None:
+        return result
+    return fields._make((result,) if one else result)
+
+
+def explain(
+    function: str,
+    a: Any,
+    /,
+    op: str | Ops = "sum",
+    axis: Axis = None,
+    *,
+    where: Any = True,
+    device: Device = None,
+) -> str:
+    """How a reduction would be run: its passes, and on a GPU how threads would share the work.
+
+    function "reduce"
+    a, op, axis, where, device   as reduce takes them; nothing is computed
+    Returns  text, a paragraph for each pass over a
+    Raises   ValueError (function), and what reduce raises
+    Notes    a host array crosses to a GPU in pieces, each of which is planned by itself; a product
+             of floats goes by a fixed tree whatever the shape
+    """
+    if function != "reduce":
+        raise ValueError(f"explain knows 'reduce', not {function!r}")
+    ops = op if isinstance(op, tuple) else (op,)
+    arguments = (a, ops[0] if len(ops) == 1 else ops, axis, False, None, NO_VALUE, where, 0)
+    return "\n".join(_core.explain_reduce(*arguments, None, device, None, None, None))
+
+
+@functools.lru_cache(maxsize=256)
+def _fields(ops: Ops) -> Any:
+    """The type of the results of several ops."""
+    if len(set(ops)) < len(ops):
+        raise ValueError(f"an op is given twice: {ops}")
+    return namedtuple("Reduced", ops) if ops and all(map(_is_name, ops)) else None
+
+
+def _is_name(op: object) -> bool:
+    return isinstance(op, str) and op.isidentifier()
+
+
+# ---- casts -------------------------------------------------------------------------------------
+
+
+def _of_bools(ops: Ops, initial: Any) -> Ops:
+    if initial is not NO_VALUE:
+        raise TypeError("initial is not taken with dtype bool")
+    for op in ops:
+        if op not in OF_BOOLS:
+            raise TypeError(f"op {op!r} takes no dtype bool")
+    return tuple(OF_BOOLS[op] for op in ops)
+
+
+def _cast(a: Any, dtype: Any, ops: Ops) -> Any:
+    """The elements in another dtype, where they lie, as an array of a's kind."""
+    dtype = np.dtype(dtype)
+    array, library = _core.operand(a)
+    skip_nan = ops[0].startswith("nan") and dtype.kind in "biu"  # which have no NaN
+    if library is not None and not skip_nan:
+        cast = library.cast(a, dtype)
+        if cast is not None:
+            return cast
+    host = array.numpy() if isinstance(array, DeviceArray) else array
+    if skip_nan:
+        host = np.where(np.isnan(host), 1 if ops[0] == "nanprod" else 0, host)
+    # The order in memory is kept: a product's rounding goes by it.
+    backwards = tuple(slice(None, None, -1 if step < 0 else 1) for step in host.strides)
+    cast = host[backwards].astype(dtype)[backwards]
+    if isinstance(array, DeviceArray):
+        owner = array._stream_owner
+        stream = array._stream if owner is None else owner
+        cast = asarray(cast, device=array.device, stream=stream)
+    return cast if library is None else library.finish(cast)
+
+
+# ---- warnings ----------------------------------------------------------------------------------
+
+
+def _warn(a: Any, ops: Ops, axis: Axis, where: Any, ddof: float, results: tuple[Any, ...]) -> None:
+    """What NumPy warns of, and only the elements tell: of results that are on the host."""
+    for op, result in zip(ops, results, strict=True):
+        if not isinstance(result, np.ndarray | np.generic) or result.dtype.kind not in "fcV":
+            continue
+        fold = op.removeprefix("nan")
+        nan = fold != op
+        if fold not in ("mean", "var", "std", "min", "max") or (where is True and not nan):
+            continue
+        if fold in ("min", "max"):
+            if nan and np.isnan(result).any():
+                _say("All-NaN slice encountered")
+        elif not np.isfinite(result).all():
+            count, n = _counts(a, axis, where, nan)
+            if fold == "mean" and n > 0 and (count == 0).any():
+                _say("Mean of empty slice")
+            if fold != "mean" and n > ddof and (count <= ddof).any():
+                _say("Degrees of freedom <= 0 for slice" + "." * nan)
+
+
+def _say(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+def _counts(a: Any, axis: Axis, where: Any, nan: bool) -> tuple[Any, float]:
+    """How many elements of each fold count, and how many there are: _core warns of too few."""
+    array, _ = _core.operand(a)
+    counted = np.broadcast_to(np.asarray(where, bool), array.shape)
+    if nan and array.dtype.kind not in "biu":
+        counted = counted & ~np.isnan(array)
+    count = counted.sum(axis if array.ndim else None)
+    return count, counted.size / max(np.size(count), 1)
+
+
+# ---- describe ----------------------------------------------------------------------------------
+
+
+class Description(NamedTuple):
+    """What describe gives: of each result's elements how many, and their statistics."""
+
+    count: int  # type: ignore[assignment]
+    min: Any
+    max: Any
+    mean: Any
+    std: Any
+
+
+def describe(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+    progress: Progress = False,
+) -> Description:
+    """How many elements there are, the least, the greatest, their mean and standard deviation.
+
+    a        as reduce's
+    axis     int, tuple of ints, or None for all
+    ddof     the standard deviation's divisor is count - ddof
+    keepdims as reduce's
+    Returns  (count, min, max, mean, std), a named tuple: count an int, the number of elements of
+             each fold; the others as reduce's
+    Raises   as reduce
+    Notes    real elements are read once. The numbers are those of reduce, bit for bit.
+             device, stream, variant and progress are the module's (see help(warpkit))
+    Source   scipy.stats.describe, pandas.DataFrame.describe
+    """
+    ops = ("min", "max", "mean", "std")
+    options = {"device": device, "stream": stream, "variant": variant, "progress": progress}
+    found = reduce(a, ops, axis, ddof=ddof, keepdims=keepdims, **options)
+    shape = np.shape(a) if isinstance(a, list | tuple) else getattr(a, "shape", ())
+    axes = range(len(shape)) if axis is None else normalize_axis_tuple(axis, max(len(shape), 1))
+    return Description(math.prod(int(shape[d]) for d in axes if shape), *found)

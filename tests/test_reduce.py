@@ -1,0 +1,913 @@
+"""The whole surface of reduce: every fold of every dtype to the last bit, on every device."""
+
+import itertools
+import math
+import operator
+import os
+import warnings
+
+import helpers
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+import warpkit
+from helpers import (
+    ALL_DTYPES,
+    COMPLEX,
+    INTEGERS,
+    REALS,
+    assert_same,
+    devices,
+    factors,
+    few_values,
+    joined,
+    poison,
+    raw_bits,
+    sizes,
+    special_floats,
+    values,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from warpkit import reference
+
+ADDING = ("sum", "mean", "sumsq", "norm", "var", "std")
+LOGIC = ("any", "all", "count_nonzero")
+ARGS = ("argmin", "argmax")
+PLAIN = (*ADDING, "prod", "min", "max", "ptp", *LOGIC, *ARGS)
+NAN = tuple(f"nan{op}" for op in ("sum", "prod", "min", "max", "mean", "var", "std", *ARGS))
+OPS = (*PLAIN, *NAN)
+WITH_WHERE = tuple(op for op in OPS if op != "ptp" and "arg" not in op)
+WITH_INITIAL = tuple(p + op for p in ("", "nan") for op in ("sum", "prod", "min", "max"))
+
+# Random cases of each property; 3000 and more find what is rare.
+CASES = int(os.environ.get("WARPKIT_TEST_CASES", "0"))
+
+
+def examples(n):
+    return settings(
+        max_examples=CASES or n, deadline=None, derandomize=not CASES, database=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _numpys_own_warnings():
+    """RuntimeWarnings are looked at where they are the subject."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        yield
+
+
+def refused(op, dtype):
+    return op == "ptp" and dtype == "bool"
+
+
+def check(device, a, op, axis=None, **options):
+    """The oracle's bits."""
+    want = reference.reduce(a, op, axis, **options)
+    if np.min(want, initial=0) == -1 and op in NAN[-2:]:
+        with pytest.raises(ValueError, match=r"^All-NaN slice encountered$"):
+            warpkit.reduce(a, op, axis, device=device, **options)
+        return
+    poison(want)
+    got = warpkit.reduce(a, op, axis, device=device, **options)
+    try:
+        assert_same(got, want)
+    except AssertionError as error:
+        error.add_note(f"{op} of {a.dtype} {a.shape}, axis {axis}, {options}")
+        raise
+
+
+def data_for(op, dtype, shape, seed=0):
+    return (factors if "prod" in op else values)(dtype, shape, seed)
+
+
+# ---- every op of every dtype -------------------------------------------------------------------
+
+SHAPE = (4, 37, 6)
+LAYOUTS = {
+    "plain": lambda a: a,
+    "transposed": lambda a: a.transpose(2, 0, 1),
+    "reversed": lambda a: a[::-1, :, ::-1],
+    "skipped": lambda a: a[:, ::-3, ::2],
+    "repeated": lambda a: np.broadcast_to(a[:, :1], a.shape),
+}
+
+
+def axes_of(op, ndim=3):
+    if "arg" in op:
+        return (None, *range(ndim), -1)
+    return (None, *range(ndim), (), (0, ndim - 1), (-1, 1), tuple(range(ndim)))
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_every_op_along_any_axes_of_any_layout(device, dtype):
+    layouts = itertools.cycle(LAYOUTS.values())
+    for i, op in enumerate(OPS):
+        if refused(op, dtype):
+            continue
+        a = data_for(op, dtype, SHAPE, seed=i)
+        for j, axis in enumerate(axes_of(op)):
+            check(device, a, op, axis, keepdims=(i + j) % 2 == 1)
+            check(device, next(layouts)(a), op, axis)
+
+
+@pytest.mark.parametrize("n", sizes(1, 31, 32, 33, 255, 257, 1024, 1025, 4099, 2**15 + 1))
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_every_op_of_any_length(device, dtype, n):
+    for i, op in enumerate(OPS):
+        if refused(op, dtype) or (n > 2000 and i % 3 != n % 3 and device != "cpu"):
+            continue
+        check(device, data_for(op, dtype, n, seed=n), op)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((300, 3), 0), ((3, 300), 0), ((70, 65), 1), ((2, 1500), 1), ((1500, 2), 0), ((40, 5, 40), 1),
+     ((9, 2, 3, 2), (0, 2)), ((2000, 1), 1), ((5, 2050), 0)],
+    ids=str,
+)  # fmt: skip
+def test_every_op_of_matrices_of_any_shape(device, shape, axis):
+    for i, op in enumerate(OPS):
+        if "arg" in op and isinstance(axis, tuple):
+            continue
+        for dtype in ALL_DTYPES[i % 4 :: 4]:
+            if not refused(op, dtype):
+                check(device, data_for(op, dtype, shape, seed=i), op, axis)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_no_axis_at_all(device, dtype):
+    a = values(dtype, 3)[1]
+    for op in OPS:
+        if refused(op, dtype):
+            continue
+        strict = op in ("mean", "var", "std")  # NumPy's take no axis here
+        for axis in (None,) if strict else (None, 0, -1):
+            check(device, a, op, axis)
+            check(device, a, op, axis, keepdims=True)
+        if "arg" not in op:
+            check(device, a, op, ())
+        if strict:
+            with pytest.raises(np.exceptions.AxisError):
+                warpkit.reduce(a, op, 0, device=device)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 3), (0, 4, 0)], ids=str)
+def test_folds_of_nothing_are_the_oracles_or_numpys_errors(device, shape):
+    for op, dtype in itertools.product(OPS, ("bool", "uint8", "float16", "float64", "complex64")):
+        if refused(op, dtype):
+            continue
+        for axis in (None, *range(len(shape))):
+            a = np.zeros(shape, dtype)
+            words = refusal(op, a, axis)
+            if words is None:
+                check(device, a, op, axis)
+                continue
+            with pytest.raises(ValueError, match=f"^{words}$"):
+                warpkit.reduce(a, op, axis, device=device)
+
+
+def refusal(op, a, axis):
+    """NumPy's words; None: it takes this, or has no such function."""
+    try:
+        getattr(np, op, lambda *_, **__: None)(a, axis=axis)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_and_truth_values_are_numpys(device, dtype):
+    a = values(dtype, SHAPE)
+    for op in ("sum", "prod", "min", "max", "ptp", *LOGIC, *ARGS, "nansum", "nanmin", "nanargmax"):
+        for axis in () if refused(op, dtype) else (None, 0, 1, 2, -1):
+            assert_same(warpkit.reduce(a, op, axis, device=device), getattr(np, op)(a, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+def test_what_rounds_nothing_is_numpys(device, dtype):
+    a = few_values(dtype, SHAPE)
+    skips = dtype != "bfloat16"  # of which NumPy's nan functions see no NaN
+    for op in ("min", "max", "ptp", *LOGIC, *ARGS, *(("nanmin", "nanargmax") if skips else ())):
+        for axis in (None, 0, 1, 2, -1):
+            got, want = warpkit.reduce(a, op, axis, device=device), getattr(np, op)(a, axis=axis)
+            np.testing.assert_array_equal(got, want)
+            assert np.asarray(got).dtype == np.asarray(want).dtype
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", *COMPLEX, "int16", "int64"])
+def test_what_rounds_is_near_numpys(device, dtype):
+    a = values(dtype, (7, 50))
+    wide = np.clongdouble if np.dtype(dtype).kind == "c" else np.longdouble
+    for op in ("sum", "mean", "var", "std", "nansum", "nanmean", "nanvar", "nanstd"):
+        for axis in (None, 0, 1):
+            got = warpkit.reduce(a, op, axis, device=device)
+            want = getattr(np, op)(a.astype(wide), axis=axis)
+            assert got.dtype == getattr(np, op)(a, axis=axis).dtype
+            if got.dtype.kind in "fc":
+                scale = np.abs(a).astype(np.float64).max() ** (2 if "var" in op else 1)
+                eps = np.finfo(got.dtype).eps
+                np.testing.assert_allclose(got, want, rtol=eps, atol=eps * scale)
+
+
+def test_norms_are_numpys(device):
+    for dtype in ("float32", "float64", *COMPLEX, "int32"):
+        a = values(dtype, (6, 40))
+        got = warpkit.reduce(a, "norm", 1, device=device)
+        want = np.linalg.norm(a.astype(np.complex128 if dtype in COMPLEX else np.float64), axis=1)
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+# ---- values that break sums --------------------------------------------------------------------
+
+
+def specials(dtype):
+    if dtype not in COMPLEX:
+        return special_floats(dtype)
+    part = special_floats("float32" if dtype == "complex64" else "float64")[[0, 1, 2, 3, 5, 7, 11]]
+    return joined(*(x.ravel() for x in np.meshgrid(part, part)))
+
+
+@pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+def test_special_values_keep_their_rules(device, dtype):
+    special = specials(dtype)
+    pairs = np.array(np.meshgrid(special, special)).reshape(2, -1).T
+    lines = np.repeat(special[:, np.newaxis], 40, axis=1)
+    among = factors(dtype, (len(special), 40))
+    among[:, 17] = special
+    for op in OPS:
+        if "argm" in op and op.startswith("nan"):
+            continue
+        for a in (pairs, np.ascontiguousarray(pairs.T).T, lines, among):
+            check(device, a, op, 1)
+    for a in (*special[:, np.newaxis], *lines[:4]):
+        for op in PLAIN:
+            check(device, a, op)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_the_sign_of_zero(device, dtype):
+    zero = np.zeros(1, dtype)
+    for n in (1, 2, 33, 1030):
+        negative = np.repeat(-zero, n)
+        mixed = np.concatenate([negative, zero])
+        for op in ("sum", "mean", "nansum", "nanmean", "sumsq", "min", "max", "prod"):
+            check(device, negative, op)
+            check(device, mixed, op)
+            check(device, np.tile(negative, (5, 1)), op, 1)
+        both = np.array([negative, negative])
+        assert np.signbit(warpkit.reduce(both, axis=1, device=device)).all()
+        check(device, both, "sum", 1, where=[[True] * n, [False] * n])
+        check(device, negative, "sum", initial=-0.0)
+        check(device, negative, "sum", initial=0.0)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_nan_is_found_everywhere_and_skipped_everywhere(device, dtype):
+    for n in (33, 1025):
+        a = np.tile(factors(dtype, n), (n, 1))
+        np.fill_diagonal(a, np.array(-np.nan).astype(dtype))
+        for op in ("sum", "mean", "norm", "var", "min", "max", "argmin", "argmax", "count_nonzero"):
+            check(device, a[:70], op, 1)
+        for op in NAN:
+            check(device, a[:70], op, 1)
+            check(device, a[n // 2], op)
+
+
+def exponents(dtype):
+    """Of the smallest and of the largest numbers."""
+    return {"float16": (-24, 16), "bfloat16": (-133, 128), "float32": (-149, 128)}.get(
+        dtype, (-1074, 1024)
+    )
+
+
+def ranging(dtype, width, n, seed=0, low=None):
+    """Numbers of both signs whose exponents span so many binades."""
+    rng = np.random.default_rng(seed)
+    least, most = exponents(dtype)
+    low = least + (most - least - width) // 2 if low is None else low
+    e = rng.integers(low, low + width + 1, n)
+    x = np.ldexp(rng.uniform(0.5, 1, n) * rng.choice([-1.0, 1.0], n), np.minimum(e, most))
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_sums_are_exact_however_wide_the_exponents_range(device, dtype):
+    least, most = exponents(dtype)
+    widths = sorted({w for w in (*range(0, 90, 3), 128, 250, 500, 1000, 2000) if w <= most - least})
+    rows = np.array([ranging(dtype, width, 300, seed=width) for width in widths])
+    for op in ADDING:
+        check(device, rows, op, 1)
+        check(device, np.asfortranarray(rows), op, 1)
+    for width in widths[::4]:
+        a = ranging(dtype, width, 3001, seed=width)
+        for op in ("sum", "mean", "sumsq", "var"):
+            check(device, a, op)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_sums_are_exact_where_all_but_the_last_bits_cancel(device, dtype):
+    least, most = exponents(dtype)
+    for width in (5, 20, 60, most - least):
+        x = ranging(dtype, min(width, most - least), 400, seed=width)
+        tail = ranging(dtype, 3, 3, seed=1, low=least + 2)
+        a = np.concatenate([x, tail, -x])
+        order = np.random.default_rng(width).permutation(a.size)
+        for op in ADDING:
+            check(device, a[order], op)
+            check(device, np.tile(a[order], (3, 1)), op, 1)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_sums_overflow_only_where_the_result_does(device, dtype):
+    most = special_floats(dtype)[7]
+    a = np.array([most] * 20 + [-most] * 19)
+    for op in ("sum", "mean", "var", "norm"):
+        check(device, a, op)
+        check(device, np.array([most] * 40), op)
+    assert warpkit.reduce(a, device=device) == most
+    assert warpkit.reduce(np.array([most] * 40), "mean", device=device) == most
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_results_are_rounded_to_nearest_even(device, dtype):
+    """Halves between two neighbours, and just above and below."""
+    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[dtype]
+    one = np.array(1).astype(dtype)
+    rows = []
+    for odd in (0, 1):
+        unit = 2.0 ** (1 - digits)
+        for sign, half in itertools.product((1, -1), (unit / 2, unit / 4)):
+            for more in (0, half / 2**6, -half / 2**6):
+                rows.append([sign * (1 + odd * unit), sign * half, sign * more, 0.0])
+    rows = np.array(rows).astype(dtype)
+    for op in ("sum", "mean", "nansum"):
+        check(device, rows, op, 1)
+    tiny = special_floats(dtype)[4]
+    for n in (1, 2, 3, 5, 7):
+        check(device, np.array([tiny] * 3 + [one * 0] * (n - 1)), "mean")
+        check(device, np.array([tiny] * n), "norm")
+
+
+@pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+@given(data=st.data())
+@examples(8)
+def test_the_order_of_the_elements_changes_no_bit(device, dtype, data):
+    n = data.draw(st.integers(2, 400))
+    a = raw_bits(dtype, n, seed=data.draw(st.integers(0, 2**20)))
+    with np.errstate(all="ignore"):
+        a = np.where(np.isfinite(a), a, np.array(1).astype(dtype))
+    order = np.random.default_rng(n).permutation(n)
+    for op in ADDING:
+        assert_same(*(warpkit.reduce(x, op, device=device) for x in (a, a[order])))
+
+
+# ---- where, initial, ddof ----------------------------------------------------------------------
+
+
+def masks(shape, seed=0):
+    rng = np.random.default_rng(seed)
+    yield rng.random(shape) < 0.5
+    yield rng.random(shape[-1:]) < 0.7
+    yield rng.random((shape[0], *(1 for _ in shape[1:]))) < 0.5
+    yield np.zeros(shape, bool)
+    yield (rng.random([2 * n for n in shape]) < 0.9)[tuple(slice(None, None, -2) for _ in shape)]
+    yield (rng.random(shape[::-1]) < 0.2).T
+    yield rng.random(shape) < 0.02
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_where_says_which_elements_count(device, dtype):
+    layouts = itertools.cycle(LAYOUTS.values())
+    for i, op in enumerate(WITH_WHERE):
+        a = next(layouts)(data_for(op, dtype, SHAPE, seed=i))
+        extra = {"initial": few_values(dtype, 1)[0]} if op.endswith(("min", "max")) else {}
+        for j, mask in enumerate(masks(a.shape, i)):
+            for axis in (None, (i + j) % 3, (0, 2))[(i + j) % 2 :]:
+                check(device, a, op, axis, where=mask, **extra)
+
+
+@pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+def test_where_hides_nan_and_infinity(device, dtype):
+    a = factors(dtype, (30, 70))
+    a[::2, ::3] = np.array(np.nan).astype(dtype)
+    a[1::2, ::5] = np.array(np.inf).astype(dtype)
+    mask = np.isfinite(a)
+    for op in WITH_WHERE:
+        extra = {"initial": 1} if op.endswith(("min", "max")) else {}
+        for axis in (None, 0, 1):
+            check(device, a, op, axis, where=mask, **extra)
+            check(device, a, op, axis, where=~np.isnan(a), **extra)
+
+
+def test_where_is_taken_as_numpy_takes_it(device):
+    a = values("float32", (3, 4))
+    for where in (True, False, np.True_, np.False_, [1, 0, 0, 1], [[True], [False], [True]], None):
+        want = reference.reduce(a, where=bool(where) if np.ndim(where) == 0 else where)
+        assert_same(warpkit.reduce(a, where=where, device=device), want)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_an_initial_value_is_one_more_element(device, dtype):
+    kind = np.dtype(dtype).kind
+    for i, op in enumerate(WITH_INITIAL):
+        numbers = [0, 1, 3 if kind != "b" else 1]
+        numbers += [-5] if kind not in "bu" else []
+        numbers += [0.1, -0.0, 1e-3, np.inf, np.nan] if kind in "fcV" else []
+        numbers += [1 - 0.5j] if kind == "c" else []
+        for j, initial in enumerate(numbers):
+            a = data_for(op, dtype, (3, 40), seed=j)
+            check(device, a, op, (None, 0, 1)[(i + j) % 3], initial=initial)
+            check(device, a[:, :0], op, 1, initial=initial)
+
+
+def test_an_initial_value_is_cast_as_numpy_casts_it(device):
+    a = np.array([1, 2], np.int8)
+    assert warpkit.reduce(a, initial=1.5, device=device) == 4
+    assert warpkit.reduce(a, initial=300, device=device) == 303
+    for value, kind in (("x", ValueError), (1j, TypeError), ([1, 2], ValueError)):
+        with pytest.raises(kind):
+            warpkit.reduce(a.astype(float), initial=value, device=device)
+    with pytest.raises(OverflowError):
+        warpkit.reduce(a, "min", initial=300, device=device)
+    for op in ("sum", "min"):
+        assert warpkit.reduce(a, op, initial=None, device=device) == getattr(np, op)(a)
+        with pytest.raises(ValueError, match=r"which has no identity$"):
+            warpkit.reduce(a[:0], op, initial=None, device=device)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_variances_divide_by_n_less_ddof(device, dtype):
+    a = values(dtype, (5, 9))
+    for op in ("var", "std", "nanvar", "nanstd"):
+        for ddof in (0, 1, 2, -3, 8, 9, 10, 0.5, 1.25, -0.75, 8.5, 9.5):
+            check(device, a, op, 1, ddof=ddof)
+    check(device, np.full((2, 9), a[0, 0]), "var", 1, ddof=9)  # 0 / 0
+
+
+# ---- dtype -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_elements_are_cast_and_then_folded(device, dtype):
+    for i, into in enumerate(ALL_DTYPES):
+        a = few_values(dtype, (3, 50), seed=i) if into in INTEGERS else values(dtype, (3, 50), i)
+        if dtype in ("uint64", "int64") and into in REALS:
+            a = few_values(dtype, (3, 50), seed=i)
+        ops = ["sum", "prod", "sumsq"] if into != "bool" else []
+        ops += ["mean", "var", "std", "norm"] if into not in INTEGERS else []
+        for op in ops:
+            check(device, a, op, 1, dtype=into)
+            check(device, a[:, ::-2], op, dtype=np.dtype(into))
+
+
+@pytest.mark.parametrize("into", ["bool", "int8", "uint16", "int32", "uint64", "float32"])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "uint8", "float64"])
+def test_casts_are_numpys(device, dtype, into):
+    a = few_values(dtype, (3, 40)) if dtype == "float64" else values(dtype, (3, 40))
+    for op in ("sum", "prod"):
+        want = getattr(np, op)(a, axis=1, dtype=into)
+        if into != "float32":
+            assert_same(warpkit.reduce(a, op, 1, dtype=into, device=device), want)
+    assert warpkit.reduce(a, "sum", dtype=into, device=device).dtype == np.dtype(into)
+
+
+def test_nan_is_skipped_before_it_is_cast(device):
+    a = np.array([1.0, np.nan, 2.0])
+    assert_same(warpkit.reduce(a, "nansum", dtype="int32", device=device), np.int32(3))
+    assert_same(warpkit.reduce(a, "nanprod", dtype="int32", device=device), np.int32(2))
+    check(device, a, "nansum", dtype="float16")
+
+
+def test_several_ops_are_cast_alike(device):
+    a = values("int16", (4, 9))
+    got = warpkit.reduce(a, ("sum", "mean"), 1, dtype="float32", device=device)
+    for op, one in got._asdict().items():
+        assert_same(one, reference.reduce(a, op, 1, dtype="float32"))
+
+
+# ---- several at once ---------------------------------------------------------------------------
+
+TOGETHER = [
+    ("min", "max", "mean", "std"),
+    ("sum",),
+    ("sum", "mean"),
+    ("var", "std", "sum", "sumsq", "norm", "mean", "min", "max", "any", "all", "count_nonzero"),
+    ("prod", "sum", "argmin", "argmax", "ptp"),
+    ("nansum", "sum", "nanmean", "nanmax", "count_nonzero", "nanargmax"),
+    ("all", "any"),
+]
+
+
+@pytest.mark.parametrize("ops", TOGETHER, ids="-".join)
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_several_ops_are_each_as_alone(device, dtype, ops):
+    ops = tuple(op for op in ops if not refused(op, dtype))
+    a = factors(dtype, (5, 60))
+    for axis in (None, 0, 1):
+        got = warpkit.reduce(a, ops, axis, keepdims=axis == 0, device=device)
+        assert isinstance(got, tuple)
+        assert got._fields == ops
+        for op, one in zip(ops, got, strict=True):
+            assert_same(one, reference.reduce(a, op, axis, axis == 0))
+            assert_same(one, getattr(got, op))
+
+
+def test_several_ops_take_as_many_arrays_to_write_to(device):
+    a = values("float32", (5, 60))
+    out = tuple(np.full(5, 7, d) for d in ("float32", "int64", "float32"))
+    got = warpkit.reduce(a, ("mean", "argmax", "prod"), 1, out=out, device=device)
+    for op, mine, theirs in zip(got._fields, got, out, strict=True):
+        assert mine is theirs
+        assert_same(mine, reference.reduce(a, op, 1))
+    (only,) = warpkit.reduce(a, ("sum",), 1, out=out[:1], device=device)
+    assert only is out[0]
+    for wrong in (out[:2], list(out), out[0]):
+        with pytest.raises(TypeError, match="tuple of 3"):
+            warpkit.reduce(a, ("mean", "argmax", "prod"), 1, out=wrong, device=device)
+
+
+def test_several_ops_take_where_and_initial(device):
+    a = values("float64", (6, 30))
+    where = values("bool", (6, 30))
+    ops = ("sum", "prod", "min", "max")
+    got = warpkit.reduce(a, ops, 1, where=where, initial=0.5, device=device)
+    for op, one in zip(ops, got, strict=True):
+        assert_same(one, reference.reduce(a, op, 1, where=where, initial=0.5))
+
+
+def test_wrong_sets_of_ops_are_errors(device):
+    a = np.ones(3)
+    for ops, kind, words in (
+        (("sum", "sum"), ValueError, "twice"),
+        ((), ValueError, "1 to 12"),
+        (("sum", "median"), ValueError, "'median'"),
+        (("sum", 3), ValueError, "3"),
+        (("sum", "argmin"), TypeError, "tuple"),
+    ):
+        axis = (0,) if "argmin" in ops else None
+        with pytest.raises(kind, match=words):
+            warpkit.reduce(a, ops, axis, device=device)
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL_DTYPES if d != "bool"])
+def test_describe_counts_and_measures(device, dtype):
+    a = values(dtype, (4, 30))
+    for axis, count in ((None, 120), (0, 4), (-1, 30), ((0, 1), 120), ((), 1)):
+        got = warpkit.describe(a, axis, ddof=1, keepdims=axis == 0, device=device)
+        assert got.count == count
+        assert got._fields == ("count", "min", "max", "mean", "std")
+        for op in got._fields[1:]:
+            want = reference.reduce(a, op, axis, axis == 0, ddof=1)
+            assert_same(getattr(got, op), want)
+    assert warpkit.describe([1.0, 2.0, 4.0], device=device).max == 4
+
+
+# ---- indices -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_indices_count_in_c_order_whatever_the_layout(device, dtype):
+    a = few_values(dtype, (5, 34, 6))
+    for make in LAYOUTS.values():
+        x = make(a)
+        for op, axis in itertools.product(ARGS, (None, 0, 1, 2)):
+            want = getattr(np, op)(x, axis=axis, keepdims=axis == 1)
+            got = warpkit.reduce(x, op, axis, keepdims=axis == 1, device=device)
+            assert_same(got, want)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", *COMPLEX])
+def test_the_first_of_equals_and_the_first_nan_win(device, dtype):
+    for n in (2, 33, 1025, 3001):
+        for at in {0, 1, n // 2, n - 2, n - 1}:
+            a = np.zeros(n, dtype)
+            if np.dtype(dtype).kind in "fc":
+                a[1::2] = -a[1::2]
+                check(device, a, "argmin")
+                check(device, a, "argmax")
+                a[at:] = np.nan
+                check(device, a, "argmin")
+                check(device, a, "argmax")
+            a = np.zeros(n, dtype)
+            a[at:] = 1
+            check(device, a, "argmax")
+            check(device, -a, "argmin")
+
+
+def test_indices_take_one_axis(device):
+    a = np.ones((2, 3))
+    for op, axis in itertools.product((*ARGS, "nanargmin"), ((0, 1), (0,), (), 1.5, "x")):
+        with pytest.raises(TypeError) as theirs:
+            getattr(np, op)(a, axis=axis)
+        with pytest.raises(TypeError) as ours:
+            warpkit.reduce(a, op, axis, device=device)
+        assert str(ours.value) == str(theirs.value)
+
+
+# ---- errors and warnings -----------------------------------------------------------------------
+
+A = np.arange(6.0).reshape(2, 3)
+REFUSED = [
+    (A, "min", {"where": A > 1}),
+    (A, "nanmax", {"where": A > 1}),
+    (A > 1, "ptp", {}),
+    (A, "sum", {"where": np.array([1, 0, 1])}),
+    (A, "sum", {"axis": (0, 0)}),
+    (A, "mean", {"axis": 2}),
+    (A, "argmin", {"axis": -3}),
+    (np.zeros(0), "argmax", {}),
+    (np.zeros(0), "nanargmin", {}),
+    (np.zeros(0), "ptp", {}),
+    (np.zeros(0), "nanmin", {}),
+    (np.full(3, np.nan), "nanargmin", {}),
+    (np.array([[1, np.nan], [2, np.nan]]), "nanargmax", {"axis": 0}),
+]
+
+
+@pytest.mark.parametrize(("a", "op", "options"), REFUSED)
+def test_what_numpy_refuses_is_refused_in_its_words(device, a, op, options):
+    with pytest.raises((TypeError, ValueError, np.exceptions.AxisError)) as theirs:
+        getattr(np, op)(a, **options)
+    with pytest.raises(theirs.type) as ours:
+        warpkit.reduce(a, op, **options, device=device)
+    assert str(ours.value).startswith(str(theirs.value))
+    assert warpkit.reduce(A, device=device) == 15
+
+
+@pytest.mark.parametrize(
+    ("op", "options", "words"),
+    [
+        ("mean", {"initial": 1}, "'mean' takes no initial"),
+        ("nanvar", {"initial": 1}, "'nanvar' takes no initial"),
+        ("argmin", {"where": A > 1}, "'argmin' takes no where"),
+        ("ptp", {"where": A > 1}, "'ptp' takes no where"),
+        ("min", {"dtype": "float32"}, "'min' takes no dtype"),
+        ("mean", {"dtype": "int32"}, "'mean' gives no integers"),
+        ("sum", {"dtype": "U3"}, "not taken"),
+        ("sum", {"dtype": "longdouble"}, "not taken"),
+        ("sum", {"dtype": "no such"}, "no such"),
+        ("var", {"ddof": "x"}, "real number, not str"),
+        ("var", {"ddof": None}, "real number, not NoneType"),
+        ("sum", {"where": "x"}, "bool"),
+        ("sum", {"dtype": bool, "initial": 1}, "initial"),
+        ("mean", {"dtype": bool}, "bool"),
+    ],
+)
+def test_arguments_that_an_op_does_not_take_are_type_errors(device, op, options, words):
+    with pytest.raises(TypeError, match=words):
+        warpkit.reduce(A, op, **options, device=device)
+    assert warpkit.reduce(A, device=device) == 15
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 3), (4, 3), (2,), (2, 3, 1), (0, 3)])
+def test_a_mask_that_does_not_broadcast_is_a_value_error(device, shape):
+    with pytest.raises(ValueError, match=r"where of shape .* could not be broadcast"):
+        warpkit.reduce(A, where=np.ones(shape, bool), device=device)
+
+
+def nan_column(n=3):
+    a = np.ones((n, 2))
+    a[:, 1] = np.nan
+    return a
+
+
+WARNED = [
+    (np.zeros((0, 2)), "mean", {}, "Mean of empty slice"),
+    (np.zeros((0, 2)), "nanmean", {}, "Mean of empty slice"),
+    (np.ones((3, 2)), "mean", {"where": [True, False]}, "Mean of empty slice"),
+    (nan_column(), "nanmean", {}, "Mean of empty slice"),
+    (np.zeros((0, 2)), "var", {}, "Degrees of freedom <= 0 for slice"),
+    (np.ones((2, 2)), "std", {"ddof": 2}, "Degrees of freedom <= 0 for slice"),
+    (np.ones((3, 2)), "std", {"ddof": 1, "where": [True, False]}, "Degrees of freedom"),
+    (nan_column(), "nanvar", {}, "Degrees of freedom <= 0 for slice"),
+    (nan_column(), "nanmin", {}, "All-NaN slice encountered"),
+    (nan_column(), "nanmax", {}, "All-NaN slice encountered"),
+]
+
+
+@pytest.mark.parametrize(("a", "op", "options", "words"), WARNED)
+def test_warnings_are_numpys(device, a, op, options, words):
+    with pytest.warns(RuntimeWarning, match=words):
+        getattr(np, op)(a, axis=0, **options)
+    with pytest.warns(RuntimeWarning, match=f"^{words}") as caught:
+        got = warpkit.reduce(a, op, 0, device=device, **options)
+    assert len(caught) == 1
+    assert_same(got, reference.reduce(a, op, 0, **options))
+
+
+QUIET = [
+    (np.array([[np.inf, -np.inf], [1, np.nan]]), "nanmean", {"axis": 1}),
+    (np.array([[np.inf, -np.inf], [1, np.nan]]), "nanvar", {"axis": 1}),
+    (np.array([np.nan, 1.0]), "mean", {"where": [True, True]}),
+    (np.array([np.nan, 1.0]), "min", {}),
+    (np.array([np.nan, 1.0]), "nanmin", {}),
+    (np.array([np.nan]), "nansum", {}),
+    (np.array([np.nan]), "nanmin", {"initial": 3}),
+    (np.zeros((0, 0)), "sum", {"axis": 0}),
+]
+
+
+@pytest.mark.parametrize(("a", "op", "options"), QUIET)
+def test_nothing_else_warns(device, a, op, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warpkit.reduce(a, op, device=device, **options)
+
+
+# ---- out, devices, other libraries' dtypes -----------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_results_are_written_where_out_says(device, dtype):
+    a = factors(dtype, (6, 20))
+    for op in OPS:
+        if refused(op, dtype):
+            continue
+        want = reference.reduce(a, op, 1)
+        whole = np.zeros((6, 3), want.dtype)
+        for out in (np.zeros_like(want), whole[:, 1], whole[::-1, 2]):
+            assert warpkit.reduce(a, op, 1, out=out, device=device) is out
+            assert_same(np.ascontiguousarray(out), want)
+        assert (whole[:, 0] == 0).all()
+
+
+def test_results_may_be_written_over_what_is_read(device):
+    a = values("float64", (6, 6))
+    want = reference.reduce(a, "sum", 0)
+    warpkit.reduce(a, "sum", 0, out=a[2], device=device)
+    assert_same(a[2].copy(), want)
+    mask = values("bool", (6, 6))
+    want = reference.reduce(a, "any", 0, where=mask)
+    warpkit.reduce(a, "any", 0, where=mask, out=mask[0], device=device)
+    assert_same(mask[0].copy(), want)
+
+
+def on(device):
+    if device == "cpu":
+        pytest.skip("has no device arrays")
+    return lambda a: warpkit.asarray(a, device=device)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_arrays_on_a_device_stay_there(device, dtype):
+    there = on(device)
+    a = factors(dtype, (7, 40))
+    assert_same(there(a).numpy(), a)
+    assert_same(there(a)[::2, ::-3].numpy(), np.ascontiguousarray(a[::2, ::-3]))
+    assert there(a).dtype == a.dtype
+    for op in OPS:
+        if refused(op, dtype):
+            continue
+        for axis in (None, 0, 1):
+            got = warpkit.reduce(there(a), op, axis)
+            assert isinstance(got, warpkit.DeviceArray)
+            want = np.asarray(reference.reduce(a, op, axis))
+            assert_same(got.numpy(), want)
+    got = warpkit.reduce(there(a), ("sum", "count_nonzero"), 1)
+    assert_same(got.sum.numpy(), reference.reduce(a, "sum", 1))
+    into = "complex128" if dtype in COMPLEX else "float64"
+    got = warpkit.reduce(there(a), "sum", 1, dtype=into).numpy()
+    assert_same(got, reference.reduce(a, "sum", 1, dtype=into))
+    got = warpkit.reduce(there(a), "prod", 1, dtype="float16").numpy()
+    assert_same(got, reference.reduce(a, "prod", 1, dtype="float16"))
+
+
+def test_a_mask_lies_on_the_host_or_beside_the_array(device):
+    there = on(device)
+    a, mask = values("float32", (7, 40)), values("bool", (7, 40))
+    want = reference.reduce(a, "mean", 1, where=mask)
+    for where in (mask, there(mask), there(np.asfortranarray(mask))):
+        assert_same(warpkit.reduce(there(a), "mean", 1, where=where).numpy(), want)
+    got = warpkit.reduce(there(a)[:, ::-1], "sum", 0, where=there(mask[0])[::-1]).numpy()
+    assert_same(got, reference.reduce(a[:, ::-1], "sum", 0, where=mask[0, ::-1]))
+    with pytest.raises(ValueError, match="where lies on a device"):
+        warpkit.reduce(a, where=there(mask))
+    with pytest.raises(TypeError, match="where must be bool, not int8"):
+        warpkit.reduce(there(a), where=there(mask.astype(np.int8)))
+
+
+def test_on_a_device_nothing_waits_for_a_verdict(device):
+    there = on(device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(float(warpkit.reduce(there(np.full(3, np.nan)), "nanmean")))
+        assert int(warpkit.reduce(there(np.full(3, np.nan)), "nanargmin")) == -1
+
+
+def test_a_device_array_of_bfloat16_has_no_cuda_interface(device):
+    there = on(device)
+    assert not hasattr(there(values("bfloat16", 3)), "__cuda_array_interface__")
+
+
+@pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+def test_new_dtypes_cross_by_dlpack(device, dtype):
+    there = on(device)
+    a = there(values(dtype, (3, 4)))
+    back = warpkit.from_dlpack(a)
+    assert_same(back if isinstance(back, np.ndarray) else back.numpy(), a.numpy())
+
+
+# ---- any of it ---------------------------------------------------------------------------------
+
+
+@st.composite
+def arrays(draw):
+    """Of any dtype and layout; values that are plain, few, wide, special or any bits at all."""
+    dtype = draw(st.sampled_from(ALL_DTYPES))
+    shape = draw(
+        hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=9)
+        | st.tuples(st.integers(0, 1300))
+        | st.tuples(st.integers(0, 40), st.integers(0, 90))
+    )
+    whole = tuple(n * draw(st.integers(1, 2)) for n in shape)
+    seed = draw(st.integers(0, 2**20))
+    kinds = [values, few_values, raw_bits, factors]
+    if dtype in REALS:
+        width = draw(st.integers(0, exponents(dtype)[1] - exponents(dtype)[0]))
+        kinds.append(lambda d, s, e: ranging(d, width, s, e))
+        kinds.append(lambda d, s, e: np.random.default_rng(e).choice(special_floats(d), s))
+    a = np.asarray(draw(st.sampled_from(kinds))(dtype, whole, seed))
+    steps = [draw(st.sampled_from((1, 1, 1, -1))) * (w // n if n else 1)
+             for n, w in zip(shape, whole, strict=True)]  # fmt: skip
+    a = a[tuple(slice(None, None, step) for step in steps)]
+    a = a.transpose(draw(st.permutations(range(a.ndim))))
+    if a.ndim and draw(st.integers(0, 5)) == 0:
+        d = draw(st.integers(0, a.ndim - 1))
+        if a.shape[d]:
+            a = np.broadcast_to(np.take(a, [0], d), a.shape)
+    return a
+
+
+@given(data=st.data())
+@examples(250)
+def test_any_reduction_of_any_array_is_the_oracles(device, data):
+    a = data.draw(arrays())
+    op = data.draw(st.sampled_from(OPS))
+    axis = None
+    if a.ndim and data.draw(st.booleans()):
+        axis = data.draw(st.integers(-a.ndim, a.ndim - 1))
+        if "arg" not in op and data.draw(st.booleans()):
+            axis = tuple(data.draw(st.sets(st.integers(0, a.ndim - 1))))
+    options = {"keepdims": data.draw(st.booleans())}
+    if op in WITH_INITIAL and data.draw(st.booleans()):
+        options["initial"] = few_values(a.dtype, 1, data.draw(st.integers(0, 9)))[0]
+    masked = op in WITH_WHERE and (
+        op not in WITH_INITIAL or "initial" in options or "m" not in op[-3:]
+    )
+    if masked and not op.endswith(("min", "max")) and data.draw(st.integers(0, 2)) == 0:
+        rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+        cut = data.draw(st.integers(0, a.ndim))
+        options["where"] = rng.random(a.shape[cut:]) < data.draw(st.sampled_from((0.1, 0.5, 0.99)))
+    if op.endswith(("var", "std")):
+        options["ddof"] = data.draw(st.sampled_from((0, 1, 2, 0.5)))
+    if refused(op, a.dtype.name):
+        return
+    try:
+        reference.reduce(a, op, axis, **options)
+    except ValueError:  # of nothing
+        with pytest.raises(ValueError, match=r"zero-size|empty sequence"):
+            warpkit.reduce(a, op, axis, device=device, **options)
+        return
+    check(device, a, op, axis, **options)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_large_arrays_of_many_blocks(device, seed):
+    """More elements than one thread, one block or one chunk of the tree takes."""
+    n = 300_001 if device == "cpu" else 70_001
+    if not helpers.allowed(n):
+        pytest.skip("--small")
+    rng = np.random.default_rng(seed)
+    for dtype in ("float32", "float64", "int32", "float16", "complex64")[seed::2]:
+        a = values(dtype, n, seed)
+        for op in ("sum", "var", "min", "argmax", "prod", "norm", "nanmean"):
+            check(device, data_for(op, dtype, n) if op == "prod" else a, op)
+        check(device, a[: n // 7 * 7].reshape(-1, 7), "sum", 0)
+        check(device, a[: n // 7 * 7].reshape(7, -1), "std", 1)
+        check(device, a, "sum", where=rng.random(n) < 0.5)
+
+
+def test_reduce_matches_the_operator_of_python(device):
+    a = [3.5, -1.25, 2.0]
+    assert warpkit.reduce(a, device=device) == math.fsum(a)
+    assert warpkit.reduce(a, "prod", device=device) == a[0] * a[1] * a[2]
+    assert operator.index(warpkit.reduce(a, "argmin", device=device)) == 1
+
+
+# ---- explain -----------------------------------------------------------------------------------
+
+
+def test_explain_tells_the_passes_and_computes_nothing():
+    a = np.ones((300, 70), np.float32)
+    for device in devices:
+        text = warpkit.explain("reduce", a, ("min", "std", "argmax"), 0, device=device)
+        assert text.count("70 outputs of 300 elements each") == 2  # argmax needs a pass of its own
+        assert ("a team of" in text) == (device != "cpu")
+    with pytest.raises(ValueError, match="'transpose'"):
+        warpkit.explain("transpose", a)
+    with pytest.raises(np.exceptions.AxisError):
+        warpkit.explain("reduce", a, "sum", 2, device="cpu")

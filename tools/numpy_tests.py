@@ -1,0 +1,310 @@
+"""NumPy's own tests of its reductions, run on warpkit's.
+
+The test files that NumPy ships are read, and copied with one change: np.sum, a.sum(), np.add.reduce
+and their sisters become calls of warpkit.reduce. What then fails must be in the list of
+docs/numpy_tests.md, with its reason; and what is in the list must fail.
+
+    python tools/numpy_tests.py           run, and compare with the list
+    python tools/numpy_tests.py --write   renew the list; reasons that it has are kept
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import os
+import re
+import sys
+import tempfile
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as real_numpy
+import pytest
+import warpkit
+
+LIST = Path(__file__).resolve().parent.parent / "docs" / "numpy_tests.md"
+NUMPY = Path(real_numpy.__file__).parent
+
+# Of each file the tests that are of reductions, as patterns of their names.
+TESTS = {
+    "_core/tests/test_multiarray.py": (
+        r"TestArg|TestMinMax|TestStats|TestMethods::test_(all_where|any_where|any_and_all|sum|prod)"
+        r"|test_count_nonzero|TestArgmax|test_argm|TestMaximumReduce|test_(sum|prod)"
+    ),
+    "_core/tests/test_numeric.py": (
+        r"TestNonarrayArgs::test_(count_nonzero|max|mean|min|prod|ptp|std|sum|var)"
+        r"|TestStdVar|count_nonzero|TestBoolArray|TestBoolCmp"
+    ),
+    "_core/tests/test_ufunc.py": (
+        r"TestUfunc::test_(sum|initial|where|reduce|zero_size|identityless|keepdims|axis|any|all"
+        r"|scalar_red|logical)"
+    ),
+    "_core/tests/test_umath.py": r"Test(Maximum|Minimum|Fmax|Fmin)::test_reduce|test_reduce",
+    "_core/tests/test_regression.py": r"test_(argmax|sum|mean|std|var|min|max|reduce|any|all|prod)",
+    "lib/tests/test_function_base.py": r"Test(All|Any|Amax|Amin|Max|Min|Ptp|Prod|Average)\b",
+    "lib/tests/test_nanfunctions.py": r"(?!.*(cum|median|percentile|quantile))",
+}
+
+FOLDS = (
+    *("sum", "prod", "min", "max", "amin", "amax", "mean", "var", "std", "any", "all", "ptp"),
+    *("count_nonzero", "argmin", "argmax", "nansum", "nanprod", "nanmin", "nanmax", "nanmean"),
+    *("nanvar", "nanstd", "nanargmin", "nanargmax"),
+)
+METHODS = (*FOLDS[:4], *FOLDS[6:12], "argmin", "argmax")  # of arrays
+UFUNCS = {
+    real_numpy.add: "sum", real_numpy.multiply: "prod", real_numpy.minimum: "min",
+    real_numpy.maximum: "max", real_numpy.fmin: "nanmin", real_numpy.fmax: "nanmax",
+    real_numpy.logical_and: "all", real_numpy.logical_or: "any",
+}  # fmt: skip
+
+reached: set[str] = set()  # tests in which warpkit was called
+current = ""
+
+
+# ---- what stands for NumPy ---------------------------------------------------------------------
+
+
+def run(op: str, options: dict[str, Any]) -> Any:
+    """warpkit.reduce, told what NumPy's function was told."""
+    reached.add(current)
+    a = options.pop("a", None)
+    axis = options.pop("axis", None)
+    given = {k: v for k, v in options.items() if v is not real_numpy._NoValue}
+    if given.get("correction") is not None:
+        given["ddof"] = given["correction"]
+    given.pop("correction", None)
+    op = op.replace("amin", "min").replace("amax", "max")
+    if not (taken(real_numpy.asanyarray(a).dtype) and taken(given.get("dtype") or float)):
+        return NotImplemented
+    return warpkit.reduce(a, op, axis, device="cpu", **given)
+
+
+def taken(dtype: Any) -> bool:
+    """Others, such as object, go to NumPy itself: the rest of the test is seen then."""
+    try:
+        dtype = real_numpy.dtype(dtype)
+    except TypeError:
+        return True  # warpkit's error is the one to see
+    return dtype.kind in "biufc" and dtype.char not in "gG"
+
+
+def adapter(name: str) -> Callable[..., Any]:
+    function = getattr(real_numpy, name)
+    signature = inspect.signature(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs).arguments
+        if "arr" in bound:
+            bound["a"] = bound.pop("arr")
+        if bound.get("ddof") and bound.get("correction") is not None:
+            return function(*args, **kwargs)  # its error
+        result = run(name, dict(bound))
+        return function(*args, **kwargs) if result is NotImplemented else result
+
+    call.__name__ = name
+    return call
+
+
+ADAPTERS = {name: adapter(name) for name in FOLDS}
+
+
+def reduction(ufunc: Any) -> Callable[..., Any]:
+    def reduce(
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        **more: Any,
+    ) -> Any:
+        out = out[0] if isinstance(out, tuple) else out
+        options = {"a": a, "axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, **more}
+        if dtype is None:
+            del options["dtype"]
+        result = run(UFUNCS[ufunc], dict(options))
+        a = options.pop("a")
+        return ufunc.reduce(a, **options) if result is NotImplemented else result
+
+    return reduce
+
+
+def method(thing: Any, name: str) -> Any:
+    """thing.name, or what stands for it."""
+    if name == "reduce" and isinstance(thing, real_numpy.ufunc) and thing in UFUNCS:
+        return reduction(thing)
+    if isinstance(thing, Numpy):
+        return getattr(thing, name)
+    if name in METHODS and isinstance(thing, real_numpy.ndarray | real_numpy.generic):
+        return lambda *args, **kwargs: ADAPTERS[name](thing, *args, **kwargs)
+    return getattr(thing, name)
+
+
+def get(thing: Any, name: str, *default: Any) -> Any:
+    return method(thing, name) if hasattr(thing, name) else getattr(thing, name, *default)
+
+
+class Numpy(types.ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        return ADAPTERS.get(name) or getattr(real_numpy, name)
+
+
+np = Numpy("numpy")
+
+
+class Change(ast.NodeTransformer):
+    """The one change."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def visit_Import(self, node: ast.Import) -> Any:
+        names = [a for a in node.names if not (a.name == "numpy" and a.asname == "np")]
+        rest: list[Any] = [ast.Import(names)] if names else []
+        if len(names) < len(node.names):
+            rest += ast.parse("np = _wk.np").body
+        return rest
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        if node.level:  # a copy lies elsewhere
+            base = self.package.rsplit(".", node.level - 1)[0] if node.level > 1 else self.package
+            node.module, node.level = ".".join(filter(None, [base, node.module])), 0
+        if node.module == "numpy._core._methods":
+            lines = [f"{a.name} = _wk.ADAPTERS['{a.name.strip('_')}']" for a in node.names]
+            return ast.parse("\n".join(lines)).body
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        f = node.func
+        if isinstance(f, ast.Attribute) and f.attr in (*METHODS, "reduce"):
+            name = ast.Attribute(ast.Name("_wk", ast.Load()), "method", ast.Load())
+            node.func = ast.Call(name, [f.value, ast.Constant(f.attr)], [])
+        elif isinstance(f, ast.Name) and f.id == "getattr":
+            node.func = ast.Attribute(ast.Name("_wk", ast.Load()), "get", ast.Load())
+        return node
+
+
+def copy(name: str, folder: Path) -> Path:
+    tree = ast.parse((NUMPY / name).read_text())
+    package = "numpy." + name.rpartition("/")[0].replace("/", ".")
+    tree = ast.fix_missing_locations(Change(package).visit(tree))
+    to = folder / name.replace("/", "_").replace("_core_tests_", "core_").replace(
+        "lib_tests_", "lib_"
+    )
+    to = to.with_name("test_" + to.name.replace("test_", ""))
+    to.write_text("import numpy_tests as _wk\n" + ast.unparse(tree))
+    return to
+
+
+# ---- the run -----------------------------------------------------------------------------------
+
+
+class Collector:
+    def __init__(self, patterns: dict[str, str], only: str) -> None:
+        self.patterns, self.only = patterns, only
+        self.outcome: dict[str, str] = {}  # "", or what went wrong
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [
+            item
+            for item in items
+            for name in [short(item.nodeid)]
+            if re.search(self.patterns[item.path.name], name) and re.search(self.only, name)
+        ]
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        global current
+        current = short(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        name = short(report.nodeid)
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            text = crash.message if crash else str(report.longrepr)
+            self.outcome[name] = text.splitlines()[0] if text else "failed"
+        elif report.when == "call" and report.passed:
+            self.outcome.setdefault(name, "")
+
+
+def short(nodeid: str) -> str:
+    """A test's name without its file's; of its parameters all that is printable."""
+    name = nodeid.partition("::")[2]
+    return re.sub(r"[^\x20-\x7e]|\|", "?", name)
+
+
+def run_tests(only: str, traceback: str) -> dict[str, str]:
+    sys.modules["numpy_tests"] = sys.modules[__name__]
+    with tempfile.TemporaryDirectory() as folder:
+        files = {copy(name, Path(folder)): pattern for name, pattern in TESTS.items()}
+        collector = Collector({path.name: pattern for path, pattern in files.items()}, only)
+        warnings.simplefilter("default")
+        options = [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--no-header",
+            f"--tb={traceback}",
+            "-c",
+            os.devnull,
+        ]
+        options += [
+            "--rootdir",
+            folder,
+            "--show-capture=no",
+            "-r",
+            "N",
+            "-W",
+            "ignore::DeprecationWarning",
+        ]
+        pytest.main([*options, *map(str, files)], plugins=[collector])
+    return {name: text for name, text in collector.outcome.items() if name in reached}
+
+
+# ---- the list ----------------------------------------------------------------------------------
+
+ROW = re.compile(r"^\| `(?P<test>[^`]*)` \| (?P<why>.*) \|$", re.MULTILINE)
+
+
+def base(test: str) -> str:
+    """Without parameters: the list has a row for all of them."""
+    return test.partition("[")[0]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="renew the list")
+    parser.add_argument("--verbose", action="store_true", help="print what went wrong")
+    parser.add_argument("--only", metavar="PATTERN", default="", help="of the tests these")
+    args = parser.parse_args()
+    outcome = run_tests(args.only, "short" if args.verbose else "no")
+    failed: dict[str, list[str]] = {}
+    for test, text in outcome.items():
+        if text:
+            failed.setdefault(base(test), []).append(text)
+    text = LIST.read_text() if LIST.exists() else ""
+    known = {m["test"]: m["why"] for m in ROW.finditer(text)}
+    passed = sum(not text for text in outcome.values())
+    print(f"{passed} of {len(outcome)} of NumPy's tests that reach warpkit pass")
+    if args.verbose:
+        for test, words in failed.items():
+            print(f"{test}: {len(words)}\n    {words[0]}")
+    if args.write:
+        rows = [f"| `{t}` | {known.get(t, 'TODO: ' + w[0])} |" for t, w in sorted(failed.items())]
+        head, _, _ = text.partition("| test |")
+        LIST.write_text(head + "\n".join(["| test | why not |", "|---|---|", *rows]) + "\n")
+        return 0
+    for test in sorted(set(failed) - set(known)):
+        print(f"fails, and is not in {LIST.name}: {test}: {failed[test][0]}")
+    ran = {base(test) for test in outcome}
+    for test in sorted(set(known) & ran - set(failed)):
+        print(f"passes, and is in {LIST.name}: {test}")
+    return int(bool(set(failed) ^ (set(known) & ran)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
