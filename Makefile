@@ -38,7 +38,7 @@ ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
 
 schedules: $(VENV)/installed ## the row suite on the emulated device: other schedules, weak memory
 	WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small
-	WARPKIT_EMU_SCHEDULE=random $(ROW_SUITE)
+	WARPKIT_EMU_SCHEDULE=random $(ROW_SUITE) --small
 	WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
 
 # NumPy asks for more than there is, and gets NULL as it would without a sanitizer; Python itself
@@ -64,7 +64,7 @@ clang: build/clang/done ## the row suite on the emulated device as clang++ build
 	PYTHONPATH=build/clang $(ROW_SUITE) --small
 
 mutate: $(VENV)/installed ## remove each barrier and fence of the kernels, list those nothing misses
-	$(PY) tools/mutate.py
+	$(PY) tools/mutate.py $(if $(CI),--sample 6)
 
 numpy-tests: $(VENV)/installed ## NumPy's own tests of its reductions, run on warpkit's
 	$(PY) tools/numpy_tests.py

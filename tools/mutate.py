@@ -1,15 +1,18 @@
 """Remove each barrier and fence of the kernels in turn, and list those that no test misses.
 
-A mutant is the emulated device's plug-in, built with one statement less. The row suite runs on it
-with weak memory and under each schedule, quick runs first, until a test fails. That is what is
-hoped for: a statement that can go without one is superfluous, or the tests are too weak. Exit
-status 1: there are such. Fences for the host (__threadfence_system) are left alone: what they
-order is what crosses the bus, and the emulated device has none.
+A mutant is the emulated device's plug-in, built with one statement less; of the files that see the
+statement only those are built anew that the tests need. The tests of the file's rows run on it with
+weak memory and under each schedule, quick runs first, until one fails. That is what is hoped for: a
+statement that can go without one is superfluous, or the tests are too weak. Exit status 1: there
+are such. Fences for the host (__threadfence_system) are left alone: what they order is what crosses
+the bus, and the emulated device has none.
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
+import hashlib
 import os
 import re
 import runpy
@@ -18,16 +21,21 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutants"
 STATEMENT = re.compile(
     r"^\s*(__syncthreads|__syncwarp|__threadfence|__threadfence_block)\([^;]*\);", re.MULTILINE
 )
+# The production reduction's headers are seen by a dozen files that take long. These two have sums
+# of floats, which may have to be folded again, and of integers, which never do.
+TEAMS = [ROOT / "cuda" / "reduce" / name for name in ("exact_sum.cu", "exact_word.cu")]
+QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
 SMALL = ["--small"]
 RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
     "linear, small sizes": ({"WARPKIT_EMU_SCHEDULE": "linear"}, SMALL),
+    "reverse, small sizes": ({"WARPKIT_EMU_SCHEDULE": "reverse"}, SMALL),
     "weak memory, small sizes": ({"WARPKIT_EMU_MEMORY": "weak"}, SMALL),
     "linear": ({"WARPKIT_EMU_SCHEDULE": "linear"}, []),
     "reverse": ({"WARPKIT_EMU_SCHEDULE": "reverse"}, []),
@@ -58,47 +66,93 @@ def sites() -> list[Site]:
     return found
 
 
-def build(setup: SimpleNamespace, site: Site, plugin: Path) -> None:
-    """The plug-in without the statement; files that do not see it come from the cache."""
-    overlay = WORK / "overlay" / "cuda"
-    shutil.rmtree(overlay, ignore_errors=True)
-    changed = overlay / site.path.relative_to(ROOT / "cuda")
-    changed.parent.mkdir(parents=True)
-    changed.write_text(site.mutant)
+class Mutant(NamedTuple):
+    site: Site
+    jobs: list[Any]  # what it is linked from
+    tests: tuple[str, ...]  # pytest's arguments
+
+
+def tests_of(sources: list[Path]) -> tuple[str, ...]:
+    """Those of the rows that these files hold, one row a file: 05_smem.cu has reduce's "smem"."""
+    if any(source in TEAMS for source in sources):
+        return ("tests/test_teams.py",)
+    names = [re.sub(r"^\d+_", "", source.stem) for source in sources]
+    ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
+    return ("tests/test_rows.py", "-k", " or ".join(ids))
+
+
+def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
+    """What to compile for each; files that do not see the statement come from the cache."""
     own = [ROOT / "csrc", ROOT / "cuda"]
-    affected: list[Path] = []
-    untouched: list[Path] = []
-    for source in setup.emu_sources():
-        seen: set[Path] = set()
+    sources = setup.emu_sources()
+    plain = dict(zip(sorted(sources), setup.emu_jobs(sources), strict=True))
+    sees: dict[Path, set[Path]] = {source: set() for source in sources}
+    for source, seen in sees.items():
         setup.included(source, own, seen)
-        (affected if site.path in seen else untouched).append(source)
-    affected = [changed if source == site.path else source for source in affected]
-    jobs = setup.emu_jobs(untouched) + setup.emu_jobs(affected, overlay)
-    setup.emu_link(jobs, plugin, "-shared")
+    found = []
+    for site in chosen:
+        overlay = WORK / f"{site.path.name}-{site.line}" / "cuda"
+        changed = overlay / site.path.relative_to(ROOT / "cuda")
+        changed.parent.mkdir(parents=True)
+        changed.write_text(site.mutant)
+        affected = sorted(source for source in sources if site.path in sees[source])
+        if set(TEAMS) <= set(affected):
+            affected = TEAMS
+        anew = [changed if source == site.path else source for source in affected]
+        # First, so that the linker takes their copy of what other files hold too.
+        jobs = setup.emu_jobs(anew, overlay, options=QUICK)
+        jobs += [job for source, job in plain.items() if source not in affected]
+        found.append(Mutant(site, jobs, tests_of(affected)))
+    return found
 
 
-def run_rows(package: Path, settings: dict[str, str], options: list[str]) -> int:
-    """pytest's exit status over the row suite."""
-    command = [sys.executable, "-m", "pytest", str(ROOT / "tests" / "test_rows.py"), "-x", "-q"]
+def run_tests(package: Path, run: str, tests: tuple[str, ...]) -> bool:
+    """Do they pass?"""
+    settings, options = RUNS[run]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", *tests]
     command += ["--device", "emu", "-p", "no:cacheprovider", *options]
-    env = {**os.environ, **settings, "PYTHONPATH": str(package.parent)}
-    result = subprocess.run(command, env=env, capture_output=True, text=True)
+    env = {**os.environ, "WARPKIT_EMU_THREADS": "2", "WARPKIT_EMU_SECONDS": "5", **settings}
+    env["PYTHONPATH"] = str(package.parent)
+    result = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True)
     if result.returncode > 1:  # below 0: it crashed, which is noticed
         raise RuntimeError(f"the tests did not run:\n{result.stdout}\n{result.stderr}")
-    return result.returncode
+    return result.returncode == 0
 
 
-def caught_by(package: Path) -> str | None:
+def copy_of(installed: Path, name: str) -> Path:
+    """The package in a folder of its own, with links for what is large."""
+    package = WORK / name / "site" / "warpkit"
+    package.mkdir(parents=True)
+    for path in installed.iterdir():
+        if path.name != "__pycache__":
+            (package / path.name).symlink_to(path)
+    return package
+
+
+def caught_by(setup: SimpleNamespace, installed: Path, mutant: Mutant) -> str | None:
     """The first run whose tests fail."""
-    return next((name for name, run in RUNS.items() if run_rows(package, *run) != 0), None)
+    package = copy_of(installed, f"{mutant.site.path.name}-{mutant.site.line}")
+    (package / "_emu.so").unlink()
+    setup.emu_link(mutant.jobs, package / "_emu.so", "-shared")
+    by = next((run for run in RUNS if not run_tests(package, run, mutant.tests)), None)
+    (package / "_emu.so").unlink()
+    return by
+
+
+def sample(chosen: list[Site], n: int) -> list[Site]:
+    """n of them by their files' text: a change draws others."""
+    drawn = sorted(chosen, key=lambda site: hashlib.sha256(site.mutant.encode()).digest())[:n]
+    return sorted(drawn)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--list", action="store_true", help="name the statements, remove none")
+    parser.add_argument("--sample", type=int, metavar="N", help="remove only N, drawn by the text")
     parser.add_argument("only", nargs="?", default="", help="part of a site, such as a file's name")
     options = parser.parse_args()
     chosen = [site for site in sites() if options.only in str(site)]
+    chosen = sample(chosen, options.sample) if options.sample else chosen
     if options.list:
         print(*chosen, sep="\n")
         return 0
@@ -106,22 +160,25 @@ def main() -> int:
     import warpkit
 
     setup = SimpleNamespace(**runpy.run_path(str(ROOT / "setup.py")))
-    package = WORK / "site" / "warpkit"
+    installed = Path(warpkit.__file__).parent
     shutil.rmtree(WORK, ignore_errors=True)
-    shutil.copytree(Path(warpkit.__file__).parent, package)
-    original = Path(warpkit.__file__).parent / "_emu.so"
+    all_mutants = mutants(setup, chosen)
+    os.environ["WARPKIT_JOBS"] = "1"
     survivors = []
-    trusted: set[str] = set()  # runs that pass without a mutation
-    for site in chosen:
-        build(setup, site, package / "_emu.so")
-        by = caught_by(package)
-        if by and by not in trusted:
-            shutil.copy(original, package / "_emu.so")
-            if run_rows(package, *RUNS[by]) != 0:
-                sys.exit(f"the tests fail without any mutation ({by}): nothing can be learnt")
-            trusted.add(by)
-        print(f"{site}: {f'noticed ({by})' if by else 'NOT NOTICED'}", flush=True)
-        survivors += [] if by else [site]
+    trusted: set[tuple[str, tuple[str, ...]]] = set()  # what failed, and must pass unmutated
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = pool.map(lambda mutant: caught_by(setup, installed, mutant), all_mutants)
+        for mutant, by in zip(all_mutants, outcomes, strict=True):
+            print(f"{mutant.site}: {f'noticed ({by})' if by else 'NOT NOTICED'}", flush=True)
+            if by:
+                trusted.add((by, mutant.tests))
+            else:
+                survivors.append(mutant.site)
+        package = copy_of(installed, "unmutated")
+        passes = pool.map(lambda what: run_tests(package, *what), sorted(trusted))
+        for (run, tests), passed in zip(sorted(trusted), passes, strict=True):
+            if not passed:
+                sys.exit(f"{tests} fail without any mutation ({run}): nothing can be learnt")
     print(f"{len(chosen)} removed one at a time, {len(survivors)} not noticed")
     for site in survivors:
         print(f"  {site}")
