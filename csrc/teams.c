@@ -6,6 +6,8 @@
 
 enum {
     SHARE = 512, /* bytes of a row for a thread: less, and joining a team takes longer    */
+    WARP = 32,   /* a team of more joins through shared memory, and waits for the block   */
+    WAVES = 8,   /* rows for each place on the device: fewer end unevenly, one warp a row */
     LEAST_SHARE = 64, /* where there are too few threads otherwise                            */
     SHORT_RUN = 64,   /* bytes: shorter runs are read element by element                      */
     PART_SHARE = 128, /* bytes of one long row for a thread, at least                         */
@@ -38,15 +40,34 @@ reads_columns(const wk_call *call)
     return a->ndim == last + 1 || a->strides[a->ndim - 1] != 1;
 }
 
+/* Columns that a thread reads by one load of 4 bytes, where all rows allow that. */
+static int
+columns_at_once(const wk_call *call, int family)
+{
+    const wk_array *a = &call->in;
+    const int item = wk_itemsize[a->dtype], kept = call->args.reduce.kept;
+    if (item > 2 || call->where.ndim >= 0 || a->ndim - kept > 1) return 1;
+    if (call->args.reduce.n >= (int64_t)1 << 31) return 1; /* a mean takes more than a word */
+    if (family != WK_FAMILY_COUNT && family != WK_FAMILY_WRAP && family != WK_FAMILY_SUM &&
+        family != WK_FAMILY_EXTREME)
+        return 1;
+    const int columns = 4 / item;
+    if (((uintptr_t)a->data + (uintptr_t)a->first) % 4 || a->shape[kept - 1] % columns)
+        return 1;
+    for (int d = 0; d < a->ndim; d++)
+        if (d != kept - 1 && a->strides[d] % columns) return 1;
+    return columns;
+}
+
 static void
-plan_columns(const wk_call *call, int64_t wanted, wk_teams *p)
+plan_columns(const wk_call *call, int family, int64_t wanted, wk_teams *p)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const int64_t inner = call->in.shape[r->kept - 1];
-    p->columns = 1;
+    p->columns = columns_at_once(call, family);
+    const int64_t inner = call->in.shape[r->kept - 1] / p->columns;
     p->width = inner < WK_BLOCK ? (int)inner : r->n < 64 ? WK_BLOCK : 64;
     p->team = power_below(r->n / 8, WK_BLOCK / p->width);
-    const int64_t threads = r->outputs * p->team;
+    const int64_t threads = r->outputs / p->columns * p->team;
     const int64_t most = up(r->n, (int64_t)PART_ROWS * p->team);
     p->parts = up(wanted, threads);
     if (p->parts > most) p->parts = most;
@@ -57,7 +78,10 @@ plan_rows(const wk_call *call, int64_t wanted, int64_t full, wk_teams *p)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const int64_t item = wk_itemsize[call->in.dtype], row = p->run * item;
-    p->team = power_below(row / SHARE, WK_BLOCK);
+    p->team = power_below(row / SHARE, WARP);
+    while (p->team < WK_BLOCK && r->outputs * p->team < WAVES * wanted &&
+           row / (2 * p->team) >= SHARE)
+        p->team *= 2;
     while (p->team < WK_BLOCK && r->outputs * p->team * p->runs < wanted &&
            row / (2 * p->team) >= LEAST_SHARE)
         p->team *= 2;
@@ -75,7 +99,8 @@ wk_plan_teams(const wk_call *call, int processors, wk_teams *p)
     const wk_array *a = &call->in;
     const int folded = a->ndim - r->kept, masked = call->where.ndim >= 0;
     const int family = wk_family_of(r->fold, call->outs, a->dtype);
-    const int resident = family == WK_FAMILY_SUMMARY ? 2 : 3; /* blocks, by their registers */
+    const int floats = a->dtype >= WK_F16 || family == WK_FAMILY_SUMMARY;
+    const int resident = floats ? 2 : 4; /* blocks, by their registers */
     const int64_t wanted = (int64_t)processors * resident * WK_BLOCK;
     p->team = p->width = 1;
     p->columns = p->vector = 0;
@@ -89,7 +114,7 @@ wk_plan_teams(const wk_call *call, int processors, wk_teams *p)
         p->runs = r->n / p->run;
     }
     if (r->n > 0 && reads_columns(call))
-        plan_columns(call, wanted, p);
+        plan_columns(call, family, wanted, p);
     else
         plan_rows(call, wanted, (int64_t)processors * resident, p);
     const int64_t units = p->runs > 1 ? p->runs : r->n;

@@ -12,9 +12,11 @@ enum { WK_BLOCK = 256 }; /* threads of a block */
 
 /* An output has `parts` parts, each folded by a team; a block has `width` teams, of neighbouring
  * outputs. Where columns are folded neighbouring threads have neighbouring outputs, so that a warp
- * reads what lies side by side; else they have the same output. */
+ * reads what lies side by side; else they have the same output. Of columns of one or two bytes a
+ * thread has several. */
 typedef struct wk_teams {
-    int team, width, columns;
+    int team, width;
+    int columns;         /* of a thread; 0: the outputs are no columns                        */
     int vector;          /* runs are read 16 bytes at a time                                  */
     int64_t run, runs;   /* an output's elements: so many runs; of several, a part has some   */
     int64_t parts, part; /* units of a part: elements, or runs where there are several        */

@@ -340,10 +340,12 @@ tell(wk_frame *f, const request *r, int family)
             p.width == 1 ? "" : "s",
             p.columns ? "neighbouring threads at neighbouring outputs"
                       : "neighbouring threads at one output",
-            p.vector ? "reads 16 bytes at a time" : "reads element by element");
+            p.vector        ? "reads 16 bytes at a time"
+            : p.columns > 1 ? "reads 4 bytes at a time, of neighbouring outputs"
+                            : "reads element by element");
         if (more && p.parts > 1)
             Py_SETREF(more, PyUnicode_FromFormat(
-                                "%U\n  %lld parts an output, which a second kernel folds", more,
+                                "%U\n  %lld parts an output, which the last block folds", more,
                                 (long long)p.parts));
         Py_SETREF(text, more ? PyUnicode_Concat(text, more) : NULL);
         Py_XDECREF(more);

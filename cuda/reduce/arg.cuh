@@ -10,7 +10,8 @@ namespace wk
 template <typename E>
 struct arg {
     using T = E;
-    static constexpr bool kPacked = false;
+    static constexpr bool kPacked = sizeof(T) <= 2, kRepeats = true, kPads = false,
+                          kQuick = false, kColumns = false;
     using Wide = arg;
     using R = typename std::conditional_t<is_complex<T>, T, complex<T>>; // for its parts' type
     using P = decltype(R{}.re);
@@ -22,7 +23,7 @@ struct arg {
     int64_t count, index;
     K best[kParts];
 
-    static constexpr int kBlocks = 3; // of a multiprocessor, at least
+    static constexpr int kBlocks = 4; // of a multiprocessor, at least
     __device__ void hope() {}
     __device__ void join_lanes(int lanes)
     {
@@ -79,11 +80,35 @@ struct arg {
         for (int p = 0; p < kParts; p++) best[p] = key[p];
         index = at;
     }
+    __device__ bool may_win(K key, const place &at) const
+    {
+        return key < best[0] || (key == best[0] && at.first < index);
+    }
+    // Whole batches of one or two bytes an element: the elements are only looked at where their
+    // least key may win, or one is NaN.
+    template <int N>
+    __device__ void add_packed(const uint32_t (&words)[N], const place &at,
+                               const reduce_task &task)
+    {
+        const auto range = range_of<T>(words);
+        const K flip = (K)task.flip;
+        K least = flip ? ~range.most : range.least;
+        bool nan = false;
+        if constexpr (is_half<T>) {
+            nan = range.least < ~infinity_key<T> || range.most > infinity_key<T>;
+            if (least == ~flip) least = flip; // -0.0 is 0.0
+        }
+        if (nan || may_win(least, at)) {
+            T x[N * 4 / (int)sizeof(T)];
+            memcpy(x, words, sizeof x);
+            add(x, all_of<N * 4 / (int)sizeof(T)>, at, task);
+        }
+    }
     template <int N>
     __device__ void add(const T (&x)[N], uint32_t ok, const place &at, const reduce_task &task)
     {
         if constexpr (kParts == 1) { // the index is only looked for where the key may win
-            const bool whole = ok == (uint32_t)(((uint64_t)1 << N) - 1);
+            const bool whole = ok == all_of<N>;
             K keys[N], least = kLast;
 #pragma unroll
             for (int j = 0; j < N; j++) {
@@ -91,7 +116,7 @@ struct arg {
                 if (!whole && !(ok >> j & 1)) keys[j] = kLast;
                 least = keys[j] < least ? keys[j] : least;
             }
-            if (!(least < best[0] || (least == best[0] && at.first < index))) return;
+            if (!may_win(least, at)) return;
 #pragma unroll
             for (int j = 0; j < N; j++)
                 if (ok >> j & 1 && keys[j] == least) take(&keys[j], at(j));

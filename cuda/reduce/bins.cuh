@@ -67,7 +67,6 @@ struct bins {
     }
 };
 
-// Not inlined, and by value: their callers' bins stay in registers.
 template <class B>
 struct checked {
     B bins;
@@ -76,43 +75,74 @@ struct checked {
 
 // The bins with room for sums below 2^top beside what is there.
 template <int K, int kTerms, int kBatches>
-__device__ WK_NOINLINE checked<bins<K, kTerms, kBatches>>
+__device__ __forceinline__ checked<bins<K, kTerms, kBatches>>
 rebased(bins<K, kTerms, kBatches> b, int top)
 {
     double y[K];
     bool fits = true;
+#pragma unroll
     for (int k = 0; k < K; k++) y[k] = b.part(k);
     const int own = exponent_of(y[0]) + 1;
     top = (top > own ? top : own) + 1;
     b.clear(top - 50);
+#pragma unroll
     for (int k = 0; k < K; k++) fits = b.put(y[k]) == 0 && fits;
     return {b, fits && top <= b.kMost};
 }
 
-// What two threads hold.
+// What two threads hold, in the lowest window that does; of the other the parts are in s. Not
+// inlined, and by value: the callers' bins stay in registers.
 template <int K, int kTerms, int kBatches>
 __device__ WK_NOINLINE checked<bins<K, kTerms, kBatches>>
-joined(bins<K, kTerms, kBatches> b,
-       bins<K, kTerms, kBatches> other) // of which the parts are in s
+joined(bins<K, kTerms, kBatches> b, bins<K, kTerms, kBatches> other)
 {
     double y[2 * K];
     int top = -1023;
     bool fits = true;
+#pragma unroll
     for (int k = 0; k < K; k++) {
         y[k] = b.part(k);
         y[K + k] = other.s[k];
     }
+#pragma unroll
     for (int k = 0; k < 2 * K; k++) {
         const int e = exponent_of(y[k]);
         top = e > top ? e : top;
     }
     b.clear(top + 1 + 4 - 50); // 16 numbers at most
+#pragma unroll
     for (int k = 0; k < 2 * K; k++) fits = b.put(y[k]) == 0 && fits;
     return {b, fits && top <= b.kMost};
 }
 
-// What `width` neighbouring lanes hold, in the first of them: the same window for all, in which the
-// bins are integers. `fits` is each lane's own.
+// The largest of `width` neighbouring lanes, in all of them.
+__device__ __forceinline__ int
+most_of_lanes(int x, int width)
+{
+    if (width == kWarp) return __reduce_max_sync(kAllLanes, x);
+    for (int half = width / 2; half > 0; half /= 2) {
+        const int other = __shfl_xor_sync(kAllLanes, x, half);
+        x = other > x ? other : x;
+    }
+    return x;
+}
+
+// The sum over `width` neighbouring lanes, in the first of them, of numbers below 2^51: of a whole
+// warp by two instructions, 26 bits each.
+__device__ __forceinline__ int64_t
+sum_of_lanes(int64_t x, int width)
+{
+    if (width == kWarp) {
+        const unsigned low = __reduce_add_sync(kAllLanes, (unsigned)x & 0x3ffffffu);
+        const int high = __reduce_add_sync(kAllLanes, (int)(x >> 26));
+        return ((int64_t)high << 26) + low;
+    }
+    for (int half = width / 2; half > 0; half /= 2) x += __shfl_down_sync(kAllLanes, x, half);
+    return x;
+}
+
+// What `width` neighbouring lanes hold, in the first of them: the same window for all of them, in
+// which the bins are integers. `fits` is each lane's own.
 template <int K, int kTerms, int kBatches>
 __device__ WK_NOINLINE checked<bins<K, kTerms, kBatches>>
 joined_lanes(bins<K, kTerms, kBatches> b, int width)
@@ -120,28 +150,40 @@ joined_lanes(bins<K, kTerms, kBatches> b, int width)
     double y[K];
     int top = -1023;
     bool fits = true;
+#pragma unroll
     for (int k = 0; k < K; k++) {
         y[k] = b.part(k);
         const int e = exponent_of(y[k]);
         top = e > top ? e : top;
     }
-    for (int half = width / 2; half > 0; half /= 2) {
-        const int other = __shfl_xor_sync(kAllLanes, top, half);
-        top = other > top ? other : top;
-    }
+    top = most_of_lanes(top, width);
     b.clear(top + 1 + 3 + 5 - 50); // 7 numbers of 32 lanes
+#pragma unroll
     for (int k = 0; k < K; k++) fits = b.put(y[k]) == 0 && fits;
-    fits = fits && top <= b.kMost;
-    for (int half = width / 2; half > 0; half /= 2)
-        fits = __shfl_xor_sync(kAllLanes, (int)fits, half) && fits;
+    fits = !most_of_lanes(!(fits && top <= b.kMost), width);
+#pragma unroll
     for (int k = 0; k < K; k++) {
-        int64_t whole = b.whole(k);
-        for (int half = width / 2; half > 0; half /= 2)
-            whole += __shfl_down_sync(kAllLanes, whole, half);
+        const int64_t whole = sum_of_lanes(b.whole(k), width);
         b.s[k] = wk_from_bits_f64(wk_bits_f64(b.magic(b.unit_of(k))) + (uint64_t)whole);
     }
     return {b, fits};
 }
+
+// Has any rest of an addition to bins been more than zero? Without comparing: the units for float64
+// have enough to do.
+struct rests {
+    uint32_t low = 0, high = 0;
+    __device__ __forceinline__ void note(double rest)
+    {
+        const uint64_t b = wk_bits_f64(rest);
+        low |= (uint32_t)b;
+        high |= (uint32_t)(b >> 32);
+    }
+    __device__ __forceinline__ bool any() const
+    {
+        return (low | (high & 0x7fffffff)) != 0;
+    }
+};
 
 // a + b = sum + rest, exactly. Source: D. Knuth.
 __device__ __forceinline__ double

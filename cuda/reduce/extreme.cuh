@@ -57,6 +57,42 @@ number_of(key_t<T> key)
         return (uint64_t)(int64_t)key;
 }
 
+// The least and the largest key of elements of one or two bytes, several in a word.
+template <typename T>
+struct key_range {
+    key_t<T> least, most;
+};
+
+template <typename T, int N>
+__device__ __forceinline__ key_range<T>
+range_of(const uint32_t (&words)[N])
+{
+    using K = key_t<T>;
+    constexpr bool kByte = sizeof(T) == 1, kSigned = std::is_signed_v<T> || is_half<T>;
+    uint32_t low = kSigned ? 0x7fff7fff : 0xffffffff, high = kSigned ? 0x80008000 : 0;
+#pragma unroll
+    for (int w = 0; w < N; w += kByte ? 1 : 2) {
+        uint32_t one = words[w], two = words[kByte ? w : w + 1];
+        if constexpr (std::is_same_v<T, truth>) one = two = nonzero_bytes(one) >> 7;
+        if constexpr (is_half<T>) { // all but the sign of negative ones turned round
+            one ^= (one >> 15 & 0x00010001) * 0x7fff;
+            two ^= (two >> 15 & 0x00010001) * 0x7fff;
+        }
+        if constexpr (kByte) { // each byte as the upper one of 16 bits
+            two = one & 0xff00ff00;
+            one = one << 8 & 0xff00ff00;
+        }
+        low = kSigned ? __vimin3_s16x2(low, one, two) : __vimin3_u16x2(low, one, two);
+        high = kSigned ? __vimax3_s16x2(high, one, two) : __vimax3_u16x2(high, one, two);
+    }
+    const auto key = [](uint32_t bits) {
+        constexpr int kDown = kByte ? 8 : 0;
+        return kSigned ? (K)((int16_t)bits >> kDown) : (K)((bits & 0xffff) >> kDown);
+    };
+    const K l0 = key(low), l1 = key(low >> 16), h0 = key(high), h1 = key(high >> 16);
+    return {l0 < l1 ? l0 : l1, h0 > h1 ? h0 : h1};
+}
+
 template <typename T>
 struct real_extremes {
     using K = key_t<T>;
@@ -79,7 +115,7 @@ struct real_extremes {
     template <int N>
     __device__ void take_all(const T (&x)[N], uint32_t ok)
     {
-        if (ok == (uint32_t)(((uint64_t)1 << N) - 1)) {
+        if (ok == all_of<N>) {
 #pragma unroll
             for (int j = 0; j < N; j++) take(x[j]);
         } else {
@@ -92,28 +128,9 @@ struct real_extremes {
     template <int N>
     __device__ void take_packed(const uint32_t (&words)[N])
     {
-        constexpr bool kByte = sizeof(T) == 1, kSigned = std::is_signed_v<T>;
-        uint32_t low = kSigned ? 0x7fff7fff : 0xffffffff, high = kSigned ? 0x80008000 : 0;
-#pragma unroll
-        for (int w = 0; w < N; w += kByte ? 1 : 2) {
-            uint32_t one = words[w], two = words[kByte ? w : w + 1];
-            if constexpr (std::is_same_v<T, truth>) one = two = nonzero_bytes(one) >> 7;
-            if constexpr (kByte) { // each byte as the upper one of 16 bits
-                two = one & 0xff00ff00;
-                one = one << 8 & 0xff00ff00;
-            }
-            low = kSigned ? __vimin3_s16x2(low, one, two) : __vimin3_u16x2(low, one, two);
-            high = kSigned ? __vimax3_s16x2(high, one, two) : __vimax3_u16x2(high, one, two);
-        }
-#pragma unroll
-        for (int half = 0; half < 32; half += 16) {
-            const uint32_t l = low >> half & 0xffff, h = high >> half & 0xffff;
-            constexpr int kDown = kByte ? 8 : 0;
-            const K lk = kSigned ? (K)((int16_t)l >> kDown) : (K)(l >> kDown);
-            const K hk = kSigned ? (K)((int16_t)h >> kDown) : (K)(h >> kDown);
-            least = lk < least ? lk : least;
-            most = hk > most ? hk : most;
-        }
+        const auto range = range_of<T>(words);
+        least = range.least < least ? range.least : least;
+        most = range.most > most ? range.most : most;
     }
     __device__ void save(uint64_t *words) const
     {
@@ -177,7 +194,7 @@ struct complex_extremes {
     template <typename E, int N>
     __device__ void take_all(const E (&x)[N], uint32_t ok)
     {
-        if (ok == (uint32_t)(((uint64_t)1 << N) - 1)) {
+        if (ok == all_of<N>) {
 #pragma unroll
             for (int j = 0; j < N; j++) take(x[j]);
         } else {
@@ -216,11 +233,12 @@ template <typename E>
 struct extremes {
     using T = E;
     using Wide = extremes;
+    static constexpr bool kRepeats = true, kPads = false, kQuick = false, kColumns = true;
     static constexpr int kBatch = batch_of<T>, kWords = 1 + extremes_of<T>::kWords, kLimbs = 0;
     int64_t count;
     extremes_of<T> ends;
 
-    static constexpr int kBlocks = 3; // of a multiprocessor, at least
+    static constexpr int kBlocks = 4; // of a multiprocessor, at least
     __device__ void hope() {}
     __device__ void join_lanes(int lanes)
     {
@@ -260,9 +278,9 @@ struct extremes {
     {
         ends.take_all(x, ok);
     }
-    static constexpr bool kPacked = sizeof(T) <= 2 && !is_half<T>;
+    static constexpr bool kPacked = sizeof(T) <= 2;
     template <int N>
-    __device__ void add_packed(const uint32_t (&words)[N])
+    __device__ void add_packed(const uint32_t (&words)[N], const place &, const reduce_task &)
     {
         ends.take_packed(words);
     }

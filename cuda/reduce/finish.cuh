@@ -5,29 +5,41 @@
 namespace wk
 {
 
-// x rounded to the dtype's digits; x may be rounded to odd before.
-__device__ WK_NOINLINE inline double
-round_to(double x, int dtype)
+// The nearest float with an odd last bit where x is no float: rounding it to fewer digits gives what
+// rounding x gives.
+__device__ __forceinline__ float
+odd_float(double x)
 {
-    if (dtype == WK_F64 || dtype == WK_C128 || x == 0) return x;
-    if (dtype == WK_F32 || dtype == WK_C64) return (double)(float)x;
-    wk_leading v = {
-        {0, 0, 0, wk_bits_f64(x) << 11 | (uint64_t)1 << 63}, exponent_of(x) - 255, 0};
-    return wk_round_leading(&v, x < 0, wk_format_of((wk_dtype)dtype));
+    const float near = (float)x;
+    const double rest = x - (double)near;
+    const uint32_t b = wk_bits_f32(near);
+    if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;
+    return wk_from_bits_f32((rest > 0) == (b >> 31 == 0) ? b + 1 : b - 1);
 }
 
-// The bins as high + low, exactly, high being their rounded sum; false if two doubles do not do.
-template <class B>
-__device__ __forceinline__ bool
-two_doubles(const B &b, double *high, double *low)
+// x rounded to the dtype's digits; x may be rounded to odd before.
+__device__ __forceinline__ double
+round_to(double x, int dtype)
 {
-    constexpr int K = sizeof b.s / sizeof b.s[0];
-    double h = b.part(0), l = 0, rest = 0;
+    if (dtype == WK_F64 || dtype == WK_C128) return x;
+    if (dtype == WK_F32 || dtype == WK_C64) return (double)(float)x;
+    const float f = odd_float(x);
+    if (dtype == WK_F16) return (double)__half2float(__float2half_rn(f));
+    const uint32_t b = wk_bits_f32(f);
+    return (double)wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
+}
+
+// The numbers y as high + low, exactly, high being their rounded sum; false if two doubles do not do.
+template <int K>
+__device__ __forceinline__ bool
+two_doubles(const double (&y)[K], double *high, double *low)
+{
+    double h = y[0], l = 0, rest = 0;
     bool fits = true;
 #pragma unroll
     for (int k = 1; k < K; k++) {
         double carry, more;
-        h = two_sum(h, b.part(k), &carry);
+        h = two_sum(h, y[k], &carry);
         l = two_sum(l, carry, &more);
         fits = fits && more == 0;
         h = two_sum(h, l, &rest);
@@ -38,21 +50,111 @@ two_doubles(const B &b, double *high, double *low)
     return fits;
 }
 
-// The mean of high + low over n where one division rounds once; else false.
-__device__ inline bool
-quick_mean(double high, double low, int64_t n, int dtype, double *mean)
+template <class B>
+__device__ __forceinline__ bool
+two_doubles(const B &b, double *high, double *low)
 {
-    const bool power = (n & (n - 1)) == 0, wide = dtype == WK_F64 || dtype == WK_C128;
-    const int e = exponent_of(high);
-    if (n > (int64_t)1 << 53 || e < -900) return false; // the rest below must not vanish
-    if (power) {
-        *mean = round_to((wide ? high : round_to_odd(high, low)) / (double)n, dtype);
+    double y[sizeof b.s / sizeof b.s[0]];
+#pragma unroll
+    for (int k = 0; k < (int)(sizeof b.s / sizeof b.s[0]); k++) y[k] = b.part(k);
+    return two_doubles(y, high, low);
+}
+
+// ---- results from sums in two doubles each, where one rounding can be told from them ----------
+
+// Exact sums of elements and of their squares, each the sum of two doubles.
+struct sums_in_pairs {
+    double sum, sum_rest, squares, squares_rest;
+};
+
+// h + l is the result but for `e`, at most; is it rounded the same way wherever it lies?
+__device__ __forceinline__ bool
+settled(double h, double l, double e, int dtype, double *result)
+{
+    h = two_sum(h, l, &l);
+    e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here
+    const double below = l - e, above = l + e;
+    if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return false;
+    if (dtype == WK_F64) {
+        *result = h;
+        return h + below == h && h + above == h;
+    }
+    *result = round_to(round_to_odd(h, below), dtype);
+    return *result == round_to(round_to_odd(h, above), dtype);
+}
+
+// h + l divided by d, which is exact; the rest of a double's division is exact.
+__device__ __forceinline__ void
+divide_pair(double *h, double *l, double d)
+{
+    const double q = *h / d, rest = __fma_rn(-q, d, *h);
+    *l = (rest + *l) / d;
+    *h = q;
+}
+
+__device__ __forceinline__ void
+root_of_pair(double *h, double *l)
+{
+    const double r = sqrt(*h), rest = __fma_rn(-r, r, *h);
+    *l = (rest + *l) / (2 * r);
+    *h = r;
+}
+
+// n Q - S^2 but for 2^-98 of either. True: it is zero, exactly.
+__device__ __forceinline__ bool
+spread_of(const sums_in_pairs &s, double n, double *h, double *l)
+{
+    const double p = s.squares * n, p_rest = __fma_rn(s.squares, n, -p);
+    const double q = s.sum * s.sum, q_rest = __fma_rn(s.sum, s.sum, -q);
+    double rest;
+    *h = two_sum(p, -q, &rest);
+    *l = rest + (p_rest - q_rest) + (s.squares_rest * n - 2 * s.sum * s.sum_rest);
+    return p == q && p_rest == q_rest && s.squares_rest == 0 && s.sum_rest == 0;
+}
+
+// Mean, norm or variance; false: it takes exact integers.
+__device__ __forceinline__ bool
+quick(const sums_in_pairs &s, int fold, int64_t count, double ddof, int dtype, double *result)
+{
+    const double n = (double)count, d = n - ddof;
+    double h = s.sum, l = s.sum_rest;
+    if (count <= 0 || count > (int64_t)1 << 52) return false;
+    if (fold == WK_MEAN) { // to within 2^-103
+        if (h == 0 && l == 0) {
+            *result = 0;
+            return true;
+        }
+        if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return false;
+        divide_pair(&h, &l, n);
+        return settled(h, l, fabs(h) * 0x1p-100, dtype, result);
+    }
+    if (s.squares == 0 && s.squares_rest == 0 && (fold == WK_NORM || d > 0)) {
+        *result = 0;
+        return fold == WK_NORM || fold == WK_VAR || fold == WK_STD;
+    }
+    // No product may overflow, and no product's rest vanish.
+    if (!(s.squares > 0x1p-400 && s.squares < 0x1p800)) return false;
+    if (fold == WK_NORM) {
+        h = s.squares;
+        l = s.squares_rest;
+        root_of_pair(&h, &l);
+        return settled(h, l, h * 0x1p-98, dtype, result);
+    }
+    if (fold != WK_VAR && fold != WK_STD) return false;
+    if (!(d > 0) || d != floor(d) || d > 0x1p52 || fabs(ddof) > 0x1p52) return false;
+    if (s.sum != 0 && !(fabs(s.sum) > 0x1p-300)) return false;
+    if (spread_of(s, n, &h, &l)) {
+        *result = 0;
         return true;
     }
-    if (low != 0) return false;
-    const double q = high / (double)n;
-    *mean = wide ? q : round_to(round_to_odd(q, __fma_rn(-q, (double)n, high)), dtype);
-    return true;
+    h = two_sum(h, l, &l);
+    double error = s.squares * n * 0x1p-96; // S^2 is no more than n Q
+    if (!(error < h * 0x1p-30)) return false;
+    error = error / h; // of the result's size
+    divide_pair(&h, &l, n);
+    divide_pair(&h, &l, d);
+    if (fold == WK_STD) root_of_pair(&h, &l);
+    return settled(h, l, h * (error + 0x1p-96), dtype, result);
 }
 
 // Adds bins to limbs.
@@ -114,28 +216,26 @@ template <class M>
 __device__ bool
 moment(const M &m, int fold, double ddof, int dtype, double *result)
 {
-    double high, low;
+    sums_in_pairs s = {};
+    bool pairs = true;
     dtype = real_of(dtype);
-    if constexpr (M::kHasSum) {
-        if ((fold == WK_SUM || fold == WK_MEAN) && two_doubles(m.sum, &high, &low)) {
-            if (fold == WK_SUM && high != 0) {
-                *result = dtype == WK_F64 ? high : round_to(round_to_odd(high, low), dtype);
-                return true;
-            }
-            if (high == 0 && m.count > 0) {
-                *result = m.flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
-                return true;
-            }
-            if (fold == WK_MEAN && m.count > 0 && quick_mean(high, low, m.count, dtype, result))
-                return true;
-        }
+    if constexpr (M::kHasSum) pairs = two_doubles(m.sum, &s.sum, &s.sum_rest);
+    if constexpr (M::kHasSquares)
+        pairs = two_doubles(m.squares, &s.squares, &s.squares_rest) && pairs;
+    if (pairs && fold == WK_SUM && s.sum != 0) {
+        *result = dtype == WK_F64 ? s.sum : round_to(round_to_odd(s.sum, s.sum_rest), dtype);
+        return true;
     }
-    if constexpr (M::kHasSquares) {
-        if (fold == WK_SUMSQ && two_doubles(m.squares, &high, &low)) {
-            *result = dtype == WK_F64 ? high : round_to(round_to_odd(high, low), dtype);
-            return true;
-        }
+    if (pairs && (fold == WK_SUM || fold == WK_MEAN) && s.sum == 0 && m.count > 0) {
+        *result = m.flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
+        return true;
     }
+    if (pairs && fold == WK_SUMSQ) {
+        *result = dtype == WK_F64 ? s.squares
+                                  : round_to(round_to_odd(s.squares, s.squares_rest), dtype);
+        return true;
+    }
+    if (pairs && quick(s, fold, m.count, ddof, dtype, result)) return true;
     const answer a = by_few_limbs(m, fold, ddof, dtype);
     *result = a.value;
     return a.known;

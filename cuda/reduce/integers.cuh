@@ -1,7 +1,6 @@
 // integers.cuh -- sums of integers: modulo 2^64, counts, and exact moments in several words.
 #pragma once
-#include "exact.h"
-#include "reduce/task.cuh"
+#include "reduce/finish.cuh"
 
 namespace wk
 {
@@ -43,8 +42,8 @@ add_words(uint64_t (&to)[N], uint64_t low, uint64_t high)
     for (int i = 2; i < N; i++) carry = (to[i] += carry) < carry;
 }
 
-// The sum in 128 bits, two's complement; the squares in 192.
-template <typename E>
+// The sum in 128 bits, two's complement; the squares, where they are wanted, in 192.
+template <typename E, bool kSquares = true>
 struct int_moments {
     using T = std::conditional_t<std::is_same_v<E, truth>, uint8_t, E>;
     static constexpr bool kSigned = std::is_signed_v<T>;
@@ -73,7 +72,7 @@ struct int_moments {
             }
         }
         add_words(sum, (uint64_t)(int64_t)s, (uint64_t)(int64_t)(s >> 31));
-        add_words(squares, q, 0);
+        if constexpr (kSquares) add_words(squares, q, 0);
     }
     template <int N>
     __device__ void add(const E (&elements)[N])
@@ -88,7 +87,7 @@ struct int_moments {
                 q += (uint32_t)x * (uint32_t)x;
             }
             add_words(sum, (uint64_t)s, (uint64_t)(s >> 63));
-            add_words(squares, q, 0);
+            if constexpr (kSquares) add_words(squares, q, 0);
         } else {
 #pragma unroll
             for (int j = 0; j < N; j++) {
@@ -96,8 +95,9 @@ struct int_moments {
                 const uint64_t size = (x ^ sign) - sign; // its magnitude
                 add_words(sum, x, sign);
                 const unsigned __int128 square = (unsigned __int128)size * size;
-                add_words(squares, (uint64_t)square,
-                          sizeof(T) == 8 ? (uint64_t)(square >> 64) : 0);
+                if constexpr (kSquares)
+                    add_words(squares, (uint64_t)square,
+                              sizeof(T) == 8 ? (uint64_t)(square >> 64) : 0);
             }
         }
     }
@@ -113,8 +113,33 @@ struct int_moments {
         add_words(squares, words[2], words[3]);
         squares[2] += words[4];
     }
+    // Words of an integer that is not negative, as two doubles.
+    template <int N>
+    static __device__ bool pair_of(const uint64_t (&words)[N], double *high, double *low)
+    {
+        double y[2 * N];
+#pragma unroll
+        for (int i = 0; i < 2 * N; i++) // the highest first
+            y[2 * N - 1 - i] = (double)(uint32_t)(words[i / 2] >> 32 * (i % 2)) *
+                               wk_from_bits_f64((uint64_t)(1023 + 32 * i) << 52);
+        return two_doubles(y, high, low);
+    }
     // A result of a float dtype.
     __device__ double moment(int fold, int64_t n, double ddof, int dtype) const
+    {
+        sums_in_pairs pairs;
+        const bool negative = kSigned && (int64_t)sum[1] < 0;
+        const uint64_t low = negative ? ~sum[0] + 1 : sum[0],
+                       high = negative ? ~sum[1] + (low == 0) : sum[1], size[2] = {low, high};
+        if (pair_of(size, &pairs.sum, &pairs.sum_rest) &&
+            pair_of(squares, &pairs.squares, &pairs.squares_rest)) {
+            double x;
+            if (negative) pairs.sum = -pairs.sum, pairs.sum_rest = -pairs.sum_rest;
+            if (quick(pairs, fold, n, ddof, dtype, &x)) return x;
+        }
+        return slow_moment(fold, n, ddof, dtype);
+    }
+    __device__ WK_NOINLINE double slow_moment(int fold, int64_t n, double ddof, int dtype) const
     {
         int64_t s[6] = {}, q[14] = {};
         wk_moments all = {{s, 6, 0}, {q, 9, 0}, WK_NOT_MINUS_ZERO, n};
@@ -146,6 +171,8 @@ template <typename E, what kWhat>
 struct word {
     using T = E;
     using Wide = word;
+    static constexpr bool kRepeats = false, kPads = true, kQuick = false,
+                          kColumns = kWhat != what::products;
     static constexpr bool kPacked =
         sizeof(T) == 1 ? kWhat != what::products
                        : sizeof(T) == 2 && kWhat == what::values && !is_half<T>;
@@ -153,7 +180,7 @@ struct word {
     int64_t count;
     uint64_t total;
 
-    static constexpr int kBlocks = 3; // of a multiprocessor, at least
+    static constexpr int kBlocks = 4; // of a multiprocessor, at least
     __device__ void hope() {}
     __device__ void join_lanes(int lanes)
     {
@@ -193,10 +220,26 @@ struct word {
     __device__ void add(const T (&x)[N], uint32_t, const place &, const reduce_task &)
     {
         using S =
-            std::conditional_t<(sizeof(T) < 4), int32_t, int64_t>; // a batch cannot overflow
+            std::conditional_t<(sizeof(T) < 4), int32_t, uint64_t>; // a batch fits 32 bits
         if constexpr (kWhat == what::products) {
+            // a word of 64 bits holds the product of so many elements, one of 32 of half of them
+            constexpr int kGroup = sizeof(T) <= 2 ? 8 / (int)sizeof(T) : 1;
+            using H = std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>;
+            using W = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 #pragma unroll
-            for (int j = 0; j < N; j++) total *= (uint64_t)(int64_t)x[j];
+            for (int j = 0; j < N; j += kGroup) {
+                if constexpr (kGroup == 1) {
+                    total *= (uint64_t)(int64_t)x[j];
+                } else {
+                    H low = 1, high = 1;
+#pragma unroll
+                    for (int i = 0; i < kGroup / 2; i++) {
+                        low *= (H)x[j + i];
+                        high *= (H)x[j + kGroup / 2 + i];
+                    }
+                    total *= (uint64_t)((W)low * (W)high);
+                }
+            }
         } else if constexpr (kWhat == what::nonzeros) {
             int nonzeros = 0;
 #pragma unroll
@@ -210,7 +253,7 @@ struct word {
         }
     }
     template <int N>
-    __device__ void add_packed(const uint32_t (&words)[N])
+    __device__ void add_packed(const uint32_t (&words)[N], const place &, const reduce_task &)
     {
         constexpr bool kSigned = std::is_signed_v<T>;
         int32_t sum = 0;

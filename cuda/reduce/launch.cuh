@@ -1,4 +1,5 @@
-// launch.cuh -- a reduction's launches: its plan, memory for records, and the two kernels.
+// launch.cuh -- a reduction's launch: its plan, and memory for records. One kernel does all, but for
+// records that are added to those of other pieces or GPUs.
 #pragma once
 #include "reduce/teams.cuh"
 #include "teams.h"
@@ -10,6 +11,12 @@ namespace wk
 {
 
 constexpr int64_t kOwnLimbs = 8192; // parts that have limbs of their own: none must be cleared
+
+// As teams.c has it: of which accumulators a thread has several columns.
+template <class Acc>
+constexpr int columns_of = Acc::kColumns && sizeof(typename Acc::T) <= 2
+                               ? 4 / (int)sizeof(typename Acc::T)
+                               : 1;
 
 // What the kernels need to know of the call, but for where records go.
 inline void
@@ -66,10 +73,9 @@ fold_records_of(wk_call *call, reduce_task task, int64_t step, const uint64_t *l
     task.team = 1;
     while (task.team < kThreads && task.team < task.parts) task.team *= 2;
     task.width = kThreads / task.team;
-    task.stride = step;
     const unsigned grid = grid_for(call, task.outputs, task.width);
-    return launch(call, grid, kThreads, 0, reduce_records<Acc>, task,
-                  limbs_at{limbs, limbs_step, own_limbs}, (int64_t)(Acc::kWords + Acc::kLimbs));
+    return launch(call, grid, kThreads, 0, reduce_records<Acc>, task, step,
+                  (int64_t)(Acc::kWords + Acc::kLimbs), limbs_at{limbs, limbs_step, own_limbs});
 }
 
 // The states of all pieces, or of another GPU, are in part.totals.
@@ -131,19 +137,30 @@ reduce(wk_call *call)
         task.letter = call->letter;
         call->letter.sent = 1;
     }
-    const int64_t groups = (task.outputs + task.width - 1) / task.width;
+    const int64_t width = (int64_t)task.width * (task.columns > 1 ? task.columns : 1);
+    const int64_t groups = task.groups = (task.outputs + width - 1) / width;
+    if (records && !call->part.totals) {
+        void *tickets = nullptr;
+        if (zeros(call, groups * (int64_t)sizeof(unsigned), &tickets) != WK_OK)
+            return call->error.status;
+        task.tickets = (unsigned *)tickets;
+    }
     const unsigned grid =
         (unsigned)std::min<int64_t>(groups * task.parts, (int64_t)processors(call) * 32);
-    if (launch(call, grid, kThreads, 0, reduce_teams<Narrow>,
-               first_element<typename Acc::T>(&call->in), task) != WK_OK ||
-        !records)
-        return call->error.status;
-    if (call->part.totals) {
-        task.state = (uint64_t *)call->part.totals;
-        task.places = task.kept;
-        for (int d = 0; d < task.kept.ndim; d++) task.places.strides[d] = call->part.step[d];
-        task.output = call->part.output;
-    }
+    const auto in = first_element<typename Acc::T>(&call->in);
+    wk_status status = WK_OK;
+    constexpr int kColumns = columns_of<Narrow>;
+    if constexpr (kColumns > 1)
+        if (task.columns > 1)
+            status =
+                launch(call, grid, kThreads, 0, reduce_columns<Narrow, kColumns>, in, task);
+    if (kColumns == 1 || task.columns <= 1)
+        status = launch(call, grid, kThreads, 0, reduce_teams<Narrow>, in, task);
+    if (status != WK_OK || !call->part.totals) return call->error.status;
+    task.state = (uint64_t *)call->part.totals;
+    task.places = task.kept;
+    for (int d = 0; d < task.kept.ndim; d++) task.places.strides[d] = call->part.step[d];
+    task.output = call->part.output;
     return fold_records_of<Acc>(call, task, Acc::kWords, task.limbs, Acc::kLimbs, own);
 }
 

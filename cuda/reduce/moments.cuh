@@ -2,8 +2,10 @@
 //
 // A batch of float32 is first added in double, which is exact while its exponents span at most 27
 // binades: one number goes through the bins; else its elements do, one by one. Squares of float32 are
-// exact in double; those of float64 are two numbers, by a fused multiply-add. What does not fit is
-// found out here, and the part is folded again with more bins (kWide), then by integers (slow.cuh).
+// exact in double; those of float64 are two numbers, by a fused multiply-add. Where the bins lie, the
+// first batch says, and a larger one moves them; all of float16 fits bins that never move. What does
+// not fit is found out here, and the part is folded again with more bins (kMany), then by integers
+// (slow.cuh).
 #pragma once
 #include "reduce/bins.cuh"
 #include "reduce/task.cuh"
@@ -30,8 +32,12 @@ struct moments {
     using F = value_t<E>;
     static constexpr bool kWide = std::is_same_v<F, double>;
     static constexpr int kBatch = kWide ? 8 : 16, kLog = kWide ? 3 : 4;
+    // Of float16 squares have units from 2^-48 on, and a batch of them is below 2^36.
+    static constexpr bool kFixed = std::is_same_v<E, half16> && !kMany;
+    static constexpr int kFixedSum = 20, kFixedSquares = 36;
     // Bins: for normal data; the many span all of float32, 240 binades of float64, 120 of squares.
-    static constexpr int kS = kMany ? 7 : is_half<E> ? 2 : 3, kQ = kMany ? 7 : kWide ? 4 : 3;
+    static constexpr int kS = kMany ? 7 : is_half<E> ? 2 : 3;
+    static constexpr int kQ = kMany ? 7 : kFixed ? 2 : kWide ? 4 : 3;
     static constexpr int kRounds =
         kWide ? 4 : 6; // log2 of batches between looks at the windows
     // Binades that a batch may span, and its sum be exact in double all the same.
@@ -48,8 +54,8 @@ struct moments {
     static constexpr int kSquareBase = kWide ? WK_SQUARE_BASE : WK_SQUARE_BASE_SMALL;
 
     int64_t count;
-    int flags, left, top;
-    F limit; // 2^top: batches whose sum of magnitudes is below it fit the windows
+    int flags, left;
+    F limit; // batches whose sum of magnitudes is below it fit the windows; 0: there was none yet
     bins<kS, kLog, kRounds> sum;
     bins<kQ, 4, kRounds> squares;
 
@@ -65,32 +71,43 @@ struct moments {
         count = 0;
         flags = task.integers_only ? kFailed : 0;
         left = 1 << kRounds;
-        top = -1021;
         limit = 0;
-        sum.clear(-1074);
-        squares.clear(-1074);
+        sum.clear(kFixed ? unit_for(kFixedSum) : sum.kLeast);
+        squares.clear(kFixed ? unit_for(kFixedSquares) : squares.kLeast);
     }
     __device__ bool failed() const
     {
         return flags & kFailed;
     }
+    // Of bins that take batches below 2^e until the next look.
+    static __device__ int unit_for(int e)
+    {
+        return e + kRounds + 1 - 50;
+    }
     // Windows for batches whose magnitudes sum to less than 2^e.
     __device__ void widen(int e)
     {
         constexpr bool kLow = kSquares && kWide; // squares must neither overflow nor vanish
+        const int e2 = kFixed ? kFixedSquares : 2 * e;
+        constexpr int kLimit = kWide ? 1023 : 127;
         bool fits = e < (kLow ? 470 : 950) && (!kLow || e > -400);
-        top = e;
-        limit = (F)wk_from_bits_f64((uint64_t)(fits ? e + 1023 : 0) << 52);
-        if constexpr (kSum) {
-            const auto next = rebased(sum, e + kRounds);
-            sum = next.bins;
-            fits = fits && next.fits;
+        if (!kFixed && limit == 0) { // the first batch
+            sum.clear(unit_for(e));
+            squares.clear(unit_for(e2));
+        } else {
+            if constexpr (kSum) {
+                const auto next = rebased(sum, e + kRounds);
+                sum = next.bins;
+                fits = fits && next.fits;
+            }
+            if constexpr (kSquares) {
+                const auto next = rebased(squares, e2 + kRounds);
+                squares = next.bins;
+                fits = fits && next.fits;
+            }
         }
-        if constexpr (kSquares) {
-            const auto next = rebased(squares, 2 * e + kRounds);
-            squares = next.bins;
-            fits = fits && next.fits;
-        }
+        limit =
+            (F)wk_from_bits_f64((uint64_t)(fits ? (e < kLimit ? e : kLimit) + 1023 : 0) << 52);
         left = 1 << kRounds;
         if (!fits) flags |= kFailed | (e > 1000 ? kNotFinite : 0);
     }
@@ -98,32 +115,36 @@ struct moments {
     __device__ void add(const T (&elements)[N], uint32_t, const place &, const reduce_task &)
     {
         F x[N], magnitude = 0, other = 0;
-        uint32_t least = UINT32_MAX, least2 = UINT32_MAX, not_minus_zero = 0;
+        uint32_t least = UINT32_MAX, least2 = UINT32_MAX;
 #pragma unroll
         for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
+        if constexpr (!kFixed) {
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            (j % 2 ? other : magnitude) += size_of(x[j]);
-            if constexpr (kWide) {
-                const uint64_t b = wk_bits_f64(x[j]);
-                not_minus_zero |= (uint32_t)b | ((uint32_t)(b >> 32) ^ 0x80000000u);
-            } else {
-                const uint32_t b = wk_bits_f32(x[j]), key = b * 2u - 1u; // zero: the largest
-                not_minus_zero |= b ^ 0x80000000u;
-                if (j % 2)
-                    least2 = key < least2 ? key : least2;
-                else
-                    least = key < least ? key : least;
+            for (int j = 0; j < N; j++) {
+                (j % 2 ? other : magnitude) += size_of(x[j]);
+                if constexpr (kSum && !kWide) {
+                    const uint32_t key = wk_bits_f32(x[j]) * 2u - 1u; // zero: the largest
+                    uint32_t &best = j % 2 ? least2 : least;
+                    best = key < best ? key : best;
+                }
             }
+            magnitude += other;
+            const bool fits = magnitude < limit || magnitude == 0;
+            if (!fits || --left == 0) // to spare: the magnitude's own rounding errors
+                widen(exponent_of((double)(fits ? limit : magnitude)) + (fits ? 0 : 2));
+        } else if (--left == 0) {
+            widen(kFixedSum);
         }
-        magnitude += other;
-        flags |= not_minus_zero ? WK_NOT_MINUS_ZERO : 0;
-        if (!(magnitude < limit) && magnitude != 0) // to spare: its own rounding errors
-            widen(exponent_of((double)magnitude) + 2);
-        bool bad = false;
+        rests rest;
         if constexpr (kSum && kWide) {
 #pragma unroll
-            for (int j = 0; j < N; j++) bad |= sum.put(x[j]) != 0;
+            for (int j = 0; j < N; j++) rest.note(sum.put(x[j]));
+            flags |= magnitude != 0 ? WK_NOT_MINUS_ZERO : 0;
+            if (magnitude == 0) {
+#pragma unroll
+                for (int j = 0; j < N; j++)
+                    flags |= wk_bits_f64(x[j]) >> 63 ? 0 : WK_NOT_MINUS_ZERO;
+            }
         }
         if constexpr (kSum && !kWide) {
             least = least2 < least ? least2 : least;
@@ -133,29 +154,34 @@ struct moments {
                 d += (double)x[j];
                 if (j + 1 < N) d2 += (double)x[j + 1];
             }
+            d += d2; // -0.0 only if all are
+            flags |= wk_bits_f64(d) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
             // partial sums are multiples of the least unit: exact while few binades span all
-            const bool exact = std::is_same_v<E, half16> ||
-                               wk_bits_f32((float)magnitude) <= (least >> 1) + (kSpan << 23);
-            if (exact) {
-                bad |= sum.put(d + d2) != 0;
+            if (kFixed || wk_bits_f32((float)magnitude) <= (least >> 1) + (kSpan << 23)) {
+                rest.note(sum.put(d));
             } else {
 #pragma unroll
-                for (int j = 0; j < N; j++) bad |= sum.put((double)x[j]) != 0;
+                for (int j = 0; j < N; j++) rest.note(sum.put((double)x[j]));
             }
         }
-        if constexpr (kSquares) {
+        bool bad = false;
+        if constexpr (kSquares &&
+                      kFixed) { // all squares fit, but for those of infinities and NaN
+#pragma unroll
+            for (int j = 0; j < N; j++) squares.put((double)(x[j] * x[j]));
+            bad = !(squares.s[0] - squares.s[0] == 0);
+        } else if constexpr (kSquares) {
 #pragma unroll
             for (int j = 0; j < N; j++) {
                 const double v = (double)x[j], h = v * v;
-                bad |= squares.put(h) != 0;
+                rest.note(squares.put(h));
                 if constexpr (kWide) {
-                    bad |= squares.template put<1>(__fma_rn(v, v, -h)) != 0;
+                    rest.note(squares.template put<1>(__fma_rn(v, v, -h)));
                     bad |= h == 0 && v != 0; // its square is lost
                 }
             }
         }
-        flags |= bad ? kFailed : 0;
-        if (--left == 0) widen(top);
+        flags |= bad || rest.any() ? kFailed : 0;
     }
     __device__ void save(uint64_t *words) const
     {

@@ -109,13 +109,13 @@ struct wish {
     uint64_t words[Acc::kWords];
 };
 
-// One output after the other: those that have failed from their elements, those that just need all
-// limbs from what their first thread has.
+// One output after the other, which are `apart` from each other: those that have failed from their
+// elements, those that just need all limbs from what their first thread has.
 template <class Acc>
 __device__ WK_NOINLINE void
 fold_again(const wish<Acc> mine, int own, slow_memory<Acc> *memory, const typename Acc::T *in,
-           const reduce_task &task, int64_t first_output, int64_t part, int64_t begin,
-           int64_t end)
+           const reduce_task &task, int64_t first_output, int apart, int64_t part,
+           int64_t begin, int64_t end)
 {
     const int64_t scale = task.runs > 1 ? task.run : 1;
     for (int o = threadIdx.x; o < task.width; o += kThreads) memory->wanted[o] = 0;
@@ -125,7 +125,7 @@ fold_again(const wish<Acc> mine, int own, slow_memory<Acc> *memory, const typena
     for (int o = 0; o < task.width; o++) {
         const int how = memory->wanted[o];
         if (how == 0) continue;
-        const int64_t output = first_output + o;
+        const int64_t output = first_output + o * apart;
         clear_slow(memory);
         if (how == 1) {
             const spot s = spot_of(task.kept, task.where_kept, output);
@@ -177,29 +177,35 @@ struct limbs_at {
 template <class Acc>
 __device__ WK_NOINLINE void
 fold_records(const wish<Acc> mine, int own, slow_memory<Acc> *memory, const reduce_task &task,
-             int64_t first_output, int64_t words_step, uint64_t *state, const limbs_at from)
+             int64_t first_output, int outputs, int64_t words_step, uint64_t *state,
+             const limbs_at from)
 {
     const auto all = reinterpret_cast<unsigned long long *>(memory->limbs);
-    for (int o = threadIdx.x; o < task.width; o += kThreads) memory->wanted[o] = 0;
+    for (int o = threadIdx.x; o < outputs; o += kThreads) memory->wanted[o] = 0;
     __syncthreads(); // cleared before the first threads of teams say what they want
     if (mine.how) memory->wanted[own] = mine.how;
     __syncthreads(); // said before all read it
-    for (int o = 0; o < task.width; o++) {
+    for (int o = 0; o < outputs; o++) {
         const int how = memory->wanted[o];
         if (how == 0) continue;
         const int64_t output = first_output + o, records = output * task.parts;
         const bool first = mine.how && own == o;
         clear_slow(memory);
-        for (int64_t p = threadIdx.x; how == 1 && p < task.parts; p += kThreads)
-            Acc::add_words_to(task.records + (records + p) * words_step, all);
+        for (int64_t p = threadIdx.x; how == 1 && p < task.parts; p += kThreads) {
+            uint64_t words[Acc::kWords];
+            read_record(task.records + (records + p) * words_step, words);
+            Acc::add_words_to(words, all);
+        }
         if (how == 1 && first && state) Acc::add_words_to(state, all);
         if (how == 2 && first) Acc::add_words_to(mine.words, all);
         __syncthreads(); // the doubles are in the limbs
         for (int b = threadIdx.x; b < Acc::kLimbs; b += kThreads) {
             for (int64_t p = 0; from.own && p < task.parts; p++) // there if the record says so
-                if (task.records[(records + p) * words_step + 1] & kHasLimbs)
-                    memory->limbs[b] += (int64_t)from.limbs[(records + p) * from.step + b];
-            if (!from.own) memory->limbs[b] += (int64_t)from.limbs[output * from.step + b];
+                if (__ldcg(task.records + (records + p) * words_step + 1) & kHasLimbs)
+                    memory->limbs[b] +=
+                        (int64_t)__ldcg(from.limbs + (records + p) * from.step + b);
+            if (!from.own)
+                memory->limbs[b] += (int64_t)__ldcg(from.limbs + output * from.step + b);
         }
         __syncthreads(); // and all other limbs beside them
         if (first) {

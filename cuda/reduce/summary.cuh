@@ -14,16 +14,17 @@ too_few(const reduce_task &task, int i, int64_t n)
            !((double)n - task.ddof > 0);
 }
 
-// Integers. Without kAll just the moments.
-template <typename E, bool kAll>
+// Integers. Without kAll just the moments, without kSquares just their sum.
+template <typename E, bool kAll, bool kSquares = true>
 struct int_summary {
     using T = E;
-    static constexpr bool kPacked = sizeof(E) == 1;
+    static constexpr bool kPacked = sizeof(E) == 1, kRepeats = false, kPads = !kAll,
+                          kQuick = false, kColumns = false;
     using Wide = int_summary;
     using X = extremes_of<E>;
     static constexpr int kBatch = batch_of<T>, kWords = 1 + 5 + (kAll ? 3 : 0), kLimbs = 0;
     int64_t count;
-    int_moments<T> sums;
+    int_moments<T, kSquares> sums;
     X ends;
     int64_t nonzeros;
 
@@ -76,7 +77,7 @@ struct int_summary {
         }
     }
     template <int N>
-    __device__ void add_packed(const uint32_t (&words)[N])
+    __device__ void add_packed(const uint32_t (&words)[N], const place &, const reduce_task &)
     {
         sums.add_packed(words);
         if constexpr (kAll) {
@@ -128,7 +129,8 @@ struct int_summary {
 template <typename E, bool kSum, bool kSquares, bool kAll, bool kMany = false>
 struct float_summary {
     using T = E;
-    static constexpr bool kPacked = false;
+    static constexpr bool kPacked = false, kRepeats = false, kPads = false, kQuick = true,
+                          kColumns = kSum && !kSquares && !kAll;
     using M = moments<E, kSum, kSquares, kMany>;
     using Wide = float_summary<E, kSum, kSquares, kAll, true>;
     using X = extremes_of<T>;
@@ -138,7 +140,7 @@ struct float_summary {
     X ends;
     int64_t nonzeros;
 
-    static constexpr int kBlocks = kMany || kAll || (kSum && kSquares) ? 2 : 3;
+    static constexpr int kBlocks = 2; // of a multiprocessor, at least
     __device__ void join_lanes(int lanes)
     {
         sums.join_lanes(lanes);
@@ -210,10 +212,22 @@ struct float_summary {
         uint64_t own[kWords];
         save(own);
         for (int w = 0; w < 2 + M::kOfSum; w++) words[w] = own[w];
+        if (kMany) words[1] |= kManyBins;
         for (int w = M::kOfSum; w < Wide::M::kOfSum; w++) words[2 + w] = 0;
         for (int w = 0; w < Wide::M::kOfSquares; w++)
             words[2 + Wide::M::kOfSum + w] = w < M::kOfSquares ? own[2 + M::kOfSum + w] : 0;
         for (int w = 0; kAll && w < 3; w++) words[Wide::M::kWords + w] = own[M::kWords + w];
+    }
+    // Of a record, if it has no more than these bins.
+    static __device__ bool narrow(const uint64_t *record, uint64_t *words)
+    {
+        words[0] = record[0];
+        words[1] = record[1];
+        for (int k = 0; k < M::kOfSum; k++) words[2 + k] = record[2 + k];
+        for (int k = 0; k < M::kOfSquares; k++)
+            words[2 + M::kOfSum + k] = record[2 + Wide::M::kOfSum + k];
+        for (int w = 0; kAll && w < 3; w++) words[M::kWords + w] = record[Wide::M::kWords + w];
+        return !(record[1] & (kFailed | kHasLimbs | kManyBins));
     }
     __device__ void merge(const uint64_t *words)
     {
@@ -307,7 +321,8 @@ struct complex_summary {
     using S = moments<R, true, false, kMany>;
     using Q = moments<R, false, true, kMany>;
     using Wide = complex_summary<E, true>;
-    static constexpr bool kPacked = false;
+    static constexpr bool kPacked = false, kRepeats = false, kPads = false, kQuick = false,
+                          kColumns = false;
     static constexpr int kBatch = 8, kBlocks = 2, kS = S::kOfSum, kQ = Q::kOfSquares;
     static constexpr int kWords = 3 + 2 * kS + kQ; // count, flags, nonzeros
     static constexpr int kSumLimbs = S::kLimbs, kLimbs = 2 * S::kLimbs + Q::kLimbs;

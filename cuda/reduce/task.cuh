@@ -24,7 +24,8 @@ struct reduce_task {
 
     // The plan: a team of threads folds one part of one output.
     int team, width;     // threads of a team; outputs side by side in a block
-    bool columns;        // neighbouring threads have neighbouring outputs, else the same one
+    int columns;         // of a thread, neighbours those of neighbours; 0: no columns
+    int64_t groups;      // of outputs that lie side by side
     int64_t parts, part; // of an output; units of each
     int64_t run, runs;   // a unit is an element, or one of several runs of contiguous ones
     bool vector;         // runs of stride 1 are read 16 bytes at a time
@@ -32,8 +33,9 @@ struct reduce_task {
 
     // Where it goes: records of parts, else the state of a piece, else the results.
     uint64_t *records, *limbs, *state;
-    bool own_limbs; // of each part, else of each output
-    layout places;  // the pieces' outputs among the whole's, from `output` on
+    bool own_limbs;    // of each part, else of each output
+    unsigned *tickets; // of groups of outputs, zero; null: another launch folds the records
+    layout places;     // the pieces' outputs among the whole's, from `output` on
     int64_t output;
     void *out[kResults];
     uint8_t out_dtype[kResults], fold[kResults];
@@ -55,8 +57,9 @@ struct reduce_task {
     }
 };
 
-// Beside exact.h's flags: fold again; limbs belong to the record; more bins do not help.
-enum { kFailed = 16, kHasLimbs = 32, kNotFinite = 64 };
+// Beside exact.h's flags: fold again; limbs belong to the record; more bins do not help; the record
+// has the many bins.
+enum { kFailed = 16, kHasLimbs = 32, kNotFinite = 64, kManyBins = 128 };
 
 // What `width` neighbouring lanes hold, in the first of them.
 template <class Acc>
@@ -70,6 +73,19 @@ join_by_words(Acc &acc, int width)
             words[w] = __shfl_down_sync(kAllLanes, words[w], half);
         acc.merge(words);
     }
+}
+
+// A bit for each of N elements.
+template <int N>
+constexpr uint32_t all_of = (uint32_t)(((uint64_t)1 << N) - 1);
+
+// What another block may have written, from the L2: past a multiprocessor's own L1.
+template <int N>
+__device__ __forceinline__ void
+read_record(const uint64_t *from, uint64_t (&words)[N])
+{
+#pragma unroll
+    for (int w = 0; w < N; w++) words[w] = __ldcg(from + w);
 }
 
 // Which elements a batch holds: number j is the fold's first + j / group * jump + j % group, and
@@ -106,9 +122,9 @@ struct spot {
     int64_t at, mask;
 };
 
-// Where the index-th element lies, and its mask. Not inlined: divisions are long.
+// Where the index-th element lies, and its mask.
 __device__ WK_NOINLINE inline spot
-spot_of(const layout &l, const int64_t *where, int64_t index)
+spot_of_many(const layout &l, const int64_t *where, int64_t index)
 {
     spot s = {0, 0};
     for (int d = l.ndim - 1; d >= 0; d--) {
@@ -117,6 +133,15 @@ spot_of(const layout &l, const int64_t *where, int64_t index)
         s.mask += at * where[d];
     }
     return s;
+}
+
+// Divisions are long, and rarely needed.
+__device__ __forceinline__ spot
+spot_of(const layout &l, const int64_t *where, int64_t index)
+{
+    if (l.ndim == 0) return {0, 0};
+    if (l.ndim == 1) return {index * l.strides[0], index * where[0]};
+    return spot_of_many(l, where, index);
 }
 
 __device__ __forceinline__ bool

@@ -37,39 +37,58 @@ give(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const redu
     acc.add(x, ok, at, task);
 }
 
-template <int N>
-constexpr uint32_t all_of = (uint32_t)(((uint64_t)1 << N) - 1);
-
-// Whole batches of vectors 0 .. n - 1, the team's threads side by side; where this one goes on.
+// Vectors 0 .. n - 1, the team's threads side by side. Four at least are on their way together.
+// Where fewer are left, the last one is taken for them again if that does no harm (kRepeats), else
+// fillers are.
 template <class Acc>
-__device__ __forceinline__ int64_t
-take_vectors(Acc &acc, const vector16<typename Acc::T> *v, const reduce_task &task,
-             int64_t first, int64_t n, int64_t i, int64_t team)
+__device__ __forceinline__ void
+take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int64_t first,
+             int64_t n, int64_t thread, int64_t team)
 {
     using T = typename Acc::T;
-    constexpr int kPer = 16 / (int)sizeof(T), kVectors = Acc::kBatch / kPer;
-    for (; i + (kVectors - 1) * team < n && !acc.hopeless(); i += kVectors * team) {
-        if constexpr (Acc::kPacked) { // several elements in a register
-            const auto u = reinterpret_cast<const vector16<uint32_t> *>(v);
-            vector16<uint32_t> read[kVectors];
-            uint32_t words[kVectors * 4];
-#pragma unroll
-            for (int j = 0; j < kVectors; j++) read[j] = u[i + j * team];
-#pragma unroll
-            for (int j = 0; j < kVectors * 4; j++) words[j] = read[j / 4].x[j % 4];
-            acc.tally(Acc::kBatch);
-            acc.add_packed(words);
-        } else {
-            vector16<T> read[kVectors];
-            T all[Acc::kBatch];
+    constexpr int kPer = 16 / (int)sizeof(T), kTurn = Acc::kBatch / kPer; // vectors of a batch
+    constexpr int kVectors = kTurn < 4 ? 4 : kTurn;
+    static_assert(kVectors % kTurn == 0, "whole batches");
+    const bool packed = Acc::kPacked && !(task.skip_nan && is_half<T>);
+    T fillers[kPer];
+    for (int64_t i = thread; i < n && !acc.hopeless(); i += kVectors * team) {
+        vector16<uint32_t> read[kVectors];
+        int left = kVectors;
+        if (i + (kVectors - 1) * team < n) {
 #pragma unroll
             for (int j = 0; j < kVectors; j++) read[j] = v[i + j * team];
+        } else {
+            left = 0;
+            for (int e = 0; e < kPer; e++) fillers[e] = Acc::filler(task);
 #pragma unroll
-            for (int j = 0; j < Acc::kBatch; j++) all[j] = read[j / kPer].x[j % kPer];
-            give(acc, all, all_of<Acc::kBatch>, {first + i * kPer, team * kPer, kPer}, task);
+            for (int j = 0; j < kVectors; j++) {
+                const int64_t at = i + j * team;
+                read[j] = v[at < n ? at : n - 1];
+                if (!Acc::kRepeats && at >= n) memcpy(&read[j], fillers, 16);
+                left += at < n;
+            }
+        }
+#pragma unroll
+        for (int t = 0; t < kVectors; t += kTurn) {
+            const place at = {first + (i + t * team) * kPer, team * kPer, kPer};
+            const int own = left - t;
+            if (own <= 0) break;
+            if constexpr (Acc::kPacked) {
+                if (packed && (Acc::kRepeats || Acc::kPads || own >= kTurn)) {
+                    uint32_t words[kTurn * 4]; // several elements in each
+                    memcpy(words, &read[t], sizeof words);
+                    acc.tally((own < kTurn ? own : kTurn) * kPer);
+                    acc.add_packed(words, at, task);
+                    continue;
+                }
+            }
+            T all[Acc::kBatch];
+            memcpy(all, &read[t], sizeof all);
+            give(acc, all,
+                 own < kTurn && !Acc::kRepeats ? (1u << own * kPer) - 1 : all_of<Acc::kBatch>,
+                 at, task);
         }
     }
-    return i;
 }
 
 // Whole batches of elements `stride` apart; where this thread goes on.
@@ -118,53 +137,46 @@ take_loose(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
     }
 }
 
-// Elements 0 .. n - 1 side by side.
-template <class Acc, bool kHot>
-__device__ __forceinline__ void
-take_run(Acc &acc, const typename Acc::T *x, const reduce_task &task, int64_t first, int64_t n,
-         int64_t thread, int64_t team)
-{
-    using T = typename Acc::T;
-    constexpr int kPer = 16 / (int)sizeof(T);
-    if constexpr (kHot) {
-        const int ragged =
-            (int)((16 - (reinterpret_cast<uintptr_t>(x) & 15)) & 15) / (int)sizeof(T);
-        const int64_t lead = ragged < n ? ragged : n, vectors = (n - lead) / kPer;
-        const int64_t batch = team * (Acc::kBatch / kPer), whole = vectors / batch * batch;
-        take_vectors(acc, reinterpret_cast<const vector16<T> *>(x + lead), task, first + lead,
-                     whole, thread, team);
-        take_loose(acc, x, nullptr, task, first, thread, n - whole * kPer, team, lead,
-                   whole * kPer);
-    } else {
-        take_loose(acc, x, nullptr, task, first, thread, n, team, n, 0);
-    }
-}
-
-// A thread's share of the units begin .. end - 1 of the output at x.
+// A thread's share of the units begin .. end - 1 of the output at x: of one run a part, of several
+// whole ones; or elements by their stride.
 template <class Acc, bool kHot>
 __device__ __forceinline__ void
 walk(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
      int64_t begin, int64_t end, int64_t thread, int64_t team)
 {
-    if (task.vector) { // one run, of which a part is taken, or whole ones
-        const bool many = task.runs > 1;
-        for (int64_t r = begin; r < (many ? end : begin + 1); r++) {
-            const int64_t at =
-                many ? spot_of(task.folded, task.where_folded, r * task.run).at : begin;
-            take_run<Acc, kHot>(acc, x + at, task, task.first + (many ? r * task.run : begin),
-                                many ? task.run : end - begin, thread, team);
+    using T = typename Acc::T;
+    constexpr int kPer = 16 / (int)sizeof(T);
+    const bool many = task.runs > 1;
+    int64_t r = begin;
+    do { // one loop for all, so that there is one copy of what it does
+        const T *from = x;
+        int64_t first = task.first, i = begin + thread, n = end, lead = end, skip = 0;
+        if (task.vector) {
+            const int64_t at = many ? r * task.run : begin;
+            from += many ? spot_of(task.folded, task.where_folded, at).at : at;
+            first += at;
+            i = thread;
+            lead = n = many ? task.run : end - begin;
+            if constexpr (kHot) {
+                const int ragged =
+                    (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
+                lead = ragged < n ? ragged : n;
+                const int64_t vectors = (n - lead) / kPer;
+                take_vectors(acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead),
+                             task, first + lead, vectors, thread, team);
+                skip = vectors * kPer;
+                n -= skip;
+            }
+        } else if (kHot && task.folded.ndim <= 1 && mask == nullptr &&
+                   !(task.planes == 2 && task.skip_nan)) {
+            i = take_strided(acc, from, task, i, n, team);
         }
-        return;
-    }
-    int64_t i = begin + thread;
-    if (kHot && task.folded.ndim <= 1 && mask == nullptr &&
-        !(task.planes == 2 && task.skip_nan))
-        i = take_strided(acc, x, task, i, end, team);
-    take_loose(acc, x, mask, task, task.first, i, end, team, end, 0);
+        take_loose(acc, from, mask, task, first, i, n, team, lead, skip);
+    } while (++r < (task.vector && many ? end : begin + 1));
 }
 
 template <class Acc>
-struct block_memory {
+union block_memory { // of joining teams, or of folding again
     // A word's threads side by side: no bank conflict.
     uint64_t words[Acc::Wide::kWords][kThreads / 2];
     slow_memory<typename Acc::Wide> slow;
@@ -216,10 +228,10 @@ join_team(Acc &acc, Memory *memory, const reduce_task &task, int thread, int tea
 // Of a team's first thread; false: it must be folded again, or needs all limbs.
 template <class Acc>
 __device__ __forceinline__ bool
-deliver(const Acc &acc, const reduce_task &task, int64_t output, int64_t part)
+deliver(const Acc &acc, const reduce_task &task, int64_t output, int64_t part, bool records)
 {
     constexpr int kRecord = Acc::Wide::kWords;
-    if (task.records) {
+    if (records) {
         uint64_t words[kRecord];
         if (acc.failed()) return false;
         acc.save_wide(words);
@@ -267,11 +279,93 @@ fold_more(wish<Acc> mine, const share s, block_memory<Acc> *memory, const typena
         join_team(acc, memory, task, s.works ? s.thread : kThreads, task.team,
                   task.columns ? task.width : 1);
         if (mine.how == 1 && bins_help)
-            mine = wish_of(acc, !deliver(acc, task, s.output, s.part));
+            mine = wish_of(acc, !deliver(acc, task, s.output, s.part, task.records));
     }
     if (__syncthreads_or(mine.how))
-        fold_again<Acc>(mine, s.own, &memory->slow, in, task, s.first_output, s.part, s.begin,
-                        s.end);
+        fold_again<Acc>(mine, s.own, &memory->slow, in, task, s.first_output,
+                        task.columns > 1 ? task.columns : 1, s.part, s.begin, s.end);
+}
+
+// Folds the records of outputs from first_output on, of as many as the block has teams of, and the
+// state that earlier pieces left, into the next state or the results.
+template <class Acc>
+__device__ WK_NOINLINE void
+fold_group(const reduce_task &task, int64_t first_output, int64_t end, int team,
+           block_memory<Acc> *memory, int64_t words_step, int64_t state_step,
+           const limbs_at from)
+{
+    const int tid = threadIdx.x, thread = tid % team, own = tid / team;
+    const int64_t output = first_output + own;
+    const bool works = output < end;
+    uint64_t *state = nullptr;
+    if (task.state && works) {
+        const int64_t at = spot_of(task.places, task.where_kept, output).at;
+        state = task.state + (task.output + at) * state_step;
+    }
+    Acc acc;
+    acc.start(task);
+    acc.hope();
+    uint64_t words[Acc::kWords];
+    for (int64_t p = thread; works && p < task.parts; p += team) {
+        read_record(task.records + (output * task.parts + p) * words_step, words);
+        acc.merge(words);
+    }
+    if (state && thread == 0) {
+        for (int w = 0; w < Acc::kWords; w++) words[w] = state[w];
+        acc.merge(words);
+    }
+    join_team(acc, memory, task, thread, team, 1);
+    bool again = false;
+    if (works && thread == 0) {
+        if (state && !acc.failed() && !acc.needs_limbs()) {
+            acc.save(words);
+            for (int w = 0; w < Acc::kWords; w++) state[w] = words[w];
+        } else {
+            again = state || !acc.finish(task, output);
+        }
+        if (!again && !state && task.letter.slot) send_bytes(task.letter, task.out[0]);
+    }
+    if constexpr (Acc::kLimbs > 0)
+        if (__syncthreads_or(again))
+            fold_records<Acc>(wish_of(acc, again), own, &memory->slow, task, first_output,
+                              kThreads / team, words_step, state, from);
+    __syncthreads(); // the next outputs write the memory that these have read
+}
+
+// Has this block drawn the last of so many tickets? Then it sees what the others wrote before, and
+// the counter is zero again.
+__device__ __forceinline__ bool
+draws_last(unsigned *ticket, unsigned tickets)
+{
+    __shared__ bool last;
+    __threadfence(); // what this thread wrote is there for all blocks before the ticket is drawn
+    __syncthreads(); // every thread's is
+    if (threadIdx.x == 0) last = atomicInc(ticket, tickets - 1) == tickets - 1;
+    __syncthreads(); // `last` is there for all threads
+    return last;
+}
+
+// What a thread has of the records of s.output; false: more than Acc's bins.
+template <class Acc>
+__device__ __forceinline__ bool
+take_records(Acc &acc, const reduce_task &task, const share &s, int team)
+{
+    constexpr int kRecord = Acc::Wide::kWords;
+    bool quick = true;
+    acc.hope();
+#pragma unroll 1
+    for (int64_t p = s.thread; s.works && p < task.parts; p += team) {
+        uint64_t record[kRecord];
+        read_record(task.records + (s.output * task.parts + p) * kRecord, record);
+        if constexpr (Acc::kQuick) {
+            uint64_t words[Acc::kWords];
+            quick = Acc::narrow(record, words) && quick;
+            acc.merge(words);
+        } else {
+            acc.merge(record);
+        }
+    }
+    return quick;
 }
 
 template <class Acc>
@@ -280,86 +374,189 @@ __launch_bounds__(kThreads, Acc::kBlocks)
     reduce_teams(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     using Wide = typename Acc::Wide;
+    constexpr bool kInDoubt = Acc::kLimbs > 0;
     __shared__ block_memory<Wide> memory;
-    const int tid = threadIdx.x, team = task.team, width = task.width;
-    const int64_t groups = (task.outputs + width - 1) / width;
-    const int64_t units = task.runs > 1 ? task.runs : task.n;
-    share s;
-    s.thread = task.columns ? tid / width : tid % team;
-    s.own = task.columns ? tid % width : tid / team;
+    const int tid = threadIdx.x, width = task.width;
+    const int64_t groups = task.groups, units = task.runs > 1 ? task.runs : task.n;
     for (int64_t item = blockIdx.x; item < groups * task.parts; item += gridDim.x) {
+        int team = task.team, apart = task.columns ? width : 1;
+        share s;
+        if (task.columns) {
+            s.thread = (int)((unsigned)tid / (unsigned)width);
+            s.own = tid - s.thread * width;
+        } else { // a team is a power of two
+            s.thread = tid & (team - 1);
+            s.own = (tid - s.thread) >> (__ffs(team) - 1);
+        }
         s.part = item;
-        s.first_output = split(&s.part, groups) * width;
+        s.first_output = 0;
+        if (groups > 1) s.first_output = split(&s.part, groups) * width;
         s.output = s.first_output + s.own;
         s.begin = s.part * task.part;
         s.end = s.begin + task.part < units ? s.begin + task.part : units;
         s.works = tid < width * team && s.output < task.outputs;
+        const int64_t end =
+            s.first_output + width < task.outputs ? s.first_output + width : task.outputs;
         Acc acc;
         acc.start(task);
-        const spot first = s.works ? spot_of(task.kept, task.where_kept, s.output) : spot{0, 0};
-        const uint8_t *mask = task.where ? task.where + first.mask : nullptr;
-        if (s.works)
-            walk<Acc, true>(acc, in + first.at, mask, task, s.begin, s.end, s.thread, team);
-        join_team(acc, &memory, task, s.works ? s.thread : kThreads, team,
-                  task.columns ? width : 1);
-        bool again = false;
-        if (s.works && s.thread == 0) again = !deliver(acc, task, s.output, s.part);
-        if constexpr (Acc::kLimbs > 0)
-            if (__syncthreads_or(again))
-                fold_more<Wide>(wish_of(acc, again), s, &memory, in, task);
+        if (s.works) {
+            const spot first = spot_of(task.kept, task.where_kept, s.output);
+            walk<Acc, true>(acc, in + first.at, task.where ? task.where + first.mask : nullptr,
+                            task, s.begin, s.end, s.thread, team);
+        }
+        // Once for elements; where this block is the last of a group's, again for its records. One
+        // loop, so that what the end needs has been fetched by then.
+        bool records = task.records;
+        for (int64_t next = -1;;) {
+            join_team(acc, &memory, task, s.works ? s.thread : kThreads, team, apart);
+            bool again = false;
+            if (s.works && s.thread == 0)
+                again = !deliver(acc, task, s.output, s.part, records);
+            if constexpr (kInDoubt) {
+                if (__syncthreads_or(again)) {
+                    if (next < 0)
+                        fold_more<Wide>(wish_of(acc, again), s, &memory, in, task);
+                    else
+                        fold_group<Wide>(task, next - kThreads / team, end, team, &memory,
+                                         Wide::kWords, 0,
+                                         {task.limbs, Wide::kLimbs, task.own_limbs});
+                }
+            }
+            if (task.tickets == nullptr) break;
+            if (next < 0) {
+                if (!draws_last(task.tickets + s.first_output / width, (unsigned)task.parts))
+                    break;
+                next = s.first_output;
+                records = false;
+                apart = team = 1;
+                while (team < kThreads && team < task.parts) team *= 2;
+                s.thread = tid % team;
+            }
+            bool quick = false;
+            while (!quick && next < end) { // of as many outputs as the block has teams
+                s.output = next + tid / team;
+                s.works = s.output < end;
+                next += kThreads / team;
+                acc.start(task);
+                if constexpr (!kInDoubt || Acc::kQuick) {
+                    quick = take_records(acc, task, s, team);
+                    // what the joining before has read may be written then
+                    quick = !__syncthreads_or(!quick);
+                }
+                if constexpr (kInDoubt)
+                    if (!quick)
+                        fold_group<Wide>(task, next - kThreads / team, end, team, &memory,
+                                         Wide::kWords, 0,
+                                         {task.limbs, Wide::kLimbs, task.own_limbs});
+            }
+            if (!quick) break;
+        }
         __syncthreads(); // the next part writes the memory that this one has read
     }
 }
 
-// Folds an output's records, and the state that earlier pieces left, into the next state or the
-// results.
+// Whole rows of C columns by one load each, of 4 bytes: the batch's rows are read together, the last
+// one again where fewer are left.
+template <class Acc, int C>
+__device__ __forceinline__ void
+take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, int64_t begin,
+             int64_t end, int64_t thread, int64_t team)
+{
+    using T = typename Acc::T;
+    constexpr int kRows = 16;
+    for (int64_t i = begin + thread; i < end; i += kRows * team) {
+        const T *from = x + i * task.stride;
+        const int64_t step = team * task.stride;
+        int left = kRows;
+        uint32_t read[kRows], ok = all_of<kRows>;
+        if (i + (kRows - 1) * team < end) {
+#pragma unroll
+            for (int j = 0; j < kRows; j++)
+                read[j] = *reinterpret_cast<const uint32_t *>(from + j * step);
+        } else {
+            left = (int)((end - i + team - 1) / team);
+#pragma unroll
+            for (int j = 0; j < kRows; j++)
+                read[j] = *reinterpret_cast<const uint32_t *>(from +
+                                                              (j < left ? j : left - 1) * step);
+            if (!Acc::kRepeats) ok = (1u << left) - 1;
+        }
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            T column[kRows];
+#pragma unroll
+            for (int j = 0; j < kRows; j++) {
+                T row[C];
+                memcpy(row, &read[j], sizeof row);
+                column[j] = Acc::kRepeats || j < left ? row[c] : Acc::filler(task);
+            }
+            give(acc[c], column, ok, {task.first + i, team, 1}, task);
+        }
+    }
+}
+
+// As reduce_teams, of columns of one or two bytes, of which a thread has C.
+template <class Acc, int C>
+__global__ void
+__launch_bounds__(kThreads, Acc::kBlocks)
+    reduce_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
+{
+    using Wide = typename Acc::Wide;
+    __shared__ block_memory<Wide> memory;
+    const int tid = threadIdx.x, width = task.width, team = task.team;
+    share s;
+    s.thread = (int)((unsigned)tid / (unsigned)width);
+    s.own = tid - s.thread * width;
+    for (int64_t item = blockIdx.x; item < task.groups * task.parts; item += gridDim.x) {
+        s.part = item;
+        const int64_t group = split(&s.part, task.groups), first = group * width * C;
+        const int64_t end = first + width * C < task.outputs ? first + width * C : task.outputs;
+        s.output = first + s.own * C;
+        s.begin = s.part * task.part;
+        s.end = s.begin + task.part < task.n ? s.begin + task.part : task.n;
+        s.works = s.thread < team && s.output < end;
+        Acc acc[C];
+#pragma unroll
+        for (int c = 0; c < C; c++) acc[c].start(task);
+        if (s.works)
+            take_columns(acc, in + spot_of(task.kept, task.where_kept, s.output).at, task,
+                         s.begin, s.end, s.thread, team);
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            s.first_output = first + c;
+            join_team(acc[c], &memory, task, s.works ? s.thread : kThreads, team, width);
+            bool again = false;
+            if (s.works && s.thread == 0)
+                again = !deliver(acc[c], task, s.output, s.part, task.records);
+            if constexpr (Acc::kLimbs > 0)
+                if (__syncthreads_or(again))
+                    fold_more<Wide>(wish_of(acc[c], again), s, &memory, in, task);
+            s.output++;
+            __syncthreads(); // the next column writes the memory that this one has read
+        }
+        if (task.tickets && draws_last(task.tickets + group, (unsigned)task.parts)) {
+            int folds = 1; // threads for an output's records
+            while (folds < kThreads && folds < task.parts) folds *= 2;
+            for (int64_t o = first; o < end; o += kThreads / folds)
+                fold_group<Wide>(task, o, end, folds, &memory, Wide::kWords, 0,
+                                 {task.limbs, Wide::kLimbs, task.own_limbs});
+        }
+        __syncthreads(); // the next part writes the memory that this one has read
+    }
+}
+
+// The same of all outputs' records, by a launch of its own: those of pieces, and of other GPUs.
 template <class Acc>
 __global__ void
-__launch_bounds__(kThreads) reduce_records(const reduce_task __grid_constant__ task,
-                                           const limbs_at from, int64_t state_step)
+__launch_bounds__(kThreads)
+    reduce_records(const reduce_task __grid_constant__ task, int64_t words_step,
+                   int64_t state_step, const limbs_at from)
 {
     __shared__ block_memory<Acc> memory;
-    const int tid = threadIdx.x, team = task.team, thread = tid % team, own = tid / team;
-    const int64_t words_step = task.stride; // words from one record to the next
-    const int64_t groups = (task.outputs + task.width - 1) / task.width;
-    for (int64_t group = blockIdx.x; group < groups; group += gridDim.x) {
-        const int64_t output = group * task.width + own;
-        const bool works = output < task.outputs;
-        uint64_t *state = nullptr;
-        if (task.state && works) {
-            const int64_t at = spot_of(task.places, task.where_kept, output).at;
-            state = task.state + (task.output + at) * state_step;
-        }
-        Acc acc;
-        acc.start(task);
-        acc.hope();
-        uint64_t words[Acc::kWords];
-        for (int64_t p = thread; works && p < task.parts; p += team) {
-            const uint64_t *record = task.records + (output * task.parts + p) * words_step;
-            for (int w = 0; w < Acc::kWords; w++) words[w] = record[w];
-            acc.merge(words);
-        }
-        if (state && thread == 0) {
-            for (int w = 0; w < Acc::kWords; w++) words[w] = state[w];
-            acc.merge(words);
-        }
-        join_team(acc, &memory, task, thread, team, 1);
-        bool again = false;
-        if (works && thread == 0) {
-            if (state && !acc.failed() && !acc.needs_limbs()) {
-                acc.save(words);
-                for (int w = 0; w < Acc::kWords; w++) state[w] = words[w];
-            } else {
-                again = state || !acc.finish(task, output);
-            }
-            if (!again && !state && task.letter.slot) send_bytes(task.letter, task.out[0]);
-        }
-        if constexpr (Acc::kLimbs > 0)
-            if (__syncthreads_or(again))
-                fold_records<Acc>(wish_of(acc, again), own, &memory.slow, task,
-                                  group * task.width, words_step, state, from);
-        __syncthreads(); // the next outputs write the memory that these have read
-    }
+    for (int64_t o = (int64_t)blockIdx.x * task.width; o < task.outputs;
+         o += (int64_t)gridDim.x * task.width)
+        fold_group<Acc>(task, o, task.outputs, task.team, &memory, words_step, state_step,
+                        from);
 }
 
 } // namespace wk

@@ -19,6 +19,7 @@ constexpr uint64_t kKeep = 256ull << 20; // of pooled memory between calls: a ph
 // own lock guards. CUDA itself is state of the process, and so is this.
 std::atomic<pid_t> owner{0};
 std::atomic<bool> forked{false}; // this process is a child of the owner
+std::atomic<unsigned> failed_calls{0};
 int device_count = 0;
 wk::gpu *gpus = nullptr; // for good: threads may be at work when the process ends
 
@@ -68,8 +69,15 @@ wk_status
 failed(wk_error *error, cudaError_t code, const char *call, const char *file, int line)
 {
     cudaGetLastError(); // clears it: the next call must not be blamed
+    failed_calls++;
     return wk_fail(error, code == cudaErrorMemoryAllocation ? WK_EMEMORY : WK_EDEVICE, file,
                    line, "%s: %s (%s)", call, cudaGetErrorString(code), cudaGetErrorName(code));
+}
+
+unsigned
+failures()
+{
+    return failed_calls.load();
 }
 
 bool
@@ -175,7 +183,7 @@ device_info(int device, wk_device_info *info, wk_error *error)
     info->pool_limit = (int64_t)g->limit;
     std::lock_guard<std::mutex> hold(g->lock);
     info->staging = g->staged;
-    for (const idle_block &b : g->idle) info->pool_used -= (int64_t)b.bytes;
+    info->pool_used -= kept_bytes(g);
     return WK_OK;
 }
 
@@ -191,13 +199,7 @@ trim_pool(int device, wk_error *error)
     release_stage(g);
     {
         std::lock_guard<std::mutex> hold(g->lock);
-        for (const idle_block &b : g->idle) {
-            if (g->pool)
-                cudaFreeAsync(b.block, b.stream);
-            else
-                cudaFree(b.block);
-        }
-        g->idle.clear();
+        drop_kept_blocks(g);
     }
     WK_TRY(error, cudaDeviceSynchronize()); // what was freed in a stream's order is free now
     if (g->pool) WK_TRY(error, cudaMemPoolTrimTo(g->pool, 0));

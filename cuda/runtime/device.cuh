@@ -20,6 +20,12 @@ struct idle_block {
     void *block;
 };
 
+struct zero_block {
+    cudaStream_t stream;
+    void *block;
+    unsigned failures; // when it was zero: a kernel that failed later may have left anything
+};
+
 struct gpu {
     int device = 0;
     std::mutex lock; // of what follows, for moments
@@ -29,6 +35,7 @@ struct gpu {
     cudaMemPool_t pool = nullptr;  // null: the device has none, plain cudaMalloc serves
     uint64_t keep = 0, limit = 0;  // bytes
     std::vector<idle_block> idle;  // small ones of the default stream
+    std::vector<zero_block> zeros; // of the streams that last
     cudaEvent_t order = nullptr;   // for follow()
     std::deque<wk_letter> letters; // slots that may be used again, when their last ticket came
     uint32_t ticket = 0;           // the last one given out
@@ -53,6 +60,13 @@ wk_status check_process(wk_error *error);
 
 wk_status take_block(gpu *g, cudaStream_t stream, int64_t bytes, void **block, wk_error *error);
 wk_status give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *error);
+
+// Gives back what is kept for later calls: the device is current, and its lock held.
+void drop_kept_blocks(gpu *g);
+int64_t kept_bytes(const gpu *g);
+
+// How many CUDA calls have failed in this process.
+unsigned failures();
 
 // Ends a session: its blocks go back in the stream's order.
 wk_status give_blocks(session *s, wk_error *error);

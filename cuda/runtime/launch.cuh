@@ -42,6 +42,10 @@ session_of(wk_call *call)
 // Device memory until the session ends. Zero bytes give a valid pointer too.
 wk_status allocate(wk_call *call, int64_t bytes, void **block);
 
+// Device memory that is zero, for kernels that leave it so: no launch is needed to clear it. The
+// same for all of a stream's calls, since their kernels do not overlap.
+wk_status zeros(wk_call *call, int64_t bytes, void **block);
+
 // Sets device memory to zero, in the stream's order.
 wk_status clear(wk_call *call, void *block, int64_t bytes);
 

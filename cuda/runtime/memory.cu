@@ -13,10 +13,11 @@ namespace wk
 namespace
 {
 
-constexpr size_t kSmall = 1 << 20; // bytes: larger blocks are worth a call of the driver
-constexpr size_t kMostIdle = 64;   // blocks: what a loop of a few operations asks for
-constexpr int kLetters = 256;      // slots of a page: results that nobody has dropped yet
-constexpr int kSlotWords = 8;      // 64 bytes, a cache line, so that readers do not disturb
+constexpr size_t kSmall = 1 << 20;   // bytes: larger blocks are worth a call of the driver
+constexpr size_t kMostIdle = 64;     // blocks: what a loop of a few operations asks for
+constexpr int64_t kZeros = 16 << 10; // bytes of zeros for a stream: tickets of 4096 outputs
+constexpr int kLetters = 256;        // slots of a page: results that nobody has dropped yet
+constexpr int kSlotWords = 8;        // 64 bytes, a cache line, so that readers do not disturb
 
 wk_status
 no_room(gpu *g, int64_t bytes, wk_error *error)
@@ -59,13 +60,18 @@ take_block(gpu *g, cudaStream_t stream, int64_t bytes, void **block, wk_error *e
     return WK_OK;
 }
 
-// Kept are blocks of streams that last as long as the process: the default one, and ours.
+// As long as the process: the default stream, and ours. For these blocks are kept.
+static bool
+lasts(const gpu *g, cudaStream_t stream)
+{
+    return stream == (cudaStream_t)WK_DEFAULT_STREAM || stream == g->work.load();
+}
+
 wk_status
 give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *error)
 {
     const size_t size = bytes > 0 ? (size_t)bytes : 1;
-    const bool lasts = stream == (cudaStream_t)WK_DEFAULT_STREAM || stream == g->work.load();
-    if (size <= kSmall && lasts) {
+    if (size <= kSmall && lasts(g, stream)) {
         std::lock_guard<std::mutex> hold(g->lock);
         if (g->idle.size() < kMostIdle) {
             g->idle.push_back({stream, size, block});
@@ -102,6 +108,71 @@ allocate(wk_call *call, int64_t bytes, void **block)
     if (take_block(g, s->stream, bytes, block, &call->error) != WK_OK)
         return call->error.status;
     s->blocks[s->count++] = {*block, bytes};
+    return WK_OK;
+}
+
+static void
+free_block(const gpu *g, cudaStream_t stream, void *block)
+{
+    if (g->pool)
+        cudaFreeAsync(block, stream);
+    else
+        cudaFree(block);
+}
+
+void
+drop_kept_blocks(gpu *g)
+{
+    for (const idle_block &b : g->idle) free_block(g, b.stream, b.block);
+    for (const zero_block &z : g->zeros) free_block(g, z.stream, z.block);
+    g->idle.clear();
+    g->zeros.clear();
+}
+
+int64_t
+kept_bytes(const gpu *g)
+{
+    int64_t bytes = (int64_t)g->zeros.size() * kZeros;
+    for (const idle_block &b : g->idle) bytes += (int64_t)b.bytes;
+    return bytes;
+}
+
+// The stream's zeros, unless a kernel may have failed since.
+static void *
+kept_zeros(gpu *g, cudaStream_t stream)
+{
+    std::lock_guard<std::mutex> hold(g->lock);
+    for (size_t i = 0; i < g->zeros.size(); i++) {
+        const zero_block z = g->zeros[i];
+        if (z.stream != stream) continue;
+        if (z.failures == failures()) return z.block;
+        free_block(g, z.stream, z.block);
+        g->zeros.erase(g->zeros.begin() + (std::ptrdiff_t)i);
+        return nullptr;
+    }
+    return nullptr;
+}
+
+wk_status
+zeros(wk_call *call, int64_t bytes, void **block)
+{
+    session *s = session_of(call);
+    gpu *g = ready_gpu(s->device, &call->error);
+    if (g == nullptr) return call->error.status;
+    if (bytes > kZeros || !lasts(g, s->stream)) {
+        if (allocate(call, bytes, block) != WK_OK) return call->error.status;
+        return clear(call, *block, bytes);
+    }
+    *block = kept_zeros(g, s->stream);
+    if (*block) return WK_OK;
+    const unsigned before = failures();
+    if (take_block(g, s->stream, kZeros, block, &call->error) != WK_OK)
+        return call->error.status;
+    const cudaError_t code = cudaMemsetAsync(*block, 0, kZeros, s->stream);
+    if (code != cudaSuccess) free_block(g, s->stream, *block);
+    WK_TRY(&call->error, code);
+    std::lock_guard<std::mutex> hold(g->lock);
+    g->zeros.push_back({s->stream, *block, before});
     return WK_OK;
 }
 
