@@ -40,20 +40,22 @@ reads_columns(const wk_call *call)
     return a->ndim == last + 1 || a->strides[a->ndim - 1] != 1;
 }
 
-/* Columns that a thread reads by one load of 4 bytes, where all rows allow that. */
+/* Columns that a thread reads by one load, where all rows allow that: 4 bytes of small elements, two
+ * floats. */
 static int
 columns_at_once(const wk_call *call, int family)
 {
     const wk_array *a = &call->in;
     const int item = wk_itemsize[a->dtype], kept = call->args.reduce.kept;
-    if (item > 2 || call->where.ndim >= 0 || a->ndim - kept > 1) return 1;
+    const int sum = family == WK_FAMILY_SUM, columns = item <= 2 ? 4 / item : 2;
+    if (!sum && (item > 2 || (family != WK_FAMILY_COUNT && family != WK_FAMILY_WRAP &&
+                              family != WK_FAMILY_EXTREME)))
+        return 1;
+    if (call->where.ndim >= 0 || a->ndim - kept > 1) return 1;
+    if (call->args.reduce.planes == 2 && call->args.reduce.skip_nan) return 1;
     if (call->args.reduce.n >= (int64_t)1 << 31) return 1; /* a mean takes more than a word */
-    if (family != WK_FAMILY_COUNT && family != WK_FAMILY_WRAP && family != WK_FAMILY_SUM &&
-        family != WK_FAMILY_EXTREME)
-        return 1;
-    const int columns = 4 / item;
-    if (((uintptr_t)a->data + (uintptr_t)a->first) % 4 || a->shape[kept - 1] % columns)
-        return 1;
+    if (((uintptr_t)a->data + (uintptr_t)a->first) % (uintptr_t)(columns * item)) return 1;
+    if (a->shape[kept - 1] % columns) return 1;
     for (int d = 0; d < a->ndim; d++)
         if (d != kept - 1 && a->strides[d] % columns) return 1;
     return columns;

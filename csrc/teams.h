@@ -12,8 +12,8 @@ enum { WK_BLOCK = 256 }; /* threads of a block */
 
 /* An output has `parts` parts, each folded by a team; a block has `width` teams, of neighbouring
  * outputs. Where columns are folded neighbouring threads have neighbouring outputs, so that a warp
- * reads what lies side by side; else they have the same output. Of columns of one or two bytes a
- * thread has several. */
+ * reads what lies side by side; else they have the same output. Of some columns a thread has
+ * several. */
 typedef struct wk_teams {
     int team, width;
     int columns;         /* of a thread; 0: the outputs are no columns                        */

@@ -352,6 +352,47 @@ def test_results_are_rounded_to_nearest_even(device, dtype):
         check(device, np.array([tiny] * n), "norm")
 
 
+def near_ties():
+    """Means, norms and variances next to the middle of two numbers, or on it: rows of elements.
+
+    Two doubles tell what is meant only if their error is known. 3k, 4k: a norm of 5k, a tie of
+    float32. (1 + 2^-1 + 2^-52)^2 has 106 bits, of which the last 53 are a tie and one unit more.
+    """
+    tiny = 2.0**-104
+    yield (
+        "mean",
+        np.array([[3, 3 * 2.0**-53, tiny], [3, 3 * 2.0**-53, -tiny], [3, 3 * 2.0**-53, 0]]),
+    )
+    yield "mean", np.array([[7.0, 7 * 2.0**-53, -tiny, 0, 0, 0, 0], [1e300, 1e-300, 0, 0, 0, 0, 0]])
+    near = 3 * np.array([2**24 + 1, 2**24 + 3, -(2**24) - 1], np.float64)[:, None]
+    rests = np.array([[0, 0], [2.0**-90, 0], [-(2.0**-90), 0], [2.0**-120, 2.0**-120]])
+    for rest in rests:
+        yield "mean", np.hstack([near, np.tile(rest, (3, 1))]).astype(np.float32)
+    for k in (3355445, 4194305, 5592403):
+        for rest in (0, 2.0**-20, 2.0**-30, 2.0**-60, 2.0**-149):
+            yield "norm", np.array([[3 * k, 4 * k, rest]], np.float32)
+    d = 1.5 + 2.0**-52
+    for op in ("var", "std"):
+        for scale in (1.0, 2.0**-200, 2.0**200, 2.0**-520, 2.0**505):
+            yield op, np.array([[d, 0], [0, -d], [d, d], [d, -d]]) * scale
+        yield op, np.array([[2.0**40 + 1, 2.0**40, 2.0**40], [2.0**53, 2.0**53 - 1, 1]])
+        yield op, np.array([[2**12 + 1, 2**12, 2**12, 2**12], [1, 1, 1, 1]], np.float32)
+        yield op, np.array([[2**23 + 1, 2**23, 2**23, 2**23 + 1]], np.float32)
+
+
+@pytest.mark.parametrize("op", ["mean", "norm", "var", "std"])
+def test_results_beside_a_tie_are_rounded_to_their_side(device, op):
+    for which, a in near_ties():
+        if which != op:
+            continue
+        check(device, a, op, axis=1)
+        check(device, a, "nan" + op if op != "norm" else op, axis=1)
+        if op in ("var", "std"):
+            check(device, a, op, axis=1, ddof=1)
+        check(device, np.tile(a, (1, 9))[:, :-1], op, axis=1)
+        check(device, np.ascontiguousarray(a.T), op, axis=0)
+
+
 @pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
 @given(data=st.data())
 @examples(8)

@@ -1,4 +1,5 @@
-"""Remove each barrier and fence of the kernels in turn, and list those that no test misses.
+"""Remove each barrier and fence of the kernels in turn, and list those that no test misses; or
+(--planted) plant each fault of planted.py in the exact sums, and list those that no test sees.
 
 A mutant is the emulated device's plug-in, built with one statement less; of the files that see the
 statement only those are built anew that the tests need. The tests of the file's rows run on it with
@@ -23,6 +24,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from planted import PLANTED
+
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutants"
 STATEMENT = re.compile(
@@ -31,6 +34,8 @@ STATEMENT = re.compile(
 # The production reduction's headers are seen by a dozen files that take long. These two have sums
 # of floats, which may have to be folded again, and of integers, which never do.
 TEAMS = [ROOT / "cuda" / "reduce" / name for name in ("exact_sum.cu", "exact_word.cu")]
+# And these: sums, and variances beside them, of floats.
+EXACT = [ROOT / "cuda" / "reduce" / name for name in ("exact_sum.cu", "exact_moments.cu")]
 QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
 SMALL = ["--small"]
 RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -66,6 +71,20 @@ def sites() -> list[Site]:
     return found
 
 
+def planted() -> list[Site]:
+    """Every fault that is to be planted."""
+    found = []
+    for name, text, instead in PLANTED:
+        path = ROOT / name
+        whole = path.read_text()
+        if whole.count(text) != 1:
+            sys.exit(f"{name} has this {whole.count(text)} times, not once: {text}")
+        line = whole.count("\n", 0, whole.index(text)) + 1
+        change = f"{text} -> {instead}".replace("\n", " ")
+        found.append(Site(path, line, " ".join(change.split()), whole.replace(text, instead)))
+    return found
+
+
 class Mutant(NamedTuple):
     site: Site
     jobs: list[Any]  # what it is linked from
@@ -74,6 +93,8 @@ class Mutant(NamedTuple):
 
 def tests_of(sources: list[Path]) -> tuple[str, ...]:
     """Those of the rows that these files hold, one row a file: 05_smem.cu has reduce's "smem"."""
+    if sources == EXACT:
+        return ("tests/test_reduce.py", "tests/test_teams.py")
     if any(source in TEAMS for source in sources):
         return ("tests/test_teams.py",)
     names = [re.sub(r"^\d+_", "", source.stem) for source in sources]
@@ -81,8 +102,14 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
     return ("tests/test_rows.py", "-k", " or ".join(ids))
 
 
+def folder_of(site: Site) -> str:
+    change = hashlib.sha256(site.statement.encode()).hexdigest()[:8]
+    return f"{site.path.name}-{site.line}-{change}"
+
+
 def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
     """What to compile for each; files that do not see the statement come from the cache."""
+    faults = {(site.path, site.statement) for site in planted()}
     own = [ROOT / "csrc", ROOT / "cuda"]
     sources = setup.emu_sources()
     plain = dict(zip(sorted(sources), setup.emu_jobs(sources), strict=True))
@@ -91,12 +118,14 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
         setup.included(source, own, seen)
     found = []
     for site in chosen:
-        overlay = WORK / f"{site.path.name}-{site.line}" / "cuda"
-        changed = overlay / site.path.relative_to(ROOT / "cuda")
+        overlay = WORK / folder_of(site) / site.path.relative_to(ROOT).parts[0]
+        changed = overlay / Path(*site.path.relative_to(ROOT).parts[1:])
         changed.parent.mkdir(parents=True)
         changed.write_text(site.mutant)
         affected = sorted(source for source in sources if site.path in sees[source])
-        if set(TEAMS) <= set(affected):
+        if (site.path, site.statement) in faults:
+            affected = EXACT
+        elif set(TEAMS) <= set(affected):
             affected = TEAMS
         anew = [changed if source == site.path else source for source in affected]
         # First, so that the linker takes their copy of what other files hold too.
@@ -131,7 +160,7 @@ def copy_of(installed: Path, name: str) -> Path:
 
 def caught_by(setup: SimpleNamespace, installed: Path, mutant: Mutant) -> str | None:
     """The first run whose tests fail."""
-    package = copy_of(installed, f"{mutant.site.path.name}-{mutant.site.line}")
+    package = copy_of(installed, folder_of(mutant.site))
     (package / "_emu.so").unlink()
     setup.emu_link(mutant.jobs, package / "_emu.so", "-shared")
     by = next((run for run in RUNS if not run_tests(package, run, mutant.tests)), None)
@@ -148,10 +177,12 @@ def sample(chosen: list[Site], n: int) -> list[Site]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--list", action="store_true", help="name the statements, remove none")
+    parser.add_argument("--planted", action="store_true", help="plant faults in the exact sums")
     parser.add_argument("--sample", type=int, metavar="N", help="remove only N, drawn by the text")
     parser.add_argument("only", nargs="?", default="", help="part of a site, such as a file's name")
     options = parser.parse_args()
-    chosen = [site for site in sites() if options.only in str(site)]
+    every = planted() if options.planted else sites()
+    chosen = [site for site in every if options.only in str(site)]
     chosen = sample(chosen, options.sample) if options.sample else chosen
     if options.list:
         print(*chosen, sep="\n")
@@ -179,7 +210,7 @@ def main() -> int:
         for (run, tests), passed in zip(sorted(trusted), passes, strict=True):
             if not passed:
                 sys.exit(f"{tests} fail without any mutation ({run}): nothing can be learnt")
-    print(f"{len(chosen)} removed one at a time, {len(survivors)} not noticed")
+    print(f"{len(chosen)} one at a time, {len(survivors)} not noticed")
     for site in survivors:
         print(f"  {site}")
     return 1 if survivors else 0

@@ -157,6 +157,21 @@ quick(const sums_in_pairs &s, int fold, int64_t count, double ddof, int dtype, d
     return settled(h, l, h * (error + 0x1p-96), dtype, result);
 }
 
+// A sum or a mean; false: it is neither, or takes exact integers.
+__device__ __forceinline__ bool
+sum_or_mean(const sums_in_pairs &s, int flags, int fold, int64_t count, int dtype,
+            double *result)
+{
+    if ((fold != WK_SUM && fold != WK_MEAN) || count <= 0) return false;
+    if (s.sum == 0) {
+        *result = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
+        return true;
+    }
+    if (fold == WK_MEAN) return quick(s, fold, count, 0, dtype, result);
+    *result = dtype == WK_F64 ? s.sum : round_to(round_to_odd(s.sum, s.sum_rest), dtype);
+    return true;
+}
+
 // Adds bins to limbs.
 template <class B>
 __device__ void
@@ -222,14 +237,7 @@ moment(const M &m, int fold, double ddof, int dtype, double *result)
     if constexpr (M::kHasSum) pairs = two_doubles(m.sum, &s.sum, &s.sum_rest);
     if constexpr (M::kHasSquares)
         pairs = two_doubles(m.squares, &s.squares, &s.squares_rest) && pairs;
-    if (pairs && fold == WK_SUM && s.sum != 0) {
-        *result = dtype == WK_F64 ? s.sum : round_to(round_to_odd(s.sum, s.sum_rest), dtype);
-        return true;
-    }
-    if (pairs && (fold == WK_SUM || fold == WK_MEAN) && s.sum == 0 && m.count > 0) {
-        *result = m.flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
-        return true;
-    }
+    if (pairs && sum_or_mean(s, m.flags, fold, m.count, dtype, result)) return true;
     if (pairs && fold == WK_SUMSQ) {
         *result = dtype == WK_F64 ? s.squares
                                   : round_to(round_to_odd(s.squares, s.squares_rest), dtype);

@@ -12,11 +12,12 @@ namespace wk
 
 constexpr int64_t kOwnLimbs = 8192; // parts that have limbs of their own: none must be cleared
 
-// As teams.c has it: of which accumulators a thread has several columns.
-template <class Acc>
-constexpr int columns_of = Acc::kColumns && sizeof(typename Acc::T) <= 2
-                               ? 4 / (int)sizeof(typename Acc::T)
-                               : 1;
+// As teams.c has it: how many columns a thread has of these accumulators.
+template <class Acc, int kItem = (int)sizeof(typename Acc::T)>
+constexpr int columns_of = !Acc::kColumns ? 1
+                           : kItem <= 2   ? 4 / kItem
+                           : Acc::kLimbs  ? 2
+                                          : 1;
 
 // What the kernels need to know of the call, but for where records go.
 inline void

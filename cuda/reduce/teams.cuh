@@ -455,47 +455,53 @@ __launch_bounds__(kThreads, Acc::kBlocks)
     }
 }
 
-// Whole rows of C columns by one load each, of 4 bytes: the batch's rows are read together, the last
-// one again where fewer are left.
+template <typename T, int C>
+struct alignas(C * sizeof(T)) row_of {
+    T x[C];
+};
+
+// Rows of C columns by one load each: the batch's are read together, 64 bytes a thread, the last one
+// again where fewer are left.
 template <class Acc, int C>
 __device__ __forceinline__ void
 take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, int64_t begin,
              int64_t end, int64_t thread, int64_t team)
 {
     using T = typename Acc::T;
-    constexpr int kRows = 16;
+    using R = row_of<T, C>;
+    constexpr int kRows = 64 / (int)sizeof(R);
     for (int64_t i = begin + thread; i < end; i += kRows * team) {
         const T *from = x + i * task.stride;
         const int64_t step = team * task.stride;
         int left = kRows;
-        uint32_t read[kRows], ok = all_of<kRows>;
+        R read[kRows];
         if (i + (kRows - 1) * team < end) {
 #pragma unroll
             for (int j = 0; j < kRows; j++)
-                read[j] = *reinterpret_cast<const uint32_t *>(from + j * step);
+                read[j] = *reinterpret_cast<const R *>(from + j * step);
         } else {
             left = (int)((end - i + team - 1) / team);
 #pragma unroll
-            for (int j = 0; j < kRows; j++)
-                read[j] = *reinterpret_cast<const uint32_t *>(from +
-                                                              (j < left ? j : left - 1) * step);
-            if (!Acc::kRepeats) ok = (1u << left) - 1;
+            for (int j = 0; j < kRows; j++) {
+                read[j] = *reinterpret_cast<const R *>(from + (j < left ? j : left - 1) * step);
+#pragma unroll
+                for (int c = 0; c < C; c++)
+                    if (!Acc::kRepeats && j >= left) read[j].x[c] = Acc::filler(task);
+            }
         }
+        const uint32_t ok =
+            Acc::kRepeats ? all_of<kRows> : (uint32_t)(((uint64_t)1 << left) - 1);
 #pragma unroll
         for (int c = 0; c < C; c++) {
             T column[kRows];
 #pragma unroll
-            for (int j = 0; j < kRows; j++) {
-                T row[C];
-                memcpy(row, &read[j], sizeof row);
-                column[j] = Acc::kRepeats || j < left ? row[c] : Acc::filler(task);
-            }
+            for (int j = 0; j < kRows; j++) column[j] = read[j].x[c];
             give(acc[c], column, ok, {task.first + i, team, 1}, task);
         }
     }
 }
 
-// As reduce_teams, of columns of one or two bytes, of which a thread has C.
+// As reduce_teams, of columns of which a thread has C.
 template <class Acc, int C>
 __global__ void
 __launch_bounds__(kThreads, Acc::kBlocks)
