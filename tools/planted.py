@@ -10,7 +10,7 @@ MOMENTS = "cuda/reduce/moments.cuh"
 PLAIN = "cuda/reduce/plain.cuh"
 SLOW = "cuda/reduce/slow.cuh"
 SUMMARY = "cuda/reduce/summary.cuh"
-TEAMS = "cuda/reduce/teams.cuh"
+JOIN = "cuda/reduce/join.cuh"
 
 PLANTED = [
     # limbs: adding, carrying, the leading bits
@@ -53,8 +53,9 @@ PLANTED = [
     (BINS, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
     # moments: when a batch may be added in double, and when it must not
     (MOMENTS, "is_same_v<E, brain16> ? 43 : 27;", "is_same_v<E, brain16> ? 60 : 44;"),
-    (MOMENTS, "flags |= bad || rest.any() ? kFailed : 0;", "flags |= bad ? kFailed : 0;"),
-    (MOMENTS, "bad |= h == 0 && v != 0; // its square is lost", ";"),
+    (MOMENTS, "is_same_v<E, brain16> ? 18 : 15;", "is_same_v<E, brain16> ? 30 : 24;"),
+    (MOMENTS, "flags |= rest.any() ? kFailed : 0;", ";"),
+    (MOMENTS, "if (wk_bits_f64(h) >> 32 == 0) rest.note(v);", ";"),
     (MOMENTS, "rest.note(squares.template put<1>(__fma_rn(v, v, -h)));", ";"),
     (
         MOMENTS,
@@ -75,5 +76,5 @@ PLANTED = [
     (SLOW, "if (how == 1 && first && state) Acc::add_words_to(state, all);", ";"),
     (SLOW, "if (how == 2 && first) Acc::add_words_to(mine.words, all);", ";"),
     (SUMMARY, "if (kMany) words[1] |= kManyBins;", ";"),
-    (TEAMS, "quick = Acc::narrow(record, words) && quick;", "Acc::narrow(record, words);"),
+    (JOIN, "quick = Acc::narrow(record, words) && quick;", "Acc::narrow(record, words);"),
 ]

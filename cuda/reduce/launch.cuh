@@ -1,6 +1,7 @@
 // launch.cuh -- a reduction's launch: its plan, and memory for records. One kernel does all, but for
 // records that are added to those of other pieces or GPUs.
 #pragma once
+#include "reduce/columns.cuh"
 #include "reduce/teams.cuh"
 #include "teams.h"
 

@@ -40,8 +40,10 @@ struct moments {
     static constexpr int kQ = kMany ? 7 : kFixed ? 2 : kWide ? 4 : 3;
     static constexpr int kRounds =
         kWide ? 4 : 6; // log2 of batches between looks at the windows
-    // Binades that a batch may span, and its sum be exact in double all the same.
+    // Binades from the least element to the sum of all magnitudes that a batch may span, and its
+    // sum be exact in double all the same, or that of its squares.
     static constexpr uint32_t kSpan = std::is_same_v<E, brain16> ? 43 : 27;
+    static constexpr uint32_t kSquareSpan = std::is_same_v<E, brain16> ? 18 : 15;
     static constexpr int kOfSum = kSum ? kS : 0, kOfSquares = kSquares ? kQ : 0;
     static constexpr int kRecord =
         2 + (kSum ? 7 : 0) + (kSquares ? 7 : 0); // words, with many bins
@@ -111,6 +113,10 @@ struct moments {
         left = 1 << kRounds;
         if (!fits) flags |= kFailed | (e > 1000 ? kNotFinite : 0);
     }
+    static __device__ bool spans(uint32_t binades, F magnitude, uint32_t least)
+    {
+        return wk_bits_f32((float)magnitude) <= (least >> 1) + (binades << 23);
+    }
     template <int N>
     __device__ void add(const T (&elements)[N], uint32_t, const place &, const reduce_task &)
     {
@@ -118,23 +124,23 @@ struct moments {
         uint32_t least = UINT32_MAX, least2 = UINT32_MAX;
 #pragma unroll
         for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
-        if constexpr (!kFixed) {
+        if constexpr (!kFixed || kSquares) {
 #pragma unroll
             for (int j = 0; j < N; j++) {
                 (j % 2 ? other : magnitude) += size_of(x[j]);
-                if constexpr (kSum && !kWide) {
+                if constexpr (!kWide && (kSum || is_half<E>)) {
                     const uint32_t key = wk_bits_f32(x[j]) * 2u - 1u; // zero: the largest
                     uint32_t &best = j % 2 ? least2 : least;
                     best = key < best ? key : best;
                 }
             }
             magnitude += other;
-            const bool fits = magnitude < limit || magnitude == 0;
-            if (!fits || --left == 0) // to spare: the magnitude's own rounding errors
-                widen(exponent_of((double)(fits ? limit : magnitude)) + (fits ? 0 : 2));
-        } else if (--left == 0) {
-            widen(kFixedSum);
+            least = least2 < least ? least2 : least;
         }
+        const bool fits = kFixed || magnitude < limit || magnitude == 0;
+        if (!fits || (--left == 0 && (kFixed || limit != 0)))
+            widen(kFixed ? kFixedSum // to spare: the magnitude's own rounding errors
+                         : exponent_of((double)(fits ? limit : magnitude)) + (fits ? 0 : 2));
         rests rest;
         if constexpr (kSum && kWide) {
 #pragma unroll
@@ -147,7 +153,6 @@ struct moments {
             }
         }
         if constexpr (kSum && !kWide) {
-            least = least2 < least ? least2 : least;
             double d = -0.0, d2 = -0.0;
 #pragma unroll
             for (int j = 0; j < N; j += 2) {
@@ -157,31 +162,36 @@ struct moments {
             d += d2; // -0.0 only if all are
             flags |= wk_bits_f64(d) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
             // partial sums are multiples of the least unit: exact while few binades span all
-            if (kFixed || wk_bits_f32((float)magnitude) <= (least >> 1) + (kSpan << 23)) {
+            if (kFixed || spans(kSpan, magnitude, least)) {
                 rest.note(sum.put(d));
             } else {
 #pragma unroll
                 for (int j = 0; j < N; j++) rest.note(sum.put((double)x[j]));
             }
         }
-        bool bad = false;
-        if constexpr (kSquares &&
-                      kFixed) { // all squares fit, but for those of infinities and NaN
+        if constexpr (kSquares) {
+            // so are sums of squares, of halves, whose squares are short
+            if (is_half<E> && spans(kSquareSpan, magnitude, least)) {
+                double d = 0, d2 = 0;
 #pragma unroll
-            for (int j = 0; j < N; j++) squares.put((double)(x[j] * x[j]));
-            bad = !(squares.s[0] - squares.s[0] == 0);
-        } else if constexpr (kSquares) {
+                for (int j = 0; j < N; j++) {
+                    double &one = j % 2 ? d2 : d;
+                    one = __fma_rn((double)x[j], (double)x[j], one);
+                }
+                rest.note(squares.put(d + d2));
+            } else {
 #pragma unroll
-            for (int j = 0; j < N; j++) {
-                const double v = (double)x[j], h = v * v;
-                rest.note(squares.put(h));
-                if constexpr (kWide) {
-                    rest.note(squares.template put<1>(__fma_rn(v, v, -h)));
-                    bad |= h == 0 && v != 0; // its square is lost
+                for (int j = 0; j < N; j++) {
+                    const double v = (double)x[j], h = v * v;
+                    rest.note(squares.put(h));
+                    if constexpr (kWide) {
+                        rest.note(squares.template put<1>(__fma_rn(v, v, -h)));
+                        if (wk_bits_f64(h) >> 32 == 0) rest.note(v); // its square may be lost
+                    }
                 }
             }
         }
-        flags |= bad || rest.any() ? kFailed : 0;
+        flags |= rest.any() ? kFailed : 0;
     }
     __device__ void save(uint64_t *words) const
     {

@@ -1,0 +1,172 @@
+// take.cuh -- a thread's way through its share of the elements, into an accumulator.
+//
+// Runs that lie side by side are read 16 bytes at a time, with a ragged head and tail; one axis of any
+// stride element by element; anything else, and what has a mask, by divisions of the index. Several
+// loads are on their way together.
+#pragma once
+#include "reduce/task.cuh"
+
+namespace wk
+{
+
+template <typename T>
+struct alignas(16) vector16 {
+    T x[16 / sizeof(T)];
+};
+
+// Leaves out what is not an element: NaN where it is skipped.
+template <class Acc, int N>
+__device__ __forceinline__ void
+give(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const reduce_task &task)
+{
+    if (task.skip_nan) {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            if (!is_nan(x[j])) continue;
+            x[j] = Acc::filler(task);
+            ok &= ~(1u << j);
+        }
+    }
+    acc.tally(__popc(ok));
+    acc.add(x, ok, at, task);
+}
+
+// Vectors 0 .. n - 1, the team's threads side by side. Four at least are on their way together.
+// Where fewer are left, the last one is taken for them again if that does no harm (kRepeats), else
+// fillers are.
+template <class Acc>
+__device__ __forceinline__ void
+take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int64_t first,
+             int64_t n, int64_t thread, int64_t team)
+{
+    using T = typename Acc::T;
+    constexpr int kPer = 16 / (int)sizeof(T), kTurn = Acc::kBatch / kPer; // vectors of a batch
+    constexpr int kVectors = kTurn < 4 ? 4 : kTurn;
+    static_assert(kVectors % kTurn == 0, "whole batches");
+    const bool packed = Acc::kPacked && !(task.skip_nan && is_half<T>);
+    T fillers[kPer];
+    for (int64_t i = thread; i < n && !acc.hopeless(); i += kVectors * team) {
+        vector16<uint32_t> read[kVectors];
+        int left = kVectors;
+        if (i + (kVectors - 1) * team < n) {
+#pragma unroll
+            for (int j = 0; j < kVectors; j++) read[j] = v[i + j * team];
+        } else {
+            left = 0;
+            for (int e = 0; e < kPer; e++) fillers[e] = Acc::filler(task);
+#pragma unroll
+            for (int j = 0; j < kVectors; j++) {
+                const int64_t at = i + j * team;
+                read[j] = v[at < n ? at : n - 1];
+                if (!Acc::kRepeats && at >= n) memcpy(&read[j], fillers, 16);
+                left += at < n;
+            }
+        }
+#pragma unroll
+        for (int t = 0; t < kVectors; t += kTurn) {
+            const place at = {first + (i + t * team) * kPer, team * kPer, kPer};
+            const int own = left - t;
+            if (own <= 0) break;
+            if constexpr (Acc::kPacked) {
+                if (packed && (Acc::kRepeats || Acc::kPads || own >= kTurn)) {
+                    uint32_t words[kTurn * 4]; // several elements in each
+                    memcpy(words, &read[t], sizeof words);
+                    acc.tally((own < kTurn ? own : kTurn) * kPer);
+                    acc.add_packed(words, at, task);
+                    continue;
+                }
+            }
+            T all[Acc::kBatch];
+            memcpy(all, &read[t], sizeof all);
+            give(acc, all,
+                 own < kTurn && !Acc::kRepeats ? (1u << own * kPer) - 1 : all_of<Acc::kBatch>,
+                 at, task);
+        }
+    }
+}
+
+// Whole batches of elements `stride` apart; where this thread goes on.
+template <class Acc>
+__device__ __forceinline__ int64_t
+take_strided(Acc &acc, const typename Acc::T *x, const reduce_task &task, int64_t i,
+             int64_t end, int64_t team)
+{
+    for (; i + (Acc::kBatch - 1) * team < end && !acc.hopeless(); i += Acc::kBatch * team) {
+        const typename Acc::T *from = x + i * task.stride;
+        const int64_t step = team * task.stride;
+        typename Acc::T all[Acc::kBatch];
+#pragma unroll
+        for (int j = 0; j < Acc::kBatch; j++) all[j] = from[j * step];
+        give(acc, all, all_of<Acc::kBatch>, {task.first + i, team, 1}, task);
+    }
+    return i;
+}
+
+// Any elements, one by one: those numbered i, i + team, ... below end, of which the first `lead` lie
+// at their number and the others `skip` further on.
+template <class Acc>
+__device__ __forceinline__ void
+take_loose(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
+           int64_t first, int64_t i, int64_t end, int64_t team, int64_t lead, int64_t skip)
+{
+    constexpr int kFew = Acc::kBatch < 8 ? Acc::kBatch : 8;
+    const bool scattered = !task.vector && (task.folded.ndim > 1 || mask);
+    const bool pairs = task.planes == 2 && task.skip_nan; // the other part may be NaN
+    for (; i < end && !acc.hopeless(); i += kFew * team) {
+        typename Acc::T some[kFew];
+        uint32_t ok = 0;
+#pragma unroll
+        for (int j = 0; j < kFew; j++) {
+            const int64_t number = i + j * team, at = number < lead ? number : number + skip;
+            some[j] = Acc::filler(task);
+            if (number >= end) continue;
+            spot s = {task.vector ? at : at * task.stride, 0};
+            if (scattered) s = spot_of(task.folded, task.where_folded, at);
+            if (mask && !mask[s.mask]) continue;
+            if (pairs && is_nan(x[s.at + task.other_part(x)])) continue;
+            some[j] = x[s.at];
+            ok |= 1u << j;
+        }
+        give(acc, some, ok, {first + i, team, 1, first + lead, skip}, task);
+    }
+}
+
+// A thread's share of the units begin .. end - 1 of the output at x: of one run a part, of several
+// whole ones; or elements by their stride.
+template <class Acc, bool kHot>
+__device__ __forceinline__ void
+walk(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
+     int64_t begin, int64_t end, int64_t thread, int64_t team)
+{
+    using T = typename Acc::T;
+    constexpr int kPer = 16 / (int)sizeof(T);
+    const bool many = task.runs > 1;
+    int64_t r = begin;
+    do { // one loop for all, so that there is one copy of what it does
+        const T *from = x;
+        int64_t first = task.first, i = begin + thread, n = end, lead = end, skip = 0;
+        if (task.vector) {
+            const int64_t at = many ? r * task.run : begin;
+            from += many ? spot_of(task.folded, task.where_folded, at).at : at;
+            first += at;
+            i = thread;
+            lead = n = many ? task.run : end - begin;
+            if constexpr (kHot) {
+                const int ragged =
+                    (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
+                lead = ragged < n ? ragged : n;
+                const int64_t vectors = (n - lead) / kPer;
+                take_vectors(acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead),
+                             task, first + lead, vectors, thread, team);
+                skip = vectors * kPer;
+                n -= skip;
+            }
+        } else if (kHot && task.folded.ndim <= 1 && mask == nullptr &&
+                   !(task.planes == 2 && task.skip_nan)) {
+            i = take_strided(acc, from, task, i, n, team);
+        }
+        take_loose(acc, from, mask, task, first, i, n, team, lead, skip);
+    } while (++r < (task.vector && many ? end : begin + 1));
+}
+
+} // namespace wk
