@@ -19,6 +19,7 @@ enum {
         1 << 22,  /* elements an output's lanes take before an accumulator must have them */
     WK_PARTS = 4, /* words of an exact sum before it needs limbs                     */
     WK_COMPONENT_MAX = 8, /* of one call                                                  */
+    WK_ROWS = 8,          /* rows that are folded into lanes at once                         */
     WK_AHEAD = 8          /* rows asked for ahead; see bench/cpu.py, axis 0                  */
 };
 
