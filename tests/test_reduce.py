@@ -598,6 +598,36 @@ def test_the_first_of_equals_and_the_first_nan_win(device, dtype):
             check(device, -a, "argmin")
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64"])
+def test_the_best_is_found_wherever_it_lies(device, dtype):
+    best = [2, -2] if np.dtype(dtype).kind != "u" else [2, 0]
+    if np.dtype(dtype).kind == "f":
+        best += [np.inf, -np.inf, np.nan, -np.nan]
+    for n in sizes(33, 64, 127, 130, 517, 1100):
+        for one in best:
+            a = np.ones((n, n), dtype)
+            np.fill_diagonal(a, np.array(one).astype(dtype))
+            for op in ("min", "max", *ARGS):
+                check(device, a, op, 1)
+                check(device, a, op, 0)
+        a = np.zeros((n, n), dtype)
+        np.fill_diagonal(a, -a[0])
+        for op in ("min", "max", *ARGS):
+            check(device, a, op, 1)
+            check(device, -a, op, 1)
+            check(device, -a, op, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+def test_the_first_of_equals_wins_over_blocks(device, dtype):
+    a = np.zeros(40000, dtype)
+    for at in (39999, 20480, 8192, 8191, 4096, 4095, 3):
+        a[at:] = np.where(np.arange(40000 - at) % 3 == 0, 1, a[at:])
+        check(device, a, "argmax")
+        check(device, -a, "argmin")
+        check(device, a[:at], "argmax")
+
+
 def test_indices_take_one_axis(device):
     a = np.ones((2, 3))
     for op, axis in itertools.product((*ARGS, "nanargmin"), ((0, 1), (0,), (), 1.5, "x")):

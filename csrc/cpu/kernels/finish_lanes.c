@@ -148,13 +148,19 @@ words(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, in
 {
     const wk_array *out = &r->call->out[0];
     const wk_component c = r->component[0];
+    const int arg = c == WK_C_ARGMIN || c == WK_C_ARGMAX;
+    const uint64_t begin = arg ? (uint64_t)r->args->first : 0;
+    uint64_t *to = (uint64_t *)out->data + first;
+    if (r->folding[0]->size == 8 && wk_itemsize[out->dtype] == 8 && out->dtype < WK_F16) {
+        for (int64_t w = 0; w < width; w++) to[w * step] = ((const uint64_t *)lanes)[w] + begin;
+        return;
+    }
     for (int64_t w = 0; w < width; w++) {
         uint64_t x;
         if (c == WK_C_ANY || c == WK_C_ALL)
             x = ((const uint8_t *)lanes)[w] ^ (c == WK_C_ALL);
         else
-            x = ((const uint64_t *)lanes)[w];
-        if (c == WK_C_ARGMIN || c == WK_C_ARGMAX) x += (uint64_t)r->args->first;
+            x = ((const uint64_t *)lanes)[w] + begin;
         wk_store_bits(out->data, first + w * step, out->dtype, x);
     }
 }
@@ -179,12 +185,6 @@ WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t 
     case WK_C_MIN:
     case WK_C_MAX: extremes(r, lanes[0], width, first, step); break;
     case WK_C_SQUARES: through_accumulators(r, lanes, width, first, step); break;
-    case WK_C_WRAP:
-        if (wk_itemsize[out->dtype] == 8 && step == 1)
-            memcpy((uint64_t *)out->data + first, lanes[0], (size_t)width * 8);
-        else
-            words(r, lanes[0], width, first, step);
-        break;
     default: words(r, lanes[0], width, first, step); break;
     }
 }
