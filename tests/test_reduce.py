@@ -921,6 +921,22 @@ def test_large_arrays_of_many_blocks(device, seed):
         check(device, a, "sum", where=rng.random(n) < 0.5)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float16", "float32", "float64"])
+def test_columns_are_as_many_as_one_likes(device, dtype):
+    for shape in sizes((11, 4099), (300, 1031), (3, 2, 8200)):
+        a = values(dtype, shape)
+        for op in ("sum", "mean", "min", "max", "var"):
+            check(device, a, op, 0)
+        if np.dtype(dtype).kind != "f":
+            continue
+        for at in (3, shape[-1] // 2, shape[-1] - 1):
+            a[-1, ..., at] = np.finfo(dtype).smallest_subnormal
+            a[1, ..., at] = np.finfo(dtype).max
+        a[0, ..., -2] = np.nan
+        for op in ("sum", "mean", "min", "max", "var", "nansum", "nanmin", "nanvar"):
+            check(device, a, op, 0)
+
+
 def test_reduce_matches_the_operator_of_python(device):
     a = [3.5, -1.25, 2.0]
     assert warpkit.reduce(a, device=device) == math.fsum(a)

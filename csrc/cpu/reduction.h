@@ -14,7 +14,8 @@
 enum {
     WK_BLOCK = 4096,  /* elements of a run that components see at once: they stay in L1  */
     WK_GATHER = 1024, /* elements that are gathered at once, on the stack                */
-    WK_WIDTH = 256,   /* outputs whose lanes are kept side by side                       */
+    WK_WIDTH = 256,   /* rows whose lanes are kept side by side                          */
+    WK_SIDE = 8192,   /* bytes of a row that lanes on the stack are kept for             */
     WK_HELD =
         1 << 22,  /* elements an output's lanes take before an accumulator must have them */
     WK_PARTS = 4, /* words of an exact sum before it needs limbs                     */

@@ -5,15 +5,17 @@
  *            ZERO_SIGN(a, b) the sign of the zero that wins
  * FN(name) gives the functions' names.
  *
- * Four rows at a time are folded into lanes in memory: no lane waits for its neighbour, so the
- * loop vectorises for floats too, and lanes are loaded and stored once for four rows. A run is
- * rows side by side. An element may be folded twice, which changes nothing. */
+ * Some rows at a time are folded into lanes in memory: no lane waits for its neighbour, so the
+ * loop vectorises for floats too, and lanes are loaded and stored once for all these rows. A run
+ * is rows side by side. An element may be folded twice, which changes nothing. */
+
+enum { FN(SIDE) = WK_SIDE / sizeof(T) };
 
 #ifdef U
 /* Comparisons pass over NaN and take all zeros for one, so bits are looked at too. */
 typedef struct FN(best) {
-    T best[WK_WIDTH];
-    U signs[WK_WIDTH], nans[WK_WIDTH];
+    T best[FN(SIDE)];
+    U signs[FN(SIDE)], nans[FN(SIDE)];
 } FN(best);
 
 static inline U
@@ -69,7 +71,7 @@ FN(end)(const FN(best) * s, int64_t w)
 
 #else
 typedef struct FN(best) {
-    A best[WK_WIDTH];
+    A best[FN(SIDE)];
 } FN(best);
 
 static inline A
@@ -119,7 +121,10 @@ FN(fold_run)(FN(best) * s, const T *x, int64_t width)
 static inline A
 FN(best_of)(const T *x, int64_t n)
 {
-    enum { LANES = 64 / sizeof(T), STEP = WK_ROWS * LANES };
+    enum {
+        LANES = 64 / sizeof(T),
+        STEP = WK_ROWS * LANES
+    }; /* near order: prefetchers follow */
     A best = WORST;
     if (n < STEP) {
         for (int64_t i = 0; i < n; i++) {

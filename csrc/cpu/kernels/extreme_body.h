@@ -19,26 +19,31 @@ FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64
     return FN(seen)(lane, width);
 }
 
-/* Rows lie far apart, where no hardware prefetcher follows, so each asks for one to come. */
+/* Inlined, it would not vectorise. */
+static __attribute__((noinline)) void
+FN(fold_wide)(FN(best) * s, const T *const *row, int64_t width)
+{
+    FN(fold)(s, row, width);
+}
+
 static int
 FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
 {
-    enum { ROWS = WK_ROWS };
-    const T *x = from;
     A *restrict to = lanes;
     FN(best) s;
-    FN(begin)(&s, x + offsets[0], width);
-    for (int64_t i = 0; i < n; i += ROWS) {
-        const T *row[ROWS];
-        for (int r = 0; r < ROWS; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
-        for (int64_t k = i + WK_AHEAD; k < i + WK_AHEAD + ROWS && k < n; k++)
-            for (int64_t w = 0; w < width; w += 64 / (int64_t)sizeof(T))
-                __builtin_prefetch(x + offsets[k] + w);
-        FN(fold)(&s, row, width);
-    }
-    for (int64_t w = 0; w < width; w++) {
-        const A key = FN(end)(&s, w);
-        to[w] = OP(key, to[w]);
+    for (int64_t begin = 0; begin < width; begin += FN(SIDE)) {
+        const T *x = (const T *)from + begin;
+        const int64_t some = width - begin < FN(SIDE) ? width - begin : FN(SIDE);
+        FN(begin)(&s, x + offsets[0], some);
+        for (int64_t i = 0; i < n; i += WK_ROWS) {
+            const T *row[WK_ROWS];
+            for (int r = 0; r < WK_ROWS; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
+            FN(fold_wide)(&s, row, some);
+        }
+        for (int64_t w = 0; w < some; w++) {
+            const A key = FN(end)(&s, w);
+            to[begin + w] = OP(key, to[begin + w]);
+        }
     }
     return FN(seen)(to, width);
 }
