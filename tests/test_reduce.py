@@ -439,6 +439,45 @@ def test_an_initial_value_is_cast_as_numpy_casts_it(device):
             warpkit.reduce(a[:0], op, initial=None, device=device)
 
 
+@pytest.mark.parametrize("dtype", ["int16", "int64", "float16", "float32", "float64"])
+def test_variances_between_two_numbers_are_rounded_right(device, dtype):
+    """(d^2 / 4) of (d, 0) has one bit too many; tiny elements more take it off the middle."""
+    digits = {"float16": 11, "float32": 24}.get(dtype, 53)
+    odd = 2 * np.random.default_rng(0).integers(2 ** (digits / 2 - 1), 2 ** (digits / 2 - 0.51), 40)
+    pairs = np.zeros((40, 8), dtype)
+    pairs[:, ::2] = (odd + 1)[:, np.newaxis].astype(np.float64).astype(dtype)
+    cases = [pairs, np.repeat(pairs, 2, axis=1)[:, ::2], pairs[:, :7]]
+    if np.dtype(dtype).kind == "f":
+        eps = np.finfo(dtype).smallest_normal
+        for tiny in (2.0**-digits, 2.0 ** (-3 * digits // 2), -(2.0 ** (-2 * digits)), float(eps)):
+            nudged = pairs.copy()
+            nudged[:, 3] = tiny
+            cases.append(nudged)
+        cases += [pairs * np.array(x).astype(dtype) for x in (1e-30, 1e-150, 1e30, 1e-3)]
+        cases += [np.full((3, n), 0.1, dtype) for n in (7, 8)]
+    for a in cases:
+        for op in ("var", "std"):
+            check(device, a, op, 1)
+            check(device, a, op, 0)
+            check(device, np.ascontiguousarray(a.T), op, 0)
+            check(device, a, op, 1, ddof=1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
+def test_variances_of_many_rows_whose_elements_cancel(device, dtype):
+    rng = np.random.default_rng(5)
+    a = values(dtype, (700, 5))
+    if np.dtype(dtype).kind == "f":
+        a = a[:, :1] * (1 + np.finfo(dtype).eps * rng.integers(-3, 4, a.shape)).astype(dtype)
+        a[::7] = rng.choice([0, -0.0, 1, np.inf, np.nan, np.finfo(dtype).max], a[::7].shape)
+    else:
+        a[:] = a[:, :1] ^ rng.integers(0, 2, a.shape, dtype)
+    for op in ("var", "std", "nanvar"):
+        check(device, a, op, 1)
+        check(device, np.ascontiguousarray(a.T), op, 0)
+        check(device, a, op, 1, ddof=5)
+
+
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 def test_variances_divide_by_n_less_ddof(device, dtype):
     a = values(dtype, (5, 9))

@@ -13,8 +13,8 @@ set_parts(wk_exact *e, const wk_word *lane, int64_t stride, int64_t w)
 
 /* What has no short way. Finishing moments leaves an accumulator as it was. */
 static void
-through_accumulators(const wk_reduction *r, void *const *lanes, int64_t width, int64_t first,
-                     int64_t step)
+through_accumulators(const wk_reduction *r, void *const *lanes, int64_t stride, int64_t from,
+                     int64_t to, int64_t first, int64_t step)
 {
     union {
         wk_acc acc;
@@ -22,15 +22,15 @@ through_accumulators(const wk_reduction *r, void *const *lanes, int64_t width, i
     } a;
     int moments = !r->args->has_initial;
     for (int c = 0; c < r->components; c++) moments &= r->component[c] <= WK_C_SQUARES;
-    for (int64_t w = 0; w < width; w++) {
-        if (w == 0 || !moments) wk_acc_start(r, &a.acc);
+    for (int64_t w = from; w < to; w++) {
+        if (w == from || !moments) wk_acc_start(r, &a.acc);
         a.acc.n = r->args->n;
         for (int c = 0; c < r->components; c++) {
             if (!moments)
-                r->folding[c]->absorb(&a.acc, lanes[c], wk_stride(width), w);
+                r->folding[c]->absorb(&a.acc, lanes[c], stride, w);
             else
                 set_parts(r->component[c] == WK_C_SUM ? &a.acc.sum[0] : &a.acc.squares,
-                          lanes[c], wk_stride(width), w);
+                          lanes[c], stride, w);
         }
         WK_ISA_NAME(wk_finish)(r, &a.acc, first + w * step);
     }
@@ -106,6 +106,37 @@ means(const wk_reduction *r, const double *lane, int64_t width, int64_t first, i
     }
 }
 
+static void
+round_to(wk_dtype dtype, double *x, int64_t n)
+{
+    if (dtype == WK_F32)
+        for (int64_t i = 0; i < n; i++) x[i] = (double)(float)x[i];
+    else if (dtype != WK_F64)
+        for (int64_t i = 0; i < n; i++) x[i] = wk_narrow((wk_near){x[i], 0, 1}, dtype);
+}
+
+static void
+variances(const wk_reduction *r, void *const *lanes, int64_t width, int64_t first, int64_t step)
+{
+    const wk_array *out = &r->call->out[0];
+    const int64_t stride = wk_stride(width);
+    double low[WK_BOUNDS], high[WK_BOUNDS];
+    for (int64_t from = 0, n; from < width; from += n) {
+        n = width - from < WK_BOUNDS ? width - from : WK_BOUNDS;
+        if (!WK_ISA_NAME(wk_variance_bounds)(r, lanes, from, n, stride, low, high)) {
+            through_accumulators(r, lanes, stride, from, from + n, first, step);
+            continue;
+        }
+        round_to(out->dtype, low, n);
+        round_to(out->dtype, high, n);
+        for (int64_t w = 0; w < n; w++)
+            wk_store_real(out->data, first + (from + w) * step, out->dtype, high[w]);
+        for (int64_t w = from; w < from + n; w++)
+            if (!(low[w - from] == high[w - from]))
+                through_accumulators(r, lanes, stride, w, w + 1, first, step);
+    }
+}
+
 #define COPY(T)                                                                                \
     for (int64_t w = 0; w < width; w++)                                                        \
     ((T *)out->data)[first + w * step] = ((const T *)lanes)[w]
@@ -170,8 +201,12 @@ WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t 
                              int64_t first, int64_t step)
 {
     const wk_fold fold = r->args->fold[0];
+    if (r->call->outs == 1 && (fold == WK_VAR || fold == WK_STD)) {
+        variances(r, lanes, width, first, step);
+        return;
+    }
     if (r->call->outs != 1 || r->args->has_initial || r->components != 1) {
-        through_accumulators(r, lanes, width, first, step);
+        through_accumulators(r, lanes, wk_stride(width), 0, width, first, step);
         return;
     }
     const wk_array *out = &r->call->out[0];
@@ -184,7 +219,9 @@ WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t 
         break;
     case WK_C_MIN:
     case WK_C_MAX: extremes(r, lanes[0], width, first, step); break;
-    case WK_C_SQUARES: through_accumulators(r, lanes, width, first, step); break;
+    case WK_C_SQUARES:
+        through_accumulators(r, lanes, wk_stride(width), 0, width, first, step);
+        break;
     default: words(r, lanes[0], width, first, step); break;
     }
 }
