@@ -308,6 +308,20 @@ def test_sums_are_exact_however_wide_the_exponents_range(device, dtype):
             check(device, a, op)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_are_exact_of_blocks_full_of_large_elements(device, dtype):
+    """As much as bins are made for: all of one sign, with one element far below."""
+    digits = np.finfo(dtype).nmant + 1
+    for depth in range(24, 150 if dtype == "float32" else 420, 9):
+        for cut in (0, digits - 42, digits - 2, 1):  # what is left of each for the second bin
+            x = 2.0 - 2.0 ** (1 - digits) - (2.0**-cut if cut > 0 else 0)
+            a = np.full(4096, x, dtype)
+            a[1000::1024] = 2.0**-depth
+            for op in ("sum", "sumsq") if depth < 120 else ("sum",):
+                check(device, a, op)
+                check(device, -a[:1500], op)
+
+
 @pytest.mark.parametrize("dtype", REALS)
 def test_sums_are_exact_where_all_but_the_last_bits_cancel(device, dtype):
     least, most = exponents(dtype)

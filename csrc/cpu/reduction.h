@@ -124,6 +124,7 @@ void wk_exact_commit(wk_exact *e, const wk_word *part);
 void wk_exact_flush(wk_exact *e);
 /* Any double: NaN and infinities become flags. */
 void wk_exact_add(wk_exact *e, double x);
+void wk_exact_add_each(wk_exact *e, const double *x, int64_t n);
 void wk_exact_add_square(wk_exact *e, double x);
 void wk_exact_merge(wk_exact *e, const wk_exact *other);
 

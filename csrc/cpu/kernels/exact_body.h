@@ -27,7 +27,7 @@ FN(load_some)(const T *x, int64_t n)
 static void
 FN(slow)(wk_exact *e, const T *x, int64_t n)
 {
-    double terms[TERMS][WK_SLOW + WK_VD];
+    _Alignas(64) double terms[TERMS][WK_SLOW + WK_VD];
     for (int64_t i = 0; i < n; i += WK_VD) {
         const wk_vd v = i + WK_VD <= n ? LOAD(x + i) : FN(load_some)(x + i, n - i);
         memcpy(&terms[0][i], &v, sizeof v);
