@@ -236,7 +236,7 @@ turn_rows(const block *b, int64_t begin, int64_t end)
 
 /* A few columns that lie side by side: `group` rows as one. */
 static void
-fold_narrow(const block *b, int64_t begin, int64_t end)
+fold_narrow(block *b, int64_t begin, int64_t end)
 {
     const wk_reduction *r = b->j->r;
     const int64_t group = b->j->group, width = b->width * group, stride = b->width;

@@ -12,9 +12,11 @@
 static inline wk_vd
 FN(load_some)(const T *x, int64_t n)
 {
-    T some[WK_VD];
+    T some
+        __attribute__((vector_size(WK_VD * sizeof(T)))); /* in memory it would be waited for */
+#pragma GCC unroll 8
     for (int k = 0; k < WK_VD; k++) some[k] = k < n ? x[k] : (T)MINUS_ZERO;
-    return LOAD(some);
+    return LOAD((const T *)&some);
 }
 
 #ifdef PAIRED

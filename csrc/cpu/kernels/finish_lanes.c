@@ -78,34 +78,6 @@ any_sums(const wk_reduction *r, const void *lanes, int64_t stride, int64_t from,
     }
 }
 
-/* A mean of float32 is near enough to its double unless that is just between two floats, or
- * small; a mean of float64, if its sum is a double, or else where wk_near_quotient says so. */
-static void
-means(const wk_reduction *r, const double *lane, int64_t width, int64_t first, int64_t step)
-{
-    const wk_array *out = &r->call->out[0];
-    const double n = (double)r->args->n, *low = lane + wk_stride(width);
-    const int words = r->folding[0]->words;
-    const int single = words == 1 && out->dtype == WK_F32 && r->in->dtype >= WK_F16;
-    const int64_t stride = wk_stride(width);
-    if (!single && (words != 2 || out->dtype != WK_F64 || r->in->dtype != WK_F64)) {
-        any_sums(r, lane, stride, 0, width, first, step);
-        return;
-    }
-    for (int64_t w = 0; w < width && single; w++)
-        ((float *)out->data)[first + w * step] = (float)(lane[w] / n);
-    for (int64_t w = 0; w < width && single; w++) {
-        const double x = lane[w] / n;
-        const int tie = (wk_bits_f64(x) & 0x1fffffffu) == 0x10000000u;
-        if (tie || !(fabs(x) >= 0x1p-120)) any_sums(r, lane, stride, w, w + 1, first, step);
-    }
-    for (int64_t w = 0; w < width && !single; w++) {
-        const wk_near near = wk_near_quotient(wk_two_sum(lane[w], low[w]), n);
-        ((double *)out->data)[first + w * step] = near.d;
-        if (!near.known) any_sums(r, lane, stride, w, w + 1, first, step);
-    }
-}
-
 static void
 round_to(wk_dtype dtype, double *x, int64_t n)
 {
@@ -115,10 +87,47 @@ round_to(wk_dtype dtype, double *x, int64_t n)
         for (int64_t i = 0; i < n; i++) x[i] = wk_narrow((wk_near){x[i], 0, 1}, dtype);
 }
 
+/* Rounds both, and stores what they round to, where it is the same. */
+static void
+store_bounded(const wk_array *out, double *low, double *high, int64_t n, int64_t first,
+              int64_t step)
+{
+    double *f64 = (double *)out->data + first;
+    float *f32 = (float *)out->data + first;
+    round_to(out->dtype, low, n);
+    round_to(out->dtype, high, n);
+    if (out->dtype == WK_F64)
+        for (int64_t i = 0; i < n; i++) f64[i * step] = high[i];
+    else if (out->dtype == WK_F32)
+        for (int64_t i = 0; i < n; i++) f32[i * step] = (float)high[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            wk_store_real(out->data, first + i * step, out->dtype, high[i]);
+}
+
+static void
+means(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, int64_t step)
+{
+    const int64_t stride = wk_stride(width);
+    double low[WK_BOUNDS], high[WK_BOUNDS];
+    for (int64_t from = 0, n; from < width; from += n) {
+        n = width - from < WK_BOUNDS ? width - from : WK_BOUNDS;
+        if (wk_is_complex(r->call->out[0].dtype) ||
+            !WK_ISA_NAME(wk_mean_bounds)(r, (const double *)lanes + from, n, stride, low,
+                                         high)) {
+            any_sums(r, lanes, stride, from, from + n, first, step);
+            continue;
+        }
+        store_bounded(&r->call->out[0], low, high, n, first + from * step, step);
+        for (int64_t i = 0; i < n; i++)
+            if (!(low[i] == high[i]))
+                any_sums(r, lanes, stride, from + i, from + i + 1, first, step);
+    }
+}
+
 static void
 variances(const wk_reduction *r, void *const *lanes, int64_t width, int64_t first, int64_t step)
 {
-    const wk_array *out = &r->call->out[0];
     const int64_t stride = wk_stride(width);
     double low[WK_BOUNDS], high[WK_BOUNDS];
     for (int64_t from = 0, n; from < width; from += n) {
@@ -127,13 +136,10 @@ variances(const wk_reduction *r, void *const *lanes, int64_t width, int64_t firs
             through_accumulators(r, lanes, stride, from, from + n, first, step);
             continue;
         }
-        round_to(out->dtype, low, n);
-        round_to(out->dtype, high, n);
-        for (int64_t w = 0; w < n; w++)
-            wk_store_real(out->data, first + (from + w) * step, out->dtype, high[w]);
-        for (int64_t w = from; w < from + n; w++)
-            if (!(low[w - from] == high[w - from]))
-                through_accumulators(r, lanes, stride, w, w + 1, first, step);
+        store_bounded(&r->call->out[0], low, high, n, first + from * step, step);
+        for (int64_t i = 0; i < n; i++)
+            if (!(low[i] == high[i]))
+                through_accumulators(r, lanes, stride, from + i, from + i + 1, first, step);
     }
 }
 
@@ -209,7 +215,6 @@ WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t 
         through_accumulators(r, lanes, wk_stride(width), 0, width, first, step);
         return;
     }
-    const wk_array *out = &r->call->out[0];
     switch (r->component[0]) {
     case WK_C_SUM:
         if (fold == WK_MEAN)

@@ -1,4 +1,4 @@
-/* variance_lanes.c -- variances of many outputs at once, between bounds.
+/* bounds.c -- means and variances of many outputs at once, between bounds.
  *
  * How     n Q - S^2 and the division in pairs of doubles, by loops without a branch. What both
  *         bounds round to is the answer; of few outputs they round apart, and limbs decide.
@@ -58,8 +58,8 @@ variance_of(double qh, double ql, double sh, double sl, double n, double d)
     const wk_pair top = wk_two_sum(p.high, -square.high);
     const double low = (p.low + ql * n) + (top.low - square.low - (2 * sh + sl) * sl);
     const wk_pair v = wk_two_sum(top.high, low);
-    const double x = v.high / d, c = (fma(-x, d, v.high) + v.low) / d;
-    return (about){x, c, p.high * 0x1p-97 / d + fabs(c) * 0x1p-48 + x * 0x1p-103};
+    const double x = v.high / d, c = (fma(-x, d, v.high) + v.low) * (1 / d);
+    return (about){x, c, p.high * (0x1p-97 / d) + fabs(c) * 0x1p-48 + x * 0x1p-103};
 }
 
 /* Is x so far from the ends that nothing above overflows or loses bits to subnormals? */
@@ -78,17 +78,57 @@ no_spread(double qh, double ql, double sh, double sl, double n)
     return (usual(qh) & equal) | ((qh == 0) & (ql == 0));
 }
 
+/* Are words of integers doubles, and what is divided by too? */
+static int
+few_enough(const wk_reduction *r)
+{
+    return r->args->n <= 1 << 18;
+}
+
+/* Of a smaller format than a double's, a double is not rounded again: it may lie on either side. */
+static double
+apart(const wk_reduction *r)
+{
+    return r->call->out[0].dtype == WK_F64 ? 0 : 0x1p-50;
+}
+
+int
+WK_ISA_NAME(wk_mean_bounds)(const wk_reduction *r, const void *lanes, int64_t width,
+                            int64_t stride, double *low, double *high)
+{
+    const double n = (double)r->args->n, more = apart(r);
+    pairs s;
+    if (!few_enough(r)) return 0;
+    pairs_of(&s, r->folding[0], r->in->dtype < WK_F16, lanes, stride, width);
+    double x[SOME], c[SOME], off[SOME], again[SOME];
+    for (int64_t w = 0; w < width; w++) {
+        x[w] = s.high[w] / n;
+        const wk_pair rest = wk_two_sum(fma(-x[w], n, s.high[w]), s.low[w]);
+        c[w] = rest.high / n;
+        off[w] = fabs(fma(-c[w], n, rest.high)) + fabs(rest.low);
+    }
+    /* where c is exact, so are both bounds; where it is 0, x is: a half between two numbers is no
+     * rare quotient */
+    for (int64_t w = 0; w < width; w++) off[w] = off[w] > 0 ? 0x1p-48 : 0;
+    for (int64_t w = 0; w < width; w++) again[w] = c[w] != 0 ? more : 0;
+    for (int64_t w = 0; w < width; w++) {
+        const double slack = fabs(c[w]) * off[w] + fabs(x[w]) * again[w];
+        low[w] = x[w] + (c[w] - slack);
+        high[w] = x[w] + (c[w] + slack);
+    }
+    for (int64_t w = 0; w < width; w++) low[w] = usual(fabs(s.high[w])) ? low[w] : NAN;
+    return 1;
+}
+
 int
 WK_ISA_NAME(wk_variance_bounds)(const wk_reduction *r, void *const *lanes, int64_t from,
                                 int64_t width, int64_t stride, double *low, double *high)
 {
     const int integer = r->in->dtype < WK_F16, root = r->args->fold[0] == WK_STD;
     const double n = (double)r->args->n, ddof = r->args->ddof, d = n * (n - ddof);
-    const double apart = r->call->out[0].dtype == WK_F64 ? 0 : 0x1p-50;
+    const double more = apart(r);
     pairs s, q;
-    /* words of integers are doubles, and so is d */
-    if (r->args->n > 1 << 18 || ddof != floor(ddof) || !(fabs(ddof) < 1 << 18) || !(d > 0))
-        return 0;
+    if (!few_enough(r) || ddof != floor(ddof) || !(fabs(ddof) < 1 << 18) || !(d > 0)) return 0;
     pairs_of(&s, r->folding[0], integer, (const wk_word *)lanes[0] + from, stride, width);
     pairs_of(&q, r->folding[1], integer, (const wk_word *)lanes[1] + from, stride, width);
     double x[SOME], c[SOME], slack[SOME];
@@ -105,8 +145,7 @@ WK_ISA_NAME(wk_variance_bounds)(const wk_reduction *r, void *const *lanes, int64
         slack[w] = a.slack;
     }
     for (int64_t w = 0; w < width; w++) {
-        /* of a smaller format a double is not rounded again: it may lie on either side */
-        const double most = slack[w] + apart * x[w];
+        const double most = slack[w] + more * x[w];
         low[w] = x[w] + (c[w] - most);
         high[w] = x[w] + (c[w] + most);
     }
@@ -117,8 +156,8 @@ WK_ISA_NAME(wk_variance_bounds)(const wk_reduction *r, void *const *lanes, int64
     }
     for (int64_t w = 0; w < width; w++) {
         const int none = no_spread(q.high[w], q.low[w], s.high[w], s.low[w], n);
-        low[w] = none & (q.lost[w] == 0) ? 0 : low[w];
-        high[w] = none & (q.lost[w] == 0) ? 0 : high[w];
+        low[w] = (none & (q.lost[w] == 0)) ? 0 : low[w];
+        high[w] = (none & (q.lost[w] == 0)) ? 0 : high[w];
     }
     return 1;
 }
