@@ -16,19 +16,16 @@ static inline int64_t
 FN(find)(const T *x, int64_t n, A key)
 {
     enum { SOME = 64 };
+    const int some = n < SOME ? (int)n : SOME;
     int64_t i = 0;
-    if (n < SOME) {
-        while (!IS(x[i], key)) i++;
-        return i;
-    }
     for (; i + SOME < n; i += SOME) {
         FOUND found = 0;
         for (int k = 0; k < SOME; k++) found |= (FOUND)IS(x[i + k], key);
         if (found) break;
     }
-    if (i > n - SOME) i = n - SOME;
+    if (i > n - some) i = n - some;
     FOUND first = SOME;
-    for (int k = 0; k < SOME; k++) {
+    for (int k = 0; k < some; k++) {
         const FOUND here = IS(x[i + k], key) ? (FOUND)k : (FOUND)SOME;
         first = here < first ? here : first;
     }
@@ -38,7 +35,7 @@ FN(find)(const T *x, int64_t n, A key)
 static inline int64_t
 FN(place)(const T *x, int64_t n)
 {
-    enum { FEW = 32 };
+    enum { FEW = 8 };
     A best = FN(key_of)(x[0]);
     int64_t place = 0;
     if (n > FEW) return FN(find)(x, n, FN(best_of)(x, n));
