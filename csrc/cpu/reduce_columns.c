@@ -333,7 +333,7 @@ cut_up(columns_job *j, int threads)
 {
     const wk_reduction *r = j->r;
     const int64_t n = r->args->n, outer = r->args->outputs / j->columns;
-    const int64_t wanted = threads > 1 ? 4 * threads : 1; /* they may not all be free */
+    const int64_t wanted = threads > 1 ? 2 * threads : 1; /* they may not all be free */
     const int64_t most = LANES / wk_lanes_bytes(r, 8) * 8;
     j->width = !j->lanes || most < WK_WIDTH ? WK_WIDTH : most < COLUMNS ? most : COLUMNS;
     while (j->width > WK_WIDTH && outer * ((j->columns - 1) / j->width + 1) < wanted)
