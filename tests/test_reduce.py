@@ -308,6 +308,20 @@ def test_sums_are_exact_however_wide_the_exponents_range(device, dtype):
             check(device, a, op)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_are_exact_of_blocks_full_of_large_elements(device, dtype):
+    """As much as bins are made for: all of one sign, with one element far below."""
+    digits = np.finfo(dtype).nmant + 1
+    for depth in range(24, 150 if dtype == "float32" else 420, 9):
+        for cut in (0, digits - 42, digits - 2, 1):  # what is left of each for the second bin
+            x = 2.0 - 2.0 ** (1 - digits) - (2.0**-cut if cut > 0 else 0)
+            a = np.full(4096, x, dtype)
+            a[1000::1024] = 2.0**-depth
+            for op in ("sum", "sumsq") if depth < 120 else ("sum",):
+                check(device, a, op)
+                check(device, -a[:1500], op)
+
+
 @pytest.mark.parametrize("dtype", REALS)
 def test_sums_are_exact_where_all_but_the_last_bits_cancel(device, dtype):
     least, most = exponents(dtype)
@@ -480,6 +494,45 @@ def test_an_initial_value_is_cast_as_numpy_casts_it(device):
             warpkit.reduce(a[:0], op, initial=None, device=device)
 
 
+@pytest.mark.parametrize("dtype", ["int16", "int64", "float16", "float32", "float64"])
+def test_variances_between_two_numbers_are_rounded_right(device, dtype):
+    """(d^2 / 4) of (d, 0) has one bit too many; tiny elements more take it off the middle."""
+    digits = {"float16": 11, "float32": 24}.get(dtype, 53)
+    odd = 2 * np.random.default_rng(0).integers(2 ** (digits / 2 - 1), 2 ** (digits / 2 - 0.51), 40)
+    pairs = np.zeros((40, 8), dtype)
+    pairs[:, ::2] = (odd + 1)[:, np.newaxis].astype(np.float64).astype(dtype)
+    cases = [pairs, np.repeat(pairs, 2, axis=1)[:, ::2], pairs[:, :7]]
+    if np.dtype(dtype).kind == "f":
+        eps = np.finfo(dtype).smallest_normal
+        for tiny in (2.0**-digits, 2.0 ** (-3 * digits // 2), -(2.0 ** (-2 * digits)), float(eps)):
+            nudged = pairs.copy()
+            nudged[:, 3] = tiny
+            cases.append(nudged)
+        cases += [pairs * np.array(x).astype(dtype) for x in (1e-30, 1e-150, 1e30, 1e-3)]
+        cases += [np.full((3, n), 0.1, dtype) for n in (7, 8)]
+    for a in cases:
+        for op in ("var", "std"):
+            check(device, a, op, 1)
+            check(device, a, op, 0)
+            check(device, np.ascontiguousarray(a.T), op, 0)
+            check(device, a, op, 1, ddof=1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
+def test_variances_of_many_rows_whose_elements_cancel(device, dtype):
+    rng = np.random.default_rng(5)
+    a = values(dtype, (700, 5))
+    if np.dtype(dtype).kind == "f":
+        a = a[:, :1] * (1 + np.finfo(dtype).eps * rng.integers(-3, 4, a.shape)).astype(dtype)
+        a[::7] = rng.choice([0, -0.0, 1, np.inf, np.nan, np.finfo(dtype).max], a[::7].shape)
+    else:
+        a[:] = a[:, :1] ^ rng.integers(0, 2, a.shape, dtype)
+    for op in ("var", "std", "nanvar"):
+        check(device, a, op, 1)
+        check(device, np.ascontiguousarray(a.T), op, 0)
+        check(device, a, op, 1, ddof=5)
+
+
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 def test_variances_divide_by_n_less_ddof(device, dtype):
     a = values(dtype, (5, 9))
@@ -637,6 +690,36 @@ def test_the_first_of_equals_and_the_first_nan_win(device, dtype):
             a[at:] = 1
             check(device, a, "argmax")
             check(device, -a, "argmin")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64"])
+def test_the_best_is_found_wherever_it_lies(device, dtype):
+    best = [2, -2] if np.dtype(dtype).kind != "u" else [2, 0]
+    if np.dtype(dtype).kind == "f":
+        best += [np.inf, -np.inf, np.nan, -np.nan]
+    for n in sizes(33, 64, 127, 130, 517, 1100):
+        for one in best:
+            a = np.ones((n, n), dtype)
+            np.fill_diagonal(a, np.array(one).astype(dtype))
+            for op in ("min", "max", *ARGS):
+                check(device, a, op, 1)
+                check(device, a, op, 0)
+        a = np.zeros((n, n), dtype)
+        np.fill_diagonal(a, -a[0])
+        for op in ("min", "max", *ARGS):
+            check(device, a, op, 1)
+            check(device, -a, op, 1)
+            check(device, -a, op, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+def test_the_first_of_equals_wins_over_blocks(device, dtype):
+    a = np.zeros(40000, dtype)
+    for at in (39999, 20480, 8192, 8191, 4096, 4095, 3):
+        a[at:] = np.where(np.arange(40000 - at) % 3 == 0, 1, a[at:])
+        check(device, a, "argmax")
+        check(device, -a, "argmin")
+        check(device, a[:at], "argmax")
 
 
 def test_indices_take_one_axis(device):
@@ -930,6 +1013,22 @@ def test_large_arrays_of_many_blocks(device, seed):
         check(device, a[: n // 7 * 7].reshape(-1, 7), "sum", 0)
         check(device, a[: n // 7 * 7].reshape(7, -1), "std", 1)
         check(device, a, "sum", where=rng.random(n) < 0.5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float16", "float32", "float64"])
+def test_columns_are_as_many_as_one_likes(device, dtype):
+    for shape in sizes((11, 4099), (300, 1031), (3, 2, 8200)):
+        a = values(dtype, shape)
+        for op in ("sum", "mean", "min", "max", "var"):
+            check(device, a, op, 0)
+        if np.dtype(dtype).kind != "f":
+            continue
+        for at in (3, shape[-1] // 2, shape[-1] - 1):
+            a[-1, ..., at] = np.finfo(dtype).smallest_subnormal
+            a[1, ..., at] = np.finfo(dtype).max
+        a[0, ..., -2] = np.nan
+        for op in ("sum", "mean", "min", "max", "var", "nansum", "nanmin", "nanvar"):
+            check(device, a, op, 0)
 
 
 def test_reduce_matches_the_operator_of_python(device):

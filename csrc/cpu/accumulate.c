@@ -48,40 +48,46 @@ use_limbs(wk_exact *e)
 }
 
 static void
-count_piece(wk_exact *e)
+count_pieces(wk_exact *e, int64_t n)
 {
-    if (++e->pieces < MANY) return;
+    e->pieces += n;
+    if (e->pieces < MANY) return;
     wk_limbs_carry(&e->limbs);
     e->pieces = 0;
 }
 
-/* m 2^e, m odd or cut so that limbs reach down to its last bit. */
-static void
-add_number(wk_exact *e, int64_t m, int exponent)
+void
+wk_exact_add_each(wk_exact *e, const double *x, int64_t n)
 {
-    if (m == 0) return;
-    const int under = e->limbs.base - exponent;
-    if (under > 0) { /* the bits below are zero: no element reaches there */
-        m >>= under;
-        exponent += under;
+    use_limbs(e);
+    const wk_limbs limbs = e->limbs;
+    int flags = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t b = wk_bits_f64(x[i]);
+        const int raw = (int)(b >> 52 & 2047);
+        const int64_t minus = (int64_t)b >> 63;
+        int64_t m = (int64_t)((b & 0xfffffffffffffu) | (uint64_t)(raw > 0) << 52);
+        int exponent = (raw > 0 ? raw : 1) - 1075;
+        if (b != (uint64_t)1 << 63) flags |= WK_NOT_MINUS_ZERO;
+        if (raw == 2047) {
+            flags |= x[i] != x[i] ? WK_HAS_NAN : minus ? WK_HAS_MINUS_INF : WK_HAS_INF;
+            continue;
+        }
+        const int under = limbs.base - exponent;
+        if (under > 0) { /* the bits below are zero: no element reaches there */
+            m >>= under < 63 ? under : 63;
+            exponent += under;
+        }
+        wk_limbs_add(&limbs, (m ^ minus) - minus, exponent);
     }
-    wk_limbs_add(&e->limbs, m, exponent);
-    count_piece(e);
+    e->flags |= flags;
+    count_pieces(e, n);
 }
 
 void
 wk_exact_add(wk_exact *e, double x)
 {
-    const uint64_t b = wk_bits_f64(x);
-    const int raw = (int)(b >> 52 & 2047);
-    int64_t m = (int64_t)((b & 0xfffffffffffffu) | (uint64_t)(raw > 0) << 52);
-    if (b != (uint64_t)1 << 63) e->flags |= WK_NOT_MINUS_ZERO;
-    if (raw == 2047) {
-        e->flags |= x != x ? WK_HAS_NAN : b >> 63 ? WK_HAS_MINUS_INF : WK_HAS_INF;
-        return;
-    }
-    use_limbs(e);
-    add_number(e, b >> 63 ? -m : m, (raw > 0 ? raw : 1) - 1075);
+    wk_exact_add_each(e, &x, 1);
 }
 
 void
@@ -97,9 +103,7 @@ wk_exact_add_square(wk_exact *e, double x)
     }
     use_limbs(e);
     wk_limbs_add_square(&e->limbs, m, (raw > 0 ? raw : 1) - 1075);
-    count_piece(e);
-    count_piece(e);
-    count_piece(e);
+    count_pieces(e, 3);
 }
 
 void

@@ -12,17 +12,20 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
-    TILE = 256,     /* rows between two looks at the flag                                  */
-    WIDE = 64,      /* columns that narrow rows side by side make: 8 vectors and more      */
-    TURN = 1 << 15  /* bytes that are turned at once                                       */
+    TASK = 1 << 18,  /* elements a task: 50 us of work, what waking another thread may cost */
+    TILE = 256,      /* rows between two looks at the flag                                  */
+    WIDE = 64,       /* columns that narrow rows side by side make: 8 vectors and more      */
+    COLUMNS = 4096,  /* of a block: long pieces of rows, which hardware prefetchers follow  */
+    LANES = 1 << 16, /* bytes of a block's lanes, in a second-level cache                  */
+    AGAIN = 1 << 18, /* bytes of a tile that is read more than once: so is it              */
+    TURN = 1 << 15   /* bytes that are turned at once                                       */
 };
 
 typedef struct columns_job {
     const wk_reduction *r;
     int axis, lanes; /* can columns be folded by lanes? */
     int64_t group;   /* rows that lie side by side and are taken as one wide one */
-    int64_t columns, width, blocks;
+    int64_t columns, width, blocks, tile;
     int64_t step;        /* outputs between neighbouring columns */
     int64_t parts, part; /* of the rows */
     char *accs;          /* [outputs][parts]; NULL: a block is one task's alone */
@@ -30,7 +33,9 @@ typedef struct columns_job {
 
 typedef struct block { /* what one task is at */
     const columns_job *j;
-    const char *x; /* row 0 of the first column */
+    wk_lanes lanes, before; /* the tile's, and as they were before it */
+    int64_t bytes;          /* of either                              */
+    const char *x;          /* row 0 of the first column */
     const uint8_t *mask;
     int64_t output, width; /* the first column's; how many */
     wk_acc *accs;          /* NULL: not needed yet */
@@ -49,7 +54,7 @@ need_accs(block *b, void **room)
 {
     const wk_reduction *r = b->j->r;
     if (b->accs) return 1;
-    if (*room == NULL) *room = malloc((size_t)(WK_WIDTH * r->acc_bytes));
+    if (*room == NULL) *room = malloc((size_t)(b->j->width * r->acc_bytes));
     if (*room == NULL) return 0;
     b->accs = *room;
     b->acc_step = r->acc_bytes;
@@ -148,7 +153,7 @@ turned_tile(const block *b, int64_t start, const int64_t *offsets, const int64_t
 
 /* Lanes of `group` rows side by side, each of which had so many tiles' rows. */
 static void
-absorb(const block *b, wk_lanes *lanes, int64_t group, int64_t rows)
+absorb(const block *b, const wk_lanes *lanes, int64_t group, int64_t rows)
 {
     const wk_reduction *r = b->j->r;
     for (int64_t w = 0; w < b->width * group; w++) {
@@ -180,25 +185,20 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
     const int kept = r->args->kept;
     int64_t offsets[TILE], masks[TILE], held = 0; /* rows in lanes */
     int skip = 0, penalty = 0;
-    wk_lanes lanes, before;
-    if (j->lanes) {
-        wk_lanes_place(r, &lanes, b->width);
-        wk_lanes_place(r, &before, b->width);
-        wk_lanes_start(r, &lanes, b->width);
-    }
+    if (j->lanes) wk_lanes_start(r, &b->lanes, b->width);
     for (int64_t i = begin, n; i < end; i += n) {
-        n = end - i < TILE ? end - i : TILE;
+        n = end - i < j->tile ? end - i : j->tile;
         wk_list_offsets(r->in, kept, i, n, offsets);
         if (r->mask) wk_list_offsets(r->where, kept, i, n, masks);
         if (held >= WK_HELD) {
             if (!need_accs(b, room)) return WK_EMEMORY;
-            absorb(b, &lanes, 1, held);
-            wk_lanes_start(r, &lanes, b->width);
+            absorb(b, &b->lanes, 1, held);
+            wk_lanes_start(r, &b->lanes, b->width);
             held = 0;
         }
         if (j->lanes && skip == 0) {
-            if (held) memcpy(before.room, lanes.room, (size_t)lanes.bytes);
-            if (lanes_tile(b, &lanes, offsets, n, b->width)) {
+            if (held) memcpy(b->before.of[0], b->lanes.of[0], (size_t)b->bytes);
+            if (lanes_tile(b, &b->lanes, offsets, n, b->width)) {
                 held += n;
                 penalty = 0;
                 continue;
@@ -208,15 +208,15 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
         }
         skip -= skip > 0;
         if (!need_accs(b, room)) return WK_EMEMORY;
-        if (held) absorb(b, &before, 1, held);
-        if (j->lanes) wk_lanes_start(r, &lanes, b->width);
+        if (held) absorb(b, &b->before, 1, held);
+        if (j->lanes) wk_lanes_start(r, &b->lanes, b->width);
         held = 0;
         turned_tile(b, i, offsets, masks, n);
     }
     if (b->accs == NULL && j->lanes)
-        r->foldings->finish_lanes(r, lanes.of, b->width, b->output, j->step);
+        r->foldings->finish_lanes(r, b->lanes.of, b->width, b->output, j->step);
     else if (held)
-        absorb(b, &lanes, 1, held);
+        absorb(b, &b->lanes, 1, held);
     return WK_OK;
 }
 
@@ -236,20 +236,18 @@ turn_rows(const block *b, int64_t begin, int64_t end)
 
 /* A few columns that lie side by side: `group` rows as one. */
 static void
-fold_narrow(const block *b, int64_t begin, int64_t end)
+fold_narrow(block *b, int64_t begin, int64_t end)
 {
     const wk_reduction *r = b->j->r;
     const int64_t group = b->j->group, width = b->width * group, stride = b->width;
     const int64_t last = begin + (end - begin) / group * group;
     int64_t offsets[TILE];
-    wk_lanes lanes;
-    wk_lanes_place(r, &lanes, width);
     for (int64_t i = begin; i < last; i += TILE * group) {
         const int64_t rest = (last - i) / group, n = rest < TILE ? rest : TILE;
         for (int64_t k = 0; k < n; k++) offsets[k] = (i + k * group) * stride;
-        wk_lanes_start(r, &lanes, width);
-        if (lanes_tile(b, &lanes, offsets, n, width))
-            absorb(b, &lanes, group, n);
+        wk_lanes_start(r, &b->lanes, width);
+        if (lanes_tile(b, &b->lanes, offsets, n, width))
+            absorb(b, &b->lanes, group, n);
         else
             turn_rows(b, i, i + n * group);
     }
@@ -269,8 +267,11 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
     const columns_job *j = &shared->j;
     const wk_reduction *r = j->r;
     const wk_fp_state state = wk_fp_begin();
+    const int64_t most = wk_lanes_bytes(r, j->width * j->group);
+    char *lanes = aligned_alloc(64, (size_t)(2 * most));
     void *room = NULL;
-    for (int64_t i = begin; i < end; i++) {
+    if (lanes == NULL) shared->failed = 1;
+    for (int64_t i = begin; i < end && lanes; i++) {
         const int64_t start = i % j->parts * j->part, at = i / j->parts;
         const int64_t column = at % j->blocks * j->width, outer = at / j->blocks;
         const int64_t rest = r->args->n - start;
@@ -280,6 +281,9 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
         b.output = (outer / j->step * j->columns + column) * j->step + outer % j->step;
         b.x = r->x + wk_offset_of(r->in, 0, r->args->kept, b.output) * r->item;
         if (r->mask) b.mask = r->mask + wk_offset_of(r->where, 0, r->args->kept, b.output);
+        b.bytes = wk_lanes_bytes(r, b.width * j->group);
+        wk_lanes_place(r, &b.lanes, lanes, b.width * j->group);
+        wk_lanes_place(r, &b.before, lanes + most, b.width * j->group);
         if (j->accs) {
             b.accs = (wk_acc *)(j->accs + (b.output * j->parts + i % j->parts) * r->acc_bytes);
             b.acc_step = j->step * j->parts * r->acc_bytes;
@@ -297,6 +301,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
             r->foldings->finish(r, acc_of(&b, w), b.output + w * j->step);
     }
     free(room);
+    free(lanes);
     wk_fp_end(state);
 }
 
@@ -320,6 +325,34 @@ group_of(const columns_job *j)
     const int dense = a->ndim == kept + 1 && a->strides[kept] == j->columns;
     if (!j->lanes || !dense || j->columns > WIDE / 2 || j->r->args->n < 2 * WIDE) return 1;
     return WIDE / j->columns;
+}
+
+/* Blocks as wide as their lanes may be, and then as many tasks as keep all threads busy. */
+static void
+cut_up(columns_job *j, int threads)
+{
+    const wk_reduction *r = j->r;
+    const int64_t n = r->args->n, outer = r->args->outputs / j->columns;
+    const int64_t wanted = threads > 1 ? 2 * threads : 1; /* they may not all be free */
+    const int64_t most = LANES / wk_lanes_bytes(r, 8) * 8;
+    j->width = !j->lanes || most < WK_WIDTH ? WK_WIDTH : most < COLUMNS ? most : COLUMNS;
+    while (j->width > WK_WIDTH && outer * ((j->columns - 1) / j->width + 1) < wanted)
+        j->width = (j->width / 2 + 7) & ~(int64_t)7;
+    if (j->width > j->columns) j->width = j->columns;
+    j->blocks = (j->columns + j->width - 1) / j->width;
+    j->tile = AGAIN / (j->width * r->item);
+    const int once = r->components == 1 && r->component[0] != WK_C_SQUARES;
+    if (once || j->tile > TILE) j->tile = TILE;
+    if (j->tile < WK_ROWS) j->tile = WK_ROWS;
+    j->parts = 1;
+    j->part = n;
+    const int64_t tasks = outer * j->blocks;
+    if (tasks < wanted && n * j->width > 2 * TASK && n > 2 * TILE) {
+        const int64_t parts = (wanted + tasks - 1) / tasks, all = n * j->width / TASK;
+        j->part = n / (parts < all ? parts : all) + 1;
+        j->part = (j->part + TILE - 1) / TILE * TILE;
+        j->parts = (n + j->part - 1) / j->part;
+    }
 }
 
 static void
@@ -349,19 +382,10 @@ wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis)
     j->lanes = has_columns(r, axis);
     j->columns = r->in->shape[axis];
     j->group = group_of(j);
-    j->width = j->columns < WK_WIDTH ? j->columns : WK_WIDTH;
-    j->blocks = (j->columns + j->width - 1) / j->width;
+    cut_up(j, wk_thread_count(call->context));
     j->step = 1;
     for (int d = axis + 1; d < args->kept; d++) j->step *= r->in->shape[d];
-    j->parts = 1;
-    j->part = args->n;
     const int64_t tasks = args->outputs / j->columns * j->blocks;
-    if (tasks < 32 && args->n * j->width > 2 * TASK && args->n > 2 * TILE) {
-        const int64_t wanted = 32 / tasks, most = args->n * j->width / TASK;
-        const int64_t parts = wanted < most ? wanted : most;
-        j->part = ((args->n + parts - 1) / parts + TILE - 1) / TILE * TILE;
-        j->parts = (args->n + j->part - 1) / j->part;
-    }
     if (j->parts > 1) {
         j->accs = malloc((size_t)(args->outputs * j->parts * r->acc_bytes));
         if (j->accs == NULL)

@@ -42,6 +42,7 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
     const wk_array *a = r->in;
     const int last = r->args->kept - 1;
     wk_lanes lanes;
+    _Alignas(64) double room[(WK_COMPONENT_MAX + 2 * WK_PARTS) * WK_WIDTH];
     int64_t offsets[WK_WIDTH];
     const wk_fp_state state = wk_fp_begin();
     for (int64_t i = begin; i < end; i += WK_WIDTH) {
@@ -57,7 +58,7 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
             at = wk_offset_of(a, 0, last + 1, i + w + 1);
         }
         int held = 1;
-        wk_lanes_place(r, &lanes, width);
+        wk_lanes_place(r, &lanes, room, width);
         for (int c = 0; c < r->components && held; c++)
             held = wk_lanes_held(
                 r, r->folding[c]->rows(lanes.of[c], r->x, offsets, r->args->n, width));

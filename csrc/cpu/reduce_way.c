@@ -102,15 +102,28 @@ wk_way_output(const wk_way *way, int64_t output)
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
-void
-wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, int64_t width)
+static int64_t
+component_bytes(const wk_folding *f, int64_t width)
 {
-    char *at = (char *)lanes->room;
+    return (f->words * wk_stride(width) * f->size + 63) & ~(int64_t)63;
+}
+
+int64_t
+wk_lanes_bytes(const wk_reduction *r, int64_t width)
+{
+    int64_t bytes = 0;
+    for (int c = 0; c < r->components; c++) bytes += component_bytes(r->folding[c], width);
+    return bytes;
+}
+
+void
+wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, void *room, int64_t width)
+{
+    char *at = room;
     for (int c = 0; c < r->components; c++) {
         lanes->of[c] = at;
-        at += (r->folding[c]->words * wk_stride(width) * r->folding[c]->size + 63) & ~63;
+        at += component_bytes(r->folding[c], width);
     }
-    lanes->bytes = at - (char *)lanes->room;
 }
 
 void

@@ -20,13 +20,13 @@ void wk_way_output(const wk_way *way, int64_t output);
 void wk_way_kept(const wk_reduction *r, wk_acc *a, void *x, uint8_t *keep, int64_t n,
                  int64_t index);
 
-typedef struct wk_lanes { /* of every component, WK_WIDTH outputs wide */
+typedef struct wk_lanes { /* of every component */
     void *of[WK_COMPONENT_MAX];
-    int64_t bytes;
-    _Alignas(64) double room[(WK_COMPONENT_MAX + 2 * WK_PARTS) * WK_WIDTH];
 } wk_lanes;
 
-void wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, int64_t width);
+int64_t wk_lanes_bytes(const wk_reduction *r, int64_t width);
+/* In that many bytes of room, which begins at a multiple of 64. */
+void wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, void *room, int64_t width);
 void wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width);
 
 /* An accumulator and the limbs behind it, for the stack. */

@@ -14,11 +14,13 @@
 enum {
     WK_BLOCK = 4096,  /* elements of a run that components see at once: they stay in L1  */
     WK_GATHER = 1024, /* elements that are gathered at once, on the stack                */
-    WK_WIDTH = 256,   /* outputs whose lanes are kept side by side                       */
+    WK_WIDTH = 256,   /* rows whose lanes are kept side by side                          */
+    WK_SIDE = 8192,   /* bytes of a row that lanes on the stack are kept for             */
     WK_HELD =
         1 << 22,  /* elements an output's lanes take before an accumulator must have them */
     WK_PARTS = 4, /* words of an exact sum before it needs limbs                     */
     WK_COMPONENT_MAX = 8, /* of one call                                                  */
+    WK_ROWS = 8,          /* rows that are folded into lanes at once                         */
     WK_AHEAD = 8          /* rows asked for ahead; see bench/cpu.py, axis 0                  */
 };
 
@@ -122,6 +124,7 @@ void wk_exact_commit(wk_exact *e, const wk_word *part);
 void wk_exact_flush(wk_exact *e);
 /* Any double: NaN and infinities become flags. */
 void wk_exact_add(wk_exact *e, double x);
+void wk_exact_add_each(wk_exact *e, const double *x, int64_t n);
 void wk_exact_add_square(wk_exact *e, double x);
 void wk_exact_merge(wk_exact *e, const wk_exact *other);
 

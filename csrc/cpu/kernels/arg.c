@@ -3,18 +3,23 @@
 #include "cpu/reduction.h"
 #include "keys.h"
 
+#define ZERO_SIGN(a, b) 0 /* zeros are equal */
+
 #define NAME(name) min_##name
 #define BETTER(a, b) ((a) < (b))
+#define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
 #include "arg_types.h"
 #undef NAME
 #undef BETTER
+#undef OP
 #undef LOSER
 #undef WINNER
 
 #define NAME(name) max_##name
 #define BETTER(a, b) ((a) > (b))
+#define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
 #include "arg_types.h"

@@ -12,9 +12,11 @@
 static inline wk_vd
 FN(load_some)(const T *x, int64_t n)
 {
-    T some[WK_VD];
+    T some
+        __attribute__((vector_size(WK_VD * sizeof(T)))); /* in memory it would be waited for */
+#pragma GCC unroll 8
     for (int k = 0; k < WK_VD; k++) some[k] = k < n ? x[k] : (T)MINUS_ZERO;
-    return LOAD(some);
+    return LOAD((const T *)&some);
 }
 
 #ifdef PAIRED
@@ -27,7 +29,7 @@ FN(load_some)(const T *x, int64_t n)
 static void
 FN(slow)(wk_exact *e, const T *x, int64_t n)
 {
-    double terms[TERMS][WK_SLOW + WK_VD];
+    _Alignas(64) double terms[TERMS][WK_SLOW + WK_VD];
     for (int64_t i = 0; i < n; i += WK_VD) {
         const wk_vd v = i + WK_VD <= n ? LOAD(x + i) : FN(load_some)(x + i, n - i);
         memcpy(&terms[0][i], &v, sizeof v);

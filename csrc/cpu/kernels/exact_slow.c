@@ -3,34 +3,35 @@
  * Bin k starts at M = 1.5 2^(unit + 52): s + x then rounds x to a multiple of its unit, and what
  * was cut off is exact and goes to the next bin. The last bin takes the rest as it is.
  *
- * Why the windows hold: 1024 elements below 2^(top + 1) are at most 128 a lane, so a bin moves by
- * less than 2^(top + 8) <= 2^(unit + 50) and stays in M's binade. Rests are at most half a unit,
+ * Why the windows hold: 1024 elements below 2^(top + 1) are at most 512 a lane, so a bin moves by
+ * less than 2^(top + 10) <= 2^(unit + 51) and stays in M's binade. Rests are at most half a unit,
  * which is the same again with top = unit - 2. The last bin's elements are at most half of the
- * unit above, 1024 of them 2^(unit + 9), multiples of 2^(unit - 44): 53 bits. */
+ * unit above, 1024 of them 2^(unit + 9), multiples of 2^(unit - 43): 52 bits. */
 #include "exact_slow.h"
 #include "vector.h"
 
 enum {
-    FALL = 42, /* from the largest exponent to the first unit */
-    STEP = 44, /* from one unit to the next                   */
-    BINS = 4,
-    SETS = 4,
-    MOST = 1000 /* exponents beyond leave no room for M */
+    FALL = 41,  /* from the largest exponent to the first unit               */
+    STEP = 43,  /* from one unit to the next                                 */
+    BINS = 8,   /* more cost as much as limbs do                             */
+    SETS = 4,   /* of few bins, so that no addition waits for the one before */
+    MOST = 1000 /* exponents beyond leave no room for M                      */
 };
 
+/* Of upper halves: 32 bits are compared by the chip where 64 are not. */
 wk_range
 WK_ISA_NAME(wk_range_of)(const double *x, int64_t n)
 {
-    int64_t most = 0, least = INT64_MAX;
+    int32_t most = 0, least = INT32_MAX;
     for (int64_t i = 0; i < n; i++) {
-        int64_t b;
+        uint64_t b;
         memcpy(&b, x + i, sizeof b);
-        b &= INT64_MAX;
-        const int64_t some = b ? b : INT64_MAX;
-        most = b > most ? b : most;
+        const int32_t high = (int32_t)(b >> 32) & INT32_MAX, low = (int32_t)b;
+        const int32_t some = high | (-(int32_t)((high | low) == 0) & INT32_MAX);
+        most = high > most ? high : most;
         least = some < least ? some : least;
     }
-    return (wk_range){(uint64_t)most, most ? (uint64_t)least : 0};
+    return (wk_range){(uint64_t)most << 32, most ? (uint64_t)least << 32 : 0};
 }
 
 static inline double
@@ -42,6 +43,7 @@ power(int e)
 static inline __attribute__((always_inline)) void
 take(wk_vd (*s)[SETS], int set, wk_vd v, int bins)
 {
+#pragma GCC unroll 8
     for (int k = 0; k < bins - 1; k++) {
         const wk_vd t = s[k][set] + v;
         v -= t - s[k][set];
@@ -53,22 +55,29 @@ take(wk_vd (*s)[SETS], int set, wk_vd v, int bins)
 static inline __attribute__((always_inline)) void
 add_bins(wk_exact *e, const double *x, int64_t n, int top, int bins)
 {
+    const int sets = bins <= 2 ? SETS : bins <= 4 ? SETS / 2 : 1;
     wk_vd s[BINS][SETS], start[BINS];
+#pragma GCC unroll 8
     for (int k = 0; k < bins; k++) {
         const double m = k < bins - 1 ? 1.5 * power(top - FALL - k * STEP + 52) : 0.0;
         start[k] = wk_splat(m);
-        for (int j = 0; j < SETS; j++) s[k][j] = start[k];
+#pragma GCC unroll 4
+        for (int j = 0; j < sets; j++) s[k][j] = start[k];
     }
     int64_t i = 0;
-    for (; i + SETS * WK_VD <= n; i += SETS * WK_VD)
-        for (int j = 0; j < SETS; j++) take(s, j, wk_load_f64(x + i + j * WK_VD), bins);
-    for (; i < n; i++) {
-        double some[WK_VD] = {x[i]};
+    for (; i + sets * WK_VD <= n; i += sets * WK_VD)
+#pragma GCC unroll 4
+        for (int j = 0; j < sets; j++) take(s, j, wk_load_f64(x + i + j * WK_VD), bins);
+    for (; i < n; i += WK_VD) {
+        double some[WK_VD] = {0};
+        for (int k = 0; k < WK_VD && i + k < n; k++) some[k] = x[i + k];
         take(s, 0, wk_load_f64(some), bins);
     }
+#pragma GCC unroll 8
     for (int k = 0; k < bins; k++) {
         double sum = 0, one[WK_VD];
-        for (int j = 0; j < SETS; j++) {
+#pragma GCC unroll 4
+        for (int j = 0; j < sets; j++) {
             const wk_vd v = s[k][j] - start[k];
             memcpy(one, &v, sizeof v);
             for (int l = 0; l < WK_VD; l++) sum += one[l];
@@ -86,19 +95,17 @@ WK_ISA_NAME(wk_exact_slow)(wk_exact *e, const double *x, int64_t n, int digits)
     if (low < -1074) low = -1074;
     if (range.most && raw < 2047 && top > -MOST && top < MOST - 40) {
         e->flags |= WK_NOT_MINUS_ZERO;
-        const int depth = top - FALL - STEP - low; /* below what two bins reach */
-        if (depth <= 0) {
-            add_bins(e, x, n, top, 2);
-            return;
-        }
-        if (depth <= STEP) {
-            add_bins(e, x, n, top, 3);
-            return;
-        }
-        if (depth <= 2 * STEP) {
-            add_bins(e, x, n, top, 4);
-            return;
+        const int depth = top - FALL - low; /* below the first unit */
+        switch (depth <= STEP ? 2 : (depth + STEP - 1) / STEP + 1) {
+        case 2: add_bins(e, x, n, top, 2); return;
+        case 3: add_bins(e, x, n, top, 3); return;
+        case 4: add_bins(e, x, n, top, 4); return;
+        case 5: add_bins(e, x, n, top, 5); return;
+        case 6: add_bins(e, x, n, top, 6); return;
+        case 7: add_bins(e, x, n, top, 7); return;
+        case 8: add_bins(e, x, n, top, 8); return;
+        default: break;
         }
     }
-    for (int64_t i = 0; i < n; i++) wk_exact_add(e, x[i]);
+    wk_exact_add_each(e, x, n);
 }

@@ -7,8 +7,9 @@
 
 enum { WK_SLOW = 1024 /* elements at once; the windows below are made for so many */ };
 
-typedef struct
-    wk_range { /* bits of the largest and the least magnitude but 0; 0: there is none */
+/* Exponents of the largest and the least magnitude but 0, and what is in the upper half beside; 0:
+ * there is none, or none that is not tiny. */
+typedef struct wk_range {
     uint64_t most, least;
 } wk_range;
 

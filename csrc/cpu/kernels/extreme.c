@@ -10,18 +10,21 @@
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
+#define ZERO_SIGN(a, b) ((a) | (b))
 #define PLACE(a) (a)->least
 #include "extreme_types.h"
 #undef NAME
 #undef OP
 #undef LOSER
 #undef WINNER
+#undef ZERO_SIGN
 #undef PLACE
 
 #define NAME(name) max_##name
 #define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
+#define ZERO_SIGN(a, b) ((a) & (b))
 #define PLACE(a) (a)->most
 #include "extreme_types.h"
 

@@ -1,8 +1,6 @@
 /* extreme_body.h -- the least (or the most) of one dtype, by keys. No include guard.
- *   T        in memory; A the key's type; KEY(x) the key; OP(a, b) the winner
- *   WORST    a key that every other wins against; NAN_KEY  that of NaN (WORST: there is none)
- *   PLACE(a) where an accumulator keeps it
- * FN(name) gives the functions' names. */
+ * Expects what best_body.h does, and PLACE(a): where an accumulator keeps it. */
+#include "best_body.h"
 
 /* 1, or 2 where there is a NaN. */
 static int
@@ -17,31 +15,34 @@ static int
 FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
 {
     A *lane = lanes;
-    for (int64_t w = 0; w < width; w++) {
-        const T *x = (const T *)from + offsets[w];
-        A best = WORST;
-        for (int64_t i = 0; i < n; i++) {
-            const A key = KEY(x[i]);
-            best = OP(key, best);
-        }
-        lane[w] = best;
-    }
+    for (int64_t w = 0; w < width; w++) lane[w] = FN(best_of)((const T *)from + offsets[w], n);
     return FN(seen)(lane, width);
 }
 
-/* Rows lie far apart, where no hardware prefetcher follows, so each asks for one to come. */
+/* Inlined, it would not vectorise. */
+static __attribute__((noinline)) void
+FN(fold_wide)(FN(best) * s, const T *const *row, int64_t width)
+{
+    FN(fold)(s, row, width);
+}
+
 static int
 FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
 {
     A *restrict to = lanes;
-    for (int64_t i = 0; i < n; i++) {
-        const T *restrict x = (const T *)from + offsets[i];
-        if (i + WK_AHEAD < n)
-            for (int64_t w = 0; w < width; w += 64 / (int64_t)sizeof(T))
-                __builtin_prefetch((const T *)from + offsets[i + WK_AHEAD] + w);
-        for (int64_t w = 0; w < width; w++) {
-            const A key = KEY(x[w]);
-            to[w] = OP(key, to[w]);
+    FN(best) s;
+    for (int64_t begin = 0; begin < width; begin += FN(SIDE)) {
+        const T *x = (const T *)from + begin;
+        const int64_t some = width - begin < FN(SIDE) ? width - begin : FN(SIDE);
+        FN(begin)(&s, x + offsets[0], some);
+        for (int64_t i = 0; i < n; i += WK_ROWS) {
+            const T *row[WK_ROWS];
+            for (int r = 0; r < WK_ROWS; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
+            FN(fold_wide)(&s, row, some);
+        }
+        for (int64_t w = 0; w < some; w++) {
+            const A key = FN(end)(&s, w);
+            to[begin + w] = OP(key, to[begin + w]);
         }
     }
     return FN(seen)(to, width);
@@ -68,10 +69,8 @@ FN(absorb)(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
 static void
 FN(run)(wk_acc *a, const void *x, int64_t n, int64_t index)
 {
-    const int64_t zero = 0;
-    A best;
+    const A best = FN(best_of)(x, n);
     (void)index;
-    FN(rows)(&best, x, &zero, n, 1);
     FN(absorb)(a, &best, 1, 0);
 }
 
@@ -83,6 +82,7 @@ FN(merge)(wk_acc *a, const wk_acc *b)
 
 #undef T
 #undef A
+#undef U
 #undef KEY
 #undef WORST
 #undef NAN_KEY

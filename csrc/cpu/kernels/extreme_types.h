@@ -1,5 +1,6 @@
 /* extreme_types.h -- extreme_body.h for every real dtype. No include guard.
- * Expects OP, LOSER(A), WINNER(A): the key that loses to all, or wins; PLACE, NAME(name). */
+ * Expects OP, LOSER(A), WINNER(A): the key that loses to all, or wins; ZERO_SIGN, PLACE,
+ * NAME(name). */
 #define T uint8_t
 #define A uint8_t
 #define KEY(x) ((x) != 0)
@@ -77,14 +78,16 @@
 #define NAN_KEY WINNER(int16_t)
 #define FN(name) NAME(name##_bf16)
 #include "extreme_body.h"
-#define T uint32_t
+#define T float
+#define U uint32_t
 #define A int32_t
 #define KEY(x) wk_order_32(x, WINNER(int32_t))
 #define WORST LOSER(int32_t)
 #define NAN_KEY WINNER(int32_t)
 #define FN(name) NAME(name##_f32)
 #include "extreme_body.h"
-#define T uint64_t
+#define T double
+#define U uint64_t
 #define A int64_t
 #define KEY(x) wk_order_64(x, WINNER(int64_t))
 #define WORST LOSER(int64_t)

@@ -13,8 +13,8 @@ set_parts(wk_exact *e, const wk_word *lane, int64_t stride, int64_t w)
 
 /* What has no short way. Finishing moments leaves an accumulator as it was. */
 static void
-through_accumulators(const wk_reduction *r, void *const *lanes, int64_t width, int64_t first,
-                     int64_t step)
+through_accumulators(const wk_reduction *r, void *const *lanes, int64_t stride, int64_t from,
+                     int64_t to, int64_t first, int64_t step)
 {
     union {
         wk_acc acc;
@@ -22,15 +22,15 @@ through_accumulators(const wk_reduction *r, void *const *lanes, int64_t width, i
     } a;
     int moments = !r->args->has_initial;
     for (int c = 0; c < r->components; c++) moments &= r->component[c] <= WK_C_SQUARES;
-    for (int64_t w = 0; w < width; w++) {
-        if (w == 0 || !moments) wk_acc_start(r, &a.acc);
+    for (int64_t w = from; w < to; w++) {
+        if (w == from || !moments) wk_acc_start(r, &a.acc);
         a.acc.n = r->args->n;
         for (int c = 0; c < r->components; c++) {
             if (!moments)
-                r->folding[c]->absorb(&a.acc, lanes[c], wk_stride(width), w);
+                r->folding[c]->absorb(&a.acc, lanes[c], stride, w);
             else
                 set_parts(r->component[c] == WK_C_SUM ? &a.acc.sum[0] : &a.acc.squares,
-                          lanes[c], wk_stride(width), w);
+                          lanes[c], stride, w);
         }
         WK_ISA_NAME(wk_finish)(r, &a.acc, first + w * step);
     }
@@ -78,31 +78,68 @@ any_sums(const wk_reduction *r, const void *lanes, int64_t stride, int64_t from,
     }
 }
 
-/* A mean of float32 is near enough to its double unless that is just between two floats, or
- * small; a mean of float64, if its sum is a double, or else where wk_near_quotient says so. */
 static void
-means(const wk_reduction *r, const double *lane, int64_t width, int64_t first, int64_t step)
+round_to(wk_dtype dtype, double *x, int64_t n)
 {
-    const wk_array *out = &r->call->out[0];
-    const double n = (double)r->args->n, *low = lane + wk_stride(width);
-    const int words = r->folding[0]->words;
-    const int single = words == 1 && out->dtype == WK_F32 && r->in->dtype >= WK_F16;
+    if (dtype == WK_F32)
+        for (int64_t i = 0; i < n; i++) x[i] = (double)(float)x[i];
+    else if (dtype != WK_F64)
+        for (int64_t i = 0; i < n; i++) x[i] = wk_narrow((wk_near){x[i], 0, 1}, dtype);
+}
+
+/* Rounds both, and stores what they round to, where it is the same. */
+static void
+store_bounded(const wk_array *out, double *low, double *high, int64_t n, int64_t first,
+              int64_t step)
+{
+    double *f64 = (double *)out->data + first;
+    float *f32 = (float *)out->data + first;
+    round_to(out->dtype, low, n);
+    round_to(out->dtype, high, n);
+    if (out->dtype == WK_F64)
+        for (int64_t i = 0; i < n; i++) f64[i * step] = high[i];
+    else if (out->dtype == WK_F32)
+        for (int64_t i = 0; i < n; i++) f32[i * step] = (float)high[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            wk_store_real(out->data, first + i * step, out->dtype, high[i]);
+}
+
+static void
+means(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, int64_t step)
+{
     const int64_t stride = wk_stride(width);
-    if (!single && (words != 2 || out->dtype != WK_F64 || r->in->dtype != WK_F64)) {
-        any_sums(r, lane, stride, 0, width, first, step);
-        return;
+    double low[WK_BOUNDS], high[WK_BOUNDS];
+    for (int64_t from = 0, n; from < width; from += n) {
+        n = width - from < WK_BOUNDS ? width - from : WK_BOUNDS;
+        if (wk_is_complex(r->call->out[0].dtype) ||
+            !WK_ISA_NAME(wk_mean_bounds)(r, (const double *)lanes + from, n, stride, low,
+                                         high)) {
+            any_sums(r, lanes, stride, from, from + n, first, step);
+            continue;
+        }
+        store_bounded(&r->call->out[0], low, high, n, first + from * step, step);
+        for (int64_t i = 0; i < n; i++)
+            if (!(low[i] == high[i]))
+                any_sums(r, lanes, stride, from + i, from + i + 1, first, step);
     }
-    for (int64_t w = 0; w < width && single; w++)
-        ((float *)out->data)[first + w * step] = (float)(lane[w] / n);
-    for (int64_t w = 0; w < width && single; w++) {
-        const double x = lane[w] / n;
-        const int tie = (wk_bits_f64(x) & 0x1fffffffu) == 0x10000000u;
-        if (tie || !(fabs(x) >= 0x1p-120)) any_sums(r, lane, stride, w, w + 1, first, step);
-    }
-    for (int64_t w = 0; w < width && !single; w++) {
-        const wk_near near = wk_near_quotient(wk_two_sum(lane[w], low[w]), n);
-        ((double *)out->data)[first + w * step] = near.d;
-        if (!near.known) any_sums(r, lane, stride, w, w + 1, first, step);
+}
+
+static void
+variances(const wk_reduction *r, void *const *lanes, int64_t width, int64_t first, int64_t step)
+{
+    const int64_t stride = wk_stride(width);
+    double low[WK_BOUNDS], high[WK_BOUNDS];
+    for (int64_t from = 0, n; from < width; from += n) {
+        n = width - from < WK_BOUNDS ? width - from : WK_BOUNDS;
+        if (!WK_ISA_NAME(wk_variance_bounds)(r, lanes, from, n, stride, low, high)) {
+            through_accumulators(r, lanes, stride, from, from + n, first, step);
+            continue;
+        }
+        store_bounded(&r->call->out[0], low, high, n, first + from * step, step);
+        for (int64_t i = 0; i < n; i++)
+            if (!(low[i] == high[i]))
+                through_accumulators(r, lanes, stride, from + i, from + i + 1, first, step);
     }
 }
 
@@ -148,13 +185,19 @@ words(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, in
 {
     const wk_array *out = &r->call->out[0];
     const wk_component c = r->component[0];
+    const int arg = c == WK_C_ARGMIN || c == WK_C_ARGMAX;
+    const uint64_t begin = arg ? (uint64_t)r->args->first : 0;
+    uint64_t *to = (uint64_t *)out->data + first;
+    if (r->folding[0]->size == 8 && wk_itemsize[out->dtype] == 8 && out->dtype < WK_F16) {
+        for (int64_t w = 0; w < width; w++) to[w * step] = ((const uint64_t *)lanes)[w] + begin;
+        return;
+    }
     for (int64_t w = 0; w < width; w++) {
         uint64_t x;
         if (c == WK_C_ANY || c == WK_C_ALL)
             x = ((const uint8_t *)lanes)[w] ^ (c == WK_C_ALL);
         else
-            x = ((const uint64_t *)lanes)[w];
-        if (c == WK_C_ARGMIN || c == WK_C_ARGMAX) x += (uint64_t)r->args->first;
+            x = ((const uint64_t *)lanes)[w] + begin;
         wk_store_bits(out->data, first + w * step, out->dtype, x);
     }
 }
@@ -164,11 +207,14 @@ WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t 
                              int64_t first, int64_t step)
 {
     const wk_fold fold = r->args->fold[0];
-    if (r->call->outs != 1 || r->args->has_initial || r->components != 1) {
-        through_accumulators(r, lanes, width, first, step);
+    if (r->call->outs == 1 && (fold == WK_VAR || fold == WK_STD)) {
+        variances(r, lanes, width, first, step);
         return;
     }
-    const wk_array *out = &r->call->out[0];
+    if (r->call->outs != 1 || r->args->has_initial || r->components != 1) {
+        through_accumulators(r, lanes, wk_stride(width), 0, width, first, step);
+        return;
+    }
     switch (r->component[0]) {
     case WK_C_SUM:
         if (fold == WK_MEAN)
@@ -178,12 +224,8 @@ WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t 
         break;
     case WK_C_MIN:
     case WK_C_MAX: extremes(r, lanes[0], width, first, step); break;
-    case WK_C_SQUARES: through_accumulators(r, lanes, width, first, step); break;
-    case WK_C_WRAP:
-        if (wk_itemsize[out->dtype] == 8 && step == 1)
-            memcpy((uint64_t *)out->data + first, lanes[0], (size_t)width * 8);
-        else
-            words(r, lanes[0], width, first, step);
+    case WK_C_SQUARES:
+        through_accumulators(r, lanes, wk_stride(width), 0, width, first, step);
         break;
     default: words(r, lanes[0], width, first, step); break;
     }

@@ -25,14 +25,21 @@ FN(wrap_columns)(void *lanes, const void *from, const int64_t *offsets, int64_t 
                  int64_t width)
 {
     uint64_t *restrict to = lanes;
-    for (int64_t i = 0; i + 1 < n; i += 2) {
-        const T *restrict x = (const T *)from + offsets[i];
-        const T *restrict y = (const T *)from + offsets[i + 1];
-        for (int64_t w = 0; w < width; w++)
-            to[w] += (uint64_t)VALUE(x[w]) + (uint64_t)VALUE(y[w]);
+    int64_t i = 0;
+    for (; i + WK_ROWS <= n; i += WK_ROWS) {
+        const T *row[WK_ROWS];
+        for (int r = 0; r < WK_ROWS; r++) row[r] = (const T *)from + offsets[i + r];
+        for (int64_t w = 0; w < width; w++) {
+            SHORT sum = 0;
+#pragma GCC unroll 8
+            for (int r = 0; r < WK_ROWS; r++) sum += (SHORT)VALUE(row[r][w]);
+            to[w] += (uint64_t)sum;
+        }
     }
-    const T *restrict x = (const T *)from + offsets[n - 1];
-    for (int64_t w = 0; n % 2 && w < width; w++) to[w] += (uint64_t)VALUE(x[w]);
+    for (; i < n; i++) {
+        const T *restrict x = (const T *)from + offsets[i];
+        for (int64_t w = 0; w < width; w++) to[w] += (uint64_t)VALUE(x[w]);
+    }
     return 1;
 }
 

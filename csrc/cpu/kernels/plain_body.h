@@ -44,39 +44,35 @@ FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64
     return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, width) && wk_flag_works();
 }
 
-/* Rows lie far apart, where no hardware prefetcher follows, so each asks for one to come. */
+static inline __attribute__((always_inline)) void
+FN(add_rows)(double *lane, int64_t stride, const T *const *row, int rows, int64_t width)
+{
+    for (int64_t w = 0; w < width; w += WK_VD) {
+        wk_vd sum[WORDS];
+        for (int k = 0; k < WORDS; k++) sum[k] = wk_load_f64(lane + k * stride + w);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            const T *at = row[r] + w;
+            const wk_vd v = w + WK_VD <= width ? LOAD(at) : FN(load_some)(at, width - w);
+            STEP(sum, v);
+        }
+        for (int k = 0; k < WORDS; k++) memcpy(lane + k * stride + w, &sum[k], sizeof sum[k]);
+    }
+}
+
 static int
 FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
 {
-    enum { ROWS = 4 };
-    const T *x = from;
+    const T *x = from, *row[WK_ROWS];
     double *lane = lanes;
     const int64_t stride = wk_stride(width);
     wk_flag_clear(x, lane);
-    for (int64_t i = 0; i < n; i += ROWS) {
-        const int rows = n - i < ROWS ? (int)(n - i) : ROWS;
-        for (int64_t k = i + WK_AHEAD; k < i + WK_AHEAD + ROWS && k < n; k++)
-            for (int64_t w = 0; w < width; w += 64 / (int64_t)sizeof(T))
-                __builtin_prefetch(x + offsets[k] + w);
-        for (int64_t w = 0; w < width; w += WK_VD) {
-            wk_vd sum[WORDS];
-            for (int k = 0; k < WORDS; k++) sum[k] = wk_load_f64(lane + k * stride + w);
-            if (rows == ROWS && w + WK_VD <= width) {
-                for (int r = 0; r < ROWS; r++) {
-                    const wk_vd v = LOAD(x + offsets[i + r] + w);
-                    STEP(sum, v);
-                }
-            } else {
-                for (int r = 0; r < rows; r++) {
-                    const T *at = x + offsets[i + r] + w;
-                    const wk_vd v =
-                        w + WK_VD <= width ? LOAD(at) : FN(load_some)(at, width - w);
-                    STEP(sum, v);
-                }
-            }
-            for (int k = 0; k < WORDS; k++)
-                memcpy(lane + k * stride + w, &sum[k], sizeof sum[k]);
-        }
+    for (int64_t i = 0; i < n; i += WK_ROWS) {
+        for (int r = 0; r < WK_ROWS && i + r < n; r++) row[r] = x + offsets[i + r];
+        if (i + WK_ROWS <= n)
+            FN(add_rows)(lane, stride, row, WK_ROWS, width);
+        else
+            FN(add_rows)(lane, stride, row, (int)(n - i), width);
     }
     return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, width) && wk_flag_works();
 }

@@ -107,32 +107,38 @@ FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64
 static int
 FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
 {
-    const T *x = from;
+    enum { SIDE = WK_SIDE / sizeof(T) };
     const I ones = (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1);
     const int64_t stride = wk_stride(width);
-    double *lane = lanes, bins[WORDS][WK_WIDTH];
-    I most = 0, least = ones;
-    int first;
-    for (int64_t i = 0; i < n; i++) FN(widen)(x + offsets[i], width, &most, &least);
-    if (!FN(window_of)(most, least, &first)) return 0;
-    for (int64_t w = 0; w < width; w += WK_VD) {
-        wk_vd s[WORDS];
+    double bins[WORDS][SIDE];
+    for (int64_t begin = 0; begin < width; begin += SIDE) {
+        const T *x = (const T *)from + begin;
+        double *lane = (double *)lanes + begin;
+        const int64_t some = width - begin < SIDE ? width - begin : SIDE;
+        I most = 0, least = ones;
+        int first;
+        for (int64_t i = 0; i < n; i++) FN(widen)(x + offsets[i], some, &most, &least);
+        if (!FN(window_of)(most, least, &first)) return 0;
+        for (int64_t w = 0; w < some; w += WK_VD) {
+            wk_vd s[WORDS];
 #pragma GCC unroll 4
-        for (int k = 0; k < WORDS; k++) s[k] = wk_splat(FN(magic)(first, k));
-        for (int64_t i = 0; i < n; i++) {
-            const T *at = x + offsets[i] + w;
-            FN(take)(s, w + WK_VD <= width ? LOAD(at) : FN(load_some)(at, width - w));
-        }
+            for (int k = 0; k < WORDS; k++) s[k] = wk_splat(FN(magic)(first, k));
+            for (int64_t i = 0; i < n; i++) {
+                const T *at = x + offsets[i] + w;
+                FN(take)(s, w + WK_VD <= some ? LOAD(at) : FN(load_some)(at, some - w));
+            }
 #pragma GCC unroll 4
-        for (int k = 0; k < WORDS; k++) {
-            s[k] -= wk_splat(FN(magic)(first, k));
-            memcpy(&bins[k][w], &s[k], sizeof s[k]);
+            for (int k = 0; k < WORDS; k++) {
+                s[k] -= wk_splat(FN(magic)(first, k));
+                memcpy(&bins[k][w], &s[k], sizeof s[k]);
+            }
         }
+        wk_flag_clear(bins, lane);
+        for (int k = 0; k < WORDS; k++)
+            for (int64_t w = 0; w < some; w++) lane[k * stride + w] += bins[k][w];
+        if (!wk_flag_held(bins, lane)) return 0;
     }
-    wk_flag_clear(bins, lane);
-    for (int k = 0; k < WORDS; k++)
-        for (int64_t w = 0; w < stride; w++) lane[k * stride + w] += bins[k][w];
-    return wk_flag_held(bins, lane) && wk_flag_works();
+    return wk_flag_works();
 }
 
 #undef I
