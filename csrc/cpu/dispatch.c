@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef WK_X86
+#include <cpuid.h>
+#endif
 
 #define ROW_cpu(op, variant)                                                                   \
     wk_launch wk_##op##_cpu_##variant##_base, wk_##op##_cpu_##variant##_avx2,                  \
@@ -17,6 +20,15 @@
 
 static const char *const names[] = {"base", "avx2", "avx512"};
 
+#ifdef WK_X86
+static int
+converts_halves(void) /* not all compilers' __builtin_cpu_supports knows "f16c" */
+{
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 static int
 best(void)
 {
@@ -25,8 +37,7 @@ best(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && converts_halves())
         return 1;
 #endif
     return 0;
