@@ -135,7 +135,7 @@ sum_of_lanes(int64_t x, int width)
     if (width == kWarp) {
         const unsigned low = __reduce_add_sync(kAllLanes, (unsigned)x & 0x3ffffffu);
         const int high = __reduce_add_sync(kAllLanes, (int)(x >> 26));
-        return ((int64_t)high << 26) + low;
+        return (int64_t)high * (1 << 26) + low;
     }
     for (int half = width / 2; half > 0; half /= 2) x += __shfl_down_sync(kAllLanes, x, half);
     return x;
