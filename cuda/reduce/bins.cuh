@@ -129,13 +129,14 @@ most_of_lanes(int x, int width)
 
 // The sum over `width` neighbouring lanes, in the first of them, of numbers below 2^51: of a whole
 // warp by two instructions, 26 bits each.
-__device__ __forceinline__ int64_t
-sum_of_lanes(int64_t x, int width)
+__device__ __forceinline__ uint64_t
+sum_of_lanes(int64_t number, int width)
 {
+    uint64_t x = (uint64_t)number; // what has failed may be any number
     if (width == kWarp) {
         const unsigned low = __reduce_add_sync(kAllLanes, (unsigned)x & 0x3ffffffu);
-        const int high = __reduce_add_sync(kAllLanes, (int)(x >> 26));
-        return (int64_t)high * (1 << 26) + low;
+        const int high = __reduce_add_sync(kAllLanes, (int)(number >> 26));
+        return ((uint64_t)(int64_t)high << 26) + low;
     }
     for (int half = width / 2; half > 0; half /= 2) x += __shfl_down_sync(kAllLanes, x, half);
     return x;
@@ -163,8 +164,8 @@ joined_lanes(bins<K, kTerms, kBatches> b, int width)
     fits = !most_of_lanes(!(fits && top <= b.kMost), width);
 #pragma unroll
     for (int k = 0; k < K; k++) {
-        const int64_t whole = sum_of_lanes(b.whole(k), width);
-        b.s[k] = wk_from_bits_f64(wk_bits_f64(b.magic(b.unit_of(k))) + (uint64_t)whole);
+        const uint64_t whole = sum_of_lanes(b.whole(k), width);
+        b.s[k] = wk_from_bits_f64(wk_bits_f64(b.magic(b.unit_of(k))) + whole);
     }
     return {b, fits};
 }
