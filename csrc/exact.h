@@ -267,7 +267,7 @@ wk_round_leading(const wk_leading *v, int negative, wk_format f)
     if (m == 0) return wk_from_bits_f64(sign);
     const int width = 64 - wk_clz64(m), last = unit + width - 1;
     if (last > f.most) return wk_from_bits_f64(sign | (uint64_t)2047 << 52);
-    if (last < -1022) return wk_from_bits_f64(sign | m); /* unit is -1074: its own bits */
+    if (last < -1022) return wk_from_bits_f64(sign | m);       /* unit is -1074: its own bits */
     m = width > 53 ? 0 : m << (53 - width) & 0xfffffffffffffu; /* 54: a power of two */
     return wk_from_bits_f64(sign | (uint64_t)(last + 1023) << 52 | m);
 }
