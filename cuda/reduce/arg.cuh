@@ -8,7 +8,7 @@ namespace wk
 // The least by key, then by index. For argmax keys are flipped. NaN comes first either way; -0.0 and
 // 0.0 are equal, as in NumPy.
 template <typename E>
-struct arg {
+struct arg : never_fails<arg<E>> {
     using T = E;
     static constexpr bool kPacked = sizeof(T) <= 2, kRepeats = true, kPads = false,
                           kQuick = false, kColumns = false;
@@ -24,15 +24,6 @@ struct arg {
     K best[kParts];
 
     static constexpr int kBlocks = 4; // of a multiprocessor, at least
-    __device__ void hope() {}
-    __device__ void join_lanes(int lanes)
-    {
-        join_by_words(*this, lanes);
-    }
-    __device__ void tally(int elements)
-    {
-        count += elements;
-    }
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -42,22 +33,6 @@ struct arg {
         count = 0;
         index = INT64_MAX;
         for (int p = 0; p < kParts; p++) best[p] = kLast;
-    }
-    __device__ bool failed() const
-    {
-        return false;
-    }
-    __device__ bool hopeless() const
-    {
-        return false;
-    }
-    __device__ bool needs_limbs() const
-    {
-        return false;
-    }
-    __device__ void save_wide(uint64_t *words) const
-    {
-        save(words);
     }
     static __device__ K key(P x, bool nan, const reduce_task &task)
     {

@@ -230,7 +230,7 @@ template <typename T>
 using extremes_of = std::conditional_t<is_complex<T>, complex_extremes<T>, real_extremes<T>>;
 
 template <typename E>
-struct extremes {
+struct extremes : never_fails<extremes<E>> {
     using T = E;
     using Wide = extremes;
     static constexpr bool kRepeats = true, kPads = false, kQuick = false, kColumns = true;
@@ -239,15 +239,6 @@ struct extremes {
     extremes_of<T> ends;
 
     static constexpr int kBlocks = 4; // of a multiprocessor, at least
-    __device__ void hope() {}
-    __device__ void join_lanes(int lanes)
-    {
-        join_by_words(*this, lanes);
-    }
-    __device__ void tally(int elements)
-    {
-        count += elements;
-    }
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -256,22 +247,6 @@ struct extremes {
     {
         count = 0;
         ends.start();
-    }
-    __device__ bool failed() const
-    {
-        return false;
-    }
-    __device__ bool hopeless() const
-    {
-        return false;
-    }
-    __device__ bool needs_limbs() const
-    {
-        return false;
-    }
-    __device__ void save_wide(uint64_t *words) const
-    {
-        save(words);
     }
     template <int N>
     __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &)

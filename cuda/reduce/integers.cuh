@@ -168,7 +168,7 @@ enum class what { values, nonzeros, products };
 
 // One word: the sum of values, of how many are not zero, or the product.
 template <typename E, what kWhat>
-struct word {
+struct word : never_fails<word<E, kWhat>> {
     using T = E;
     using Wide = word;
     static constexpr bool kRepeats = false, kPads = true, kQuick = false,
@@ -181,15 +181,6 @@ struct word {
     uint64_t total;
 
     static constexpr int kBlocks = 4; // of a multiprocessor, at least
-    __device__ void hope() {}
-    __device__ void join_lanes(int lanes)
-    {
-        join_by_words(*this, lanes);
-    }
-    __device__ void tally(int elements)
-    {
-        count += elements;
-    }
     static __device__ T filler(const reduce_task &)
     {
         if constexpr (kWhat == what::products) return T{1};
@@ -199,22 +190,6 @@ struct word {
     {
         count = 0;
         total = kWhat == what::products;
-    }
-    __device__ bool failed() const
-    {
-        return false;
-    }
-    __device__ bool hopeless() const
-    {
-        return false;
-    }
-    __device__ bool needs_limbs() const
-    {
-        return false;
-    }
-    __device__ void save_wide(uint64_t *words) const
-    {
-        save(words);
     }
     template <int N>
     __device__ void add(const T (&x)[N], uint32_t, const place &, const reduce_task &)

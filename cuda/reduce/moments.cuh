@@ -45,8 +45,6 @@ struct moments {
     static constexpr uint32_t kSpan = std::is_same_v<E, brain16> ? 43 : 27;
     static constexpr uint32_t kSquareSpan = std::is_same_v<E, brain16> ? 18 : 15;
     static constexpr int kOfSum = kSum ? kS : 0, kOfSquares = kSquares ? kQ : 0;
-    static constexpr int kRecord =
-        2 + (kSum ? 7 : 0) + (kSquares ? 7 : 0); // words, with many bins
     static constexpr int kWords = 2 + kOfSum + kOfSquares;
     static constexpr int kSumLimbs = kSum ? (kWide ? WK_SUM_LIMBS : WK_SUM_LIMBS_SMALL) : 0;
     static constexpr int kSquareLimbs =

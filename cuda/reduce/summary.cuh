@@ -16,7 +16,7 @@ too_few(const reduce_task &task, int i, int64_t n)
 
 // Integers. Without kAll just the moments, without kSquares just their sum.
 template <typename E, bool kAll, bool kSquares = true>
-struct int_summary {
+struct int_summary : never_fails<int_summary<E, kAll, kSquares>> {
     using T = E;
     static constexpr bool kPacked = sizeof(E) == 1, kRepeats = false, kPads = !kAll,
                           kQuick = false, kColumns = false;
@@ -29,15 +29,6 @@ struct int_summary {
     int64_t nonzeros;
 
     static constexpr int kBlocks = 3; // of a multiprocessor, at least
-    __device__ void hope() {}
-    __device__ void join_lanes(int lanes)
-    {
-        join_by_words(*this, lanes);
-    }
-    __device__ void tally(int elements)
-    {
-        count += elements;
-    }
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -47,22 +38,6 @@ struct int_summary {
         count = nonzeros = 0;
         sums.start();
         ends.start();
-    }
-    __device__ bool failed() const
-    {
-        return false;
-    }
-    __device__ bool hopeless() const
-    {
-        return false;
-    }
-    __device__ bool needs_limbs() const
-    {
-        return false;
-    }
-    __device__ void save_wide(uint64_t *words) const
-    {
-        save(words);
     }
     template <int N>
     __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &)

@@ -75,6 +75,37 @@ join_by_words(Acc &acc, int width)
     }
 }
 
+// What all accumulators share that cannot fail: of integers, extremes and indices. Acc has `count`,
+// save and merge.
+template <class Acc>
+struct never_fails {
+    __device__ void hope() {}
+    __device__ bool failed() const
+    {
+        return false;
+    }
+    __device__ bool hopeless() const
+    {
+        return false;
+    }
+    __device__ bool needs_limbs() const
+    {
+        return false;
+    }
+    __device__ void tally(int elements)
+    {
+        static_cast<Acc *>(this)->count += elements;
+    }
+    __device__ void join_lanes(int lanes)
+    {
+        join_by_words(static_cast<Acc &>(*this), lanes);
+    }
+    __device__ void save_wide(uint64_t *words) const
+    {
+        static_cast<const Acc *>(this)->save(words);
+    }
+};
+
 // A bit for each of N elements.
 template <int N>
 constexpr uint32_t all_of = (uint32_t)(((uint64_t)1 << N) - 1);
