@@ -90,6 +90,13 @@ rebased(bins<K, kTerms, kBatches> b, int top)
     return {b, fits && top <= b.kMost};
 }
 
+template <class B>
+__device__ WK_NOINLINE checked<B>
+rebased_elsewhere(B b, int top)
+{
+    return rebased(b, top);
+}
+
 // What two threads hold, in the lowest window that does; of the other the parts are in s. Not
 // inlined, and by value: the callers' bins stay in registers.
 template <int K, int kTerms, int kBatches>

@@ -189,6 +189,22 @@ struct answer {
     bool known;
 };
 
+// What limbs give, which are used up. Only what can be asked of M is compiled.
+template <class M>
+__device__ __forceinline__ double
+by_limbs(wk_moments *all, int fold, double ddof, int dtype)
+{
+    const wk_format f = wk_format_of((wk_dtype)dtype);
+    if constexpr (M::kHasSum)
+        if (fold == WK_SUM || fold == WK_MEAN) return wk_finish_sum(all, fold == WK_MEAN, f);
+    if constexpr (M::kHasSquares)
+        if (fold == WK_SUMSQ || fold == WK_NORM)
+            return wk_finish_squares(all, fold == WK_NORM, f);
+    if constexpr (M::kHasSum && M::kHasSquares)
+        return wk_finish_variance(all, &all->sum, 1, ddof, fold == WK_STD, f);
+    return wk_nan(); // not asked for
+}
+
 constexpr int kFewSum = 14, kFewSquares = 24; // limbs in a thread's own memory
 
 // A result of sums and squares, by a few limbs that hang from the last bins; false if they do not
@@ -211,12 +227,7 @@ by_few_limbs(M m, int fold, double ddof, int dtype)
     wk_moments all = {{s, kFewSum, base}, {q, kFewSquares, 2 * base}, m.flags, m.count};
     if constexpr (M::kHasSum) add_bins(m.sum, &all.sum);
     if constexpr (M::kHasSquares) add_bins(m.squares, &all.squares);
-    const wk_format f = wk_format_of((wk_dtype)dtype);
-    if (fold == WK_SUM || fold == WK_MEAN)
-        return {wk_finish_sum(&all, fold == WK_MEAN, f), true};
-    if (fold == WK_SUMSQ || fold == WK_NORM)
-        return {wk_finish_squares(&all, fold == WK_NORM, f), true};
-    return {wk_finish_variance(&all, &all.sum, 1, ddof, fold == WK_STD, f), true};
+    return {by_limbs<M>(&all, fold, ddof, dtype), true};
 }
 
 // The dtype's real format: complex results are real and imaginary parts.
@@ -258,10 +269,7 @@ moment_of_limbs(int64_t *limbs, int flags, int64_t count, int fold, double ddof,
                       {limbs + M::kSumLimbs, M::kSquareLimbs, M::kSquareBase},
                       flags,
                       count};
-    const wk_format f = wk_format_of((wk_dtype)real_of(dtype));
-    if (fold == WK_SUM || fold == WK_MEAN) return wk_finish_sum(&all, fold == WK_MEAN, f);
-    if (fold == WK_SUMSQ || fold == WK_NORM) return wk_finish_squares(&all, fold == WK_NORM, f);
-    return wk_finish_variance(&all, &all.sum, 1, ddof, fold == WK_STD, f);
+    return by_limbs<M>(&all, fold, ddof, real_of(dtype));
 }
 
 } // namespace wk

@@ -46,7 +46,7 @@ add_words(uint64_t (&to)[N], uint64_t low, uint64_t high)
 template <typename E, bool kSquares = true>
 struct int_moments {
     using T = std::conditional_t<std::is_same_v<E, truth>, uint8_t, E>;
-    static constexpr bool kSigned = std::is_signed_v<T>;
+    static constexpr bool kSigned = std::is_signed_v<T>, kHasSum = true, kHasSquares = kSquares;
     uint64_t sum[2], squares[3];
 
     __device__ void start()
@@ -156,11 +156,7 @@ struct int_moments {
         }
         for (int i = 0; i < 6; i++)
             q[i] = (int64_t)(words[2 + i / 2] >> 32 * (i % 2) & 0xffffffffu);
-        const wk_format f = wk_format_of((wk_dtype)dtype);
-        if (fold == WK_SUM || fold == WK_MEAN) return wk_finish_sum(&all, fold == WK_MEAN, f);
-        if (fold == WK_SUMSQ || fold == WK_NORM)
-            return wk_finish_squares(&all, fold == WK_NORM, f);
-        return wk_finish_variance(&all, &all.sum, 1, ddof, fold == WK_STD, f);
+        return by_limbs<int_moments>(&all, fold, ddof, dtype);
     }
 };
 
@@ -265,7 +261,7 @@ struct word : never_fails<word<E, kWhat>> {
         for (int i = 0; i < task.folds; i++) {
             uint64_t x = total;
             if (task.fold[i] == WK_MEAN || is_float_dtype(task.out_dtype[i])) {
-                int_moments<E> m; // the word holds it: the launcher has seen to that
+                int_moments<E, false> m; // the word holds it: the launcher has seen to that
                 const int64_t sign = std::is_signed_v<E> ? (int64_t)total >> 63 : 0;
                 m.start();
                 m.sum[0] = total;

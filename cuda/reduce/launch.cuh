@@ -141,6 +141,9 @@ reduce(wk_call *call)
     }
     const int64_t width = (int64_t)task.width * (task.columns > 1 ? task.columns : 1);
     const int64_t groups = task.groups = (task.outputs + width - 1) / width;
+    task.lines = !records && !letter && !task.columns && task.vector && task.runs == 1 &&
+                 task.team <= kWarp && task.kept.ndim <= 1 &&
+                 !(task.planes == 2 && task.skip_nan);
     if (records && !call->part.totals) {
         void *tickets = nullptr;
         if (zeros(call, groups * (int64_t)sizeof(unsigned), &tickets) != WK_OK)

@@ -84,6 +84,15 @@ struct moments {
     {
         return e + kRounds + 1 - 50;
     }
+    // A call in the loop would keep the bins out of registers; the many are too many for that.
+    template <class B>
+    static __device__ checked<B> moved(const B &b, int e)
+    {
+        if constexpr (kMany)
+            return rebased_elsewhere(b, e);
+        else
+            return rebased(b, e);
+    }
     // Windows for batches whose magnitudes sum to less than 2^e.
     __device__ void widen(int e)
     {
@@ -96,12 +105,12 @@ struct moments {
             squares.clear(unit_for(e2));
         } else {
             if constexpr (kSum) {
-                const auto next = rebased(sum, e + kRounds);
+                const auto next = moved(sum, e + kRounds);
                 sum = next.bins;
                 fits = fits && next.fits;
             }
             if constexpr (kSquares) {
-                const auto next = rebased(squares, e2 + kRounds);
+                const auto next = moved(squares, e2 + kRounds);
                 squares = next.bins;
                 fits = fits && next.fits;
             }

@@ -32,7 +32,7 @@ give(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const redu
 }
 
 // Vectors 0 .. n - 1, the team's threads side by side. Four at least are on their way together.
-// Where fewer are left, the last one is taken for them again if that does no harm (kRepeats), else
+// Where fewer are left, the first is taken for them again if that does no harm (kRepeats), else
 // fillers are.
 template <class Acc>
 __device__ __forceinline__ void
@@ -52,14 +52,22 @@ take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int
 #pragma unroll
             for (int j = 0; j < kVectors; j++) read[j] = v[i + j * team];
         } else {
-            left = 0;
+            left = 1;
             for (int e = 0; e < kPer; e++) fillers[e] = Acc::filler(task);
+            read[0] = v[i];
 #pragma unroll
-            for (int j = 0; j < kVectors; j++) {
-                const int64_t at = i + j * team;
-                read[j] = v[at < n ? at : n - 1];
-                if (!Acc::kRepeats && at >= n) memcpy(&read[j], fillers, 16);
-                left += at < n;
+            for (int j = 1; j < kVectors; j++) {
+                const bool there = i + j * team < n;
+                if (there) read[j] = v[i + j * team];
+                left += there;
+            }
+#pragma unroll
+            for (int j = 1; j < kVectors; j++) {
+                if (j < left) continue;
+                if constexpr (Acc::kRepeats)
+                    read[j] = read[0];
+                else
+                    memcpy(&read[j], fillers, 16);
             }
         }
 #pragma unroll
@@ -128,6 +136,29 @@ take_loose(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
             ok |= 1u << j;
         }
         give(acc, some, ok, {first + i, team, 1, first + lead, skip}, task);
+    }
+}
+
+// Up to 15 elements before the first vector, and as many after the last: number i of them is at i, or
+// `skip` further on from `lead` on.
+template <class Acc>
+__device__ __forceinline__ void
+take_ends(Acc &acc, const typename Acc::T *x, const reduce_task &task, int i, int n, int team,
+          int lead, int64_t skip)
+{
+    constexpr int kFew = 4;
+    for (; i < n; i += kFew * team) {
+        typename Acc::T some[kFew];
+        uint32_t ok = 0;
+#pragma unroll
+        for (int j = 0; j < kFew; j++) {
+            const int number = i + j * team;
+            some[j] = Acc::filler(task);
+            if (number >= n) continue;
+            some[j] = x[number < lead ? number : number + skip];
+            ok |= 1u << j;
+        }
+        give(acc, some, ok, {task.first + i, team, 1, task.first + lead, skip}, task);
     }
 }
 

@@ -29,6 +29,7 @@ struct reduce_task {
     int64_t parts, part; // of an output; units of each
     int64_t run, runs;   // a unit is an element, or one of several runs of contiguous ones
     bool vector;         // runs of stride 1 are read 16 bytes at a time
+    bool lines;          // one run an output, by a part of a warp, outputs at even distances
     int64_t stride;      // of the last folded axis
 
     // Where it goes: records of parts, else the state of a piece, else the results.

@@ -10,6 +10,7 @@
 //           memory's speed. One launch, as in 13_single_pass, and no float is rounded on the way.
 #pragma once
 #include "reduce/join.cuh"
+#include "reduce/lines.cuh"
 
 namespace wk
 {
@@ -22,6 +23,7 @@ __launch_bounds__(kThreads, Acc::kBlocks)
     using Wide = typename Acc::Wide;
     constexpr bool kInDoubt = Acc::kLimbs > 0;
     __shared__ block_memory<Wide> memory;
+    if (task.lines && fold_lines<Acc>(in, task)) return; // for all of the block, or none
     const int tid = threadIdx.x, width = task.width;
     const int64_t groups = task.groups, units = task.runs > 1 ? task.runs : task.n;
     for (int64_t item = blockIdx.x; item < groups * task.parts; item += gridDim.x) {
