@@ -194,7 +194,8 @@ struct word : never_fails<word<E, kWhat>> {
             std::conditional_t<(sizeof(T) < 4), int32_t, uint64_t>; // a batch fits 32 bits
         if constexpr (kWhat == what::products) {
             // a word of 64 bits holds the product of so many elements, one of 32 of half of them
-            constexpr int kGroup = sizeof(T) <= 2 ? 8 / (int)sizeof(T) : 1;
+            constexpr int kMost = sizeof(T) <= 2 ? 8 / (int)sizeof(T) : 1,
+                          kGroup = kMost < N ? kMost : N;
             using H = std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>;
             using W = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 #pragma unroll
