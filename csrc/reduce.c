@@ -59,6 +59,18 @@ wk_family_of(const wk_fold *folds, int count, wk_dtype dtype)
     return family;
 }
 
+int
+wk_only_moments(const wk_fold *folds, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const wk_fold f = folds[i];
+        if (f != WK_SUM && f != WK_MEAN && f != WK_VAR && f != WK_STD && f != WK_NORM &&
+            f != WK_SUMSQ)
+            return 0;
+    }
+    return 1;
+}
+
 wk_dtype
 wk_fold_dtype(wk_fold fold, wk_dtype in)
 {

@@ -30,6 +30,9 @@ typedef enum {
 /* The family that gives all these folds of elements of a dtype in one pass; -1: there is none. */
 int wk_family_of(const wk_fold *folds, int count, wk_dtype dtype);
 
+/* Does none of these folds ask for more than sums, of elements and of their squares? */
+int wk_only_moments(const wk_fold *folds, int count);
+
 /* The dtype that NumPy gives a fold of this dtype, were dtype= not given. */
 wk_dtype wk_fold_dtype(wk_fold fold, wk_dtype in);
 

@@ -5,9 +5,12 @@
 #include "reduce.h"
 
 enum {
-    SHARE = 512, /* bytes of a row for a thread: less, and joining a team takes longer    */
+    SHARE = 256, /* bytes of a row for a thread: less, and joining a team takes longer    */
+    LONG_ROW = 1024, /* bytes; of shorter ones half of that is best                           */
     WARP = 32,   /* a team of more joins through shared memory, and waits for the block   */
-    WAVES = 8,   /* rows for each place on the device: fewer end unevenly, one warp a row */
+    WAVES = 1,   /* rows for each place on the device: fewer end unevenly, one warp a row */
+    ROUNDS = 2,  /* blocks for each place: fewer must fill it evenly                      */
+    EVEN = 95,   /* percent of the places on the device that blocks should fill           */
     LEAST_SHARE = 64, /* where there are too few threads otherwise                            */
     SHORT_RUN = 64,   /* bytes: shorter runs are read element by element                      */
     PART_SHARE = 128, /* bytes of one long row for a thread, at least                         */
@@ -40,16 +43,18 @@ reads_columns(const wk_call *call)
     return a->ndim == last + 1 || a->strides[a->ndim - 1] != 1;
 }
 
-/* Columns that a thread reads by one load, where all rows allow that: 4 bytes of small elements, two
- * floats. */
+/* Columns that a thread reads by one load, where all rows allow that: 4 bytes of small elements,
+ * two floats to be added. */
 static int
 columns_at_once(const wk_call *call, int family)
 {
     const wk_array *a = &call->in;
     const int item = wk_itemsize[a->dtype], kept = call->args.reduce.kept;
-    const int sum = family == WK_FAMILY_SUM, columns = item <= 2 ? 4 / item : 2;
-    if (!sum && (item > 2 || (family != WK_FAMILY_COUNT && family != WK_FAMILY_WRAP &&
-                              family != WK_FAMILY_EXTREME)))
+    const int two = a->dtype == WK_F32 && family == WK_FAMILY_SUM;
+    const int columns = item <= 2 ? 4 / item : two ? 2 : 1;
+    if (family == WK_FAMILY_PRODUCT || family == WK_FAMILY_ARG) return 1;
+    if (family == WK_FAMILY_SUMMARY &&
+        (a->dtype < WK_F16 || !wk_only_moments(call->args.reduce.fold, call->outs)))
         return 1;
     if (call->where.ndim >= 0 || a->ndim - kept > 1) return 1;
     if (call->args.reduce.planes == 2 && call->args.reduce.skip_nan) return 1;
@@ -61,26 +66,54 @@ columns_at_once(const wk_call *call, int family)
     return columns;
 }
 
+/* Blocks that run at once on a multiprocessor, by the registers that their threads need. */
+static int
+resident_blocks(const wk_call *call, int family, int columns)
+{
+    if (family == WK_FAMILY_SUM || family == WK_FAMILY_SQUARES) return 2;
+    if (family == WK_FAMILY_SUMMARY) return call->in.dtype >= WK_F16 ? 2 : 3;
+    return columns ? 4 : 3;
+}
+
+/* Parts of each of so many groups of teams, so that few places on the device are free until all
+ * ends: of `full` blocks that run at once. */
+static int64_t
+even_parts(int64_t groups, int64_t full, int64_t most)
+{
+    const int64_t least = groups < full ? full / groups : 1;
+    int64_t best = 1, best_waves = 1, best_blocks = 0;
+    if (groups >= ROUNDS * full) return 1;
+    for (int64_t p = least < most ? least : most; p <= most && p <= 4 * least + 4; p++) {
+        const int64_t blocks = groups * p, waves = up(blocks, full);
+        if (blocks * best_waves > best_blocks * waves) {
+            best = p;
+            best_waves = waves;
+            best_blocks = blocks;
+        }
+        if (100 * blocks >= EVEN * waves * full) break;
+    }
+    return best;
+}
+
 static void
-plan_columns(const wk_call *call, int family, int64_t wanted, wk_teams *p)
+plan_columns(const wk_call *call, int family, int64_t full, wk_teams *p)
 {
     const wk_reduce_args *r = &call->args.reduce;
     p->columns = columns_at_once(call, family);
     const int64_t inner = call->in.shape[r->kept - 1] / p->columns;
     p->width = inner < WK_BLOCK ? (int)inner : r->n < 64 ? WK_BLOCK : 64;
     p->team = power_below(r->n / 8, WK_BLOCK / p->width);
-    const int64_t threads = r->outputs / p->columns * p->team;
-    const int64_t most = up(r->n, (int64_t)PART_ROWS * p->team);
-    p->parts = up(wanted, threads);
-    if (p->parts > most) p->parts = most;
+    const int64_t groups = up(r->outputs / p->columns, p->width);
+    p->parts = even_parts(groups, full, up(r->n, (int64_t)PART_ROWS * p->team));
 }
 
 static void
-plan_rows(const wk_call *call, int64_t wanted, int64_t full, wk_teams *p)
+plan_rows(const wk_call *call, int64_t full, wk_teams *p)
 {
+    const int64_t wanted = full * WK_BLOCK;
     const wk_reduce_args *r = &call->args.reduce;
     const int64_t item = wk_itemsize[call->in.dtype], row = p->run * item;
-    p->team = power_below(row / SHARE, WARP);
+    p->team = power_below(row / (row < LONG_ROW ? SHARE / 2 : SHARE), WARP);
     while (p->team < WK_BLOCK && r->outputs * p->team < WAVES * wanted &&
            row / (2 * p->team) >= SHARE)
         p->team *= 2;
@@ -88,10 +121,8 @@ plan_rows(const wk_call *call, int64_t wanted, int64_t full, wk_teams *p)
            row / (2 * p->team) >= LEAST_SHARE)
         p->team *= 2;
     p->width = WK_BLOCK / p->team;
-    const int64_t blocks = up(r->outputs, p->width);
-    p->parts = blocks < full / 2 ? full / blocks : 1; /* all run at once, and end together */
-    const int64_t most = p->runs > 1 ? p->runs : up(row, (int64_t)p->team * PART_SHARE);
-    if (p->parts > most) p->parts = most;
+    p->parts = even_parts(up(r->outputs, p->width), full,
+                          p->runs > 1 ? p->runs : up(row, (int64_t)p->team * PART_SHARE));
 }
 
 void
@@ -101,9 +132,8 @@ wk_plan_teams(const wk_call *call, int processors, wk_teams *p)
     const wk_array *a = &call->in;
     const int folded = a->ndim - r->kept, masked = call->where.ndim >= 0;
     const int family = wk_family_of(r->fold, call->outs, a->dtype);
-    const int floats = a->dtype >= WK_F16 || family == WK_FAMILY_SUMMARY;
-    const int resident = floats ? 2 : 4; /* blocks, by their registers */
-    const int64_t wanted = (int64_t)processors * resident * WK_BLOCK;
+    const int columns = r->n > 0 && reads_columns(call);
+    const int64_t full = (int64_t)processors * resident_blocks(call, family, columns);
     p->team = p->width = 1;
     p->columns = p->vector = 0;
     p->run = r->n;
@@ -115,10 +145,10 @@ wk_plan_teams(const wk_call *call, int processors, wk_teams *p)
         if (p->vector) p->run = run;
         p->runs = r->n / p->run;
     }
-    if (r->n > 0 && reads_columns(call))
-        plan_columns(call, family, wanted, p);
+    if (columns)
+        plan_columns(call, family, full, p);
     else
-        plan_rows(call, wanted, (int64_t)processors * resident, p);
+        plan_rows(call, full, p);
     const int64_t units = p->runs > 1 ? p->runs : r->n;
     if (p->parts < 1) p->parts = 1;
     const int64_t each = p->runs > 1 ? p->run : 1;

@@ -4,10 +4,9 @@ Of the file's text the first is there once, and the second takes its place.
 """
 
 EXACT = "csrc/exact.h"
-BINS = "cuda/reduce/bins.cuh"
+EXPANSION = "cuda/reduce/expansion.cuh"
 FINISH = "cuda/reduce/finish.cuh"
 MOMENTS = "cuda/reduce/moments.cuh"
-PLAIN = "cuda/reduce/plain.cuh"
 SLOW = "cuda/reduce/slow.cuh"
 SUMMARY = "cuda/reduce/summary.cuh"
 JOIN = "cuda/reduce/join.cuh"
@@ -35,46 +34,48 @@ PLANTED = [
     ),
     (EXACT, "a->limb[i + j + 1] -= (int64_t)(p >> 32);", ";"),
     (EXACT, "infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();", "0) return wk_nan();"),
-    # bins: their grids, windows and rests
-    (
-        BINS,
-        "x = x - q;\n            s[k] = t;",
-        "x = x - q;\n            s[k] = s[k] + q;\n            x = 0;",
-    ),
-    (
-        BINS,
-        "static constexpr int kWidth = 51 - kBatches - kTerms;",
-        "static constexpr int kWidth = 53;",
-    ),
-    (BINS, "top = (top > own ? top : own) + 1;", "top = top + 1;"),
-    (BINS, "b.clear(top + 1 + 4 - 50);", "b.clear(top - 4 - 50);"),
-    (BINS, "b.clear(top + 1 + 3 + 5 - 50);", "b.clear(top - 4 - 50);"),
-    (BINS, "(unsigned)x & 0x3ffffffu", "(unsigned)x & 0x1ffffffu"),
-    (BINS, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
-    # moments: when a batch may be added in double, and when it must not
-    (MOMENTS, "is_same_v<E, brain16> ? 43 : 27;", "is_same_v<E, brain16> ? 60 : 44;"),
-    (MOMENTS, "is_same_v<E, brain16> ? 18 : 15;", "is_same_v<E, brain16> ? 30 : 24;"),
-    (MOMENTS, "flags |= rest.any() ? kFailed : 0;", ";"),
-    (MOMENTS, "if (wk_bits_f64(h) >> 32 == 0) rest.note(v);", ";"),
-    (MOMENTS, "rest.note(squares.template put<1>(__fma_rn(v, v, -h)));", ";"),
+    # expansions: what additions leave, and what is split by a bias
+    (EXPANSION, "*rest = (a - (sum - back)) + (b - back);", "*rest = b - back;"),
+    (EXPANSION, "rest->note(put<k>(wk_from_bits_f64(words[k])));", "put<k>(wk_from_bits_f64(words[k]));"),
+    (EXPANSION, "low += x - (next - high);", ";"),
+    (EXPANSION, "low += __fma_rn(v, v, high - next);", ";"),
+    (EXPANSION, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
+    # moments: when a batch may be added in double or split, and when it must not
+    (MOMENTS, "return split_sum(1.5 * power_of_two(e + 1));", "return split_sum(power_of_two(e + 1));"),
+    (MOMENTS, "kPlain = kHalf ? 42 : 26,", "kPlain = kHalf ? 60 : 44,"),
+    (MOMENTS, "kPlainSquares = kFloat16 ? 15 : 18;", "kPlainSquares = kFloat16 ? 24 : 30;"),
+    (MOMENTS, "kSplit = kWide ? 47 : kHalf ? 90 : 75;", "kSplit = kWide ? 90 : kHalf ? 140 : 120;"),
     (
         MOMENTS,
-        "flags |= wk_bits_f64(d) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;",
+        "kSplitSquares = kWide ? 23 : kFloat16 ? 38 : kHalf ? 41 : 25;",
+        "kSplitSquares = kWide ? 60 : kFloat16 ? 60 : kHalf ? 70 : 50;",
+    ),
+    (MOMENTS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
+    (MOMENTS, "return high <= (least >> 1) + (binades << kDigits) && high < kInfinite;",
+     "return high <= (least >> 1) + (binades << kDigits);"),
+    (MOMENTS, "const int e = 2 * range.exponent() + 3;", "const int e = 2 * range.exponent();"),
+    (MOMENTS, "low.add(__fma_rn(v, v, -h));", ";"),
+    (MOMENTS, "rest->note(squares.template put<2>(low.low));", ";"),
+    (MOMENTS, "return least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;", "return true;"),
+    (MOMENTS, "if (fabs(v) < 0x1p-480) rest->note(v);", ";"),
+    (MOMENTS, "rest->note(squares.template put<1>(__fma_rn(v, v, -h)));", ";"),
+    (MOMENTS, "if (x[j] - x[j] == 0) continue;", "continue;"),
+    (
+        MOMENTS,
+        "flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;",
         "flags |= WK_NOT_MINUS_ZERO;",
     ),
     (MOMENTS, "if (b >> 63) m = -m;", ";"),
     (MOMENTS, "add_piece(q, step, 2 * high * low, 2 * e + 27 - kSquareBase, false);", ";"),
-    (PLAIN, "is_same_v<E, brain16> ? 44 : 28;", "is_same_v<E, brain16> ? 60 : 44;"),
-    (PLAIN, "if (!(sum - sum == 0) || !(magnitude < INFINITY)) return true;", ";"),
     # results from two doubles, and when they do not settle them
-    (FINISH, "fits = fits && more == 0;", ";"),
+    (FINISH, "lost += fabs(more);", ";"),
     (FINISH, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),
-    (FINISH, "*l = (rest + *l) / d;\n", "*l = rest / d;\n"),
-    (FINISH, "if (!(error < h * 0x1p-30)) return false;", ";"),
+    (FINISH, "*l = (__fma_rn(-q, d, *h) + *l) * inverse;", "*l = __fma_rn(-q, d, *h) * inverse;"),
+    (FINISH, "if (!(error < h * 0x1p-30)) return {0, false};", ";"),
     (FINISH, "if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;", "return near;"),
     # what is folded again, and records
     (SLOW, "if (how == 1 && first && state) Acc::add_words_to(state, all);", ";"),
     (SLOW, "if (how == 2 && first) Acc::add_words_to(mine.words, all);", ";"),
-    (SUMMARY, "if (kMany) words[1] |= kManyBins;", ";"),
+    (SUMMARY, "if (kMany) words[1] |= kManyDoubles;", ";"),
     (JOIN, "quick = Acc::narrow(record, words) && quick;", "Acc::narrow(record, words);"),
 ]

@@ -17,13 +17,16 @@ struct arg : never_fails<arg<E>> {
     using P = decltype(R{}.re);
     using K = key_t<P>;
     static constexpr int kParts = is_complex<T> ? 2 : 1;
-    static constexpr int kBatch = batch_of<T>, kWords = 2 + kParts, kLimbs = 0;
+    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch, kLong = sizeof(T) <= 2 ? 4 : 8;
+    static constexpr bool kTwoColumns = false;
+    static constexpr int kWords = 2 + kParts, kLimbs = 0;
     static constexpr K kFirst = std::numeric_limits<K>::min(),
                        kLast = std::numeric_limits<K>::max();
     int64_t count, index;
     K best[kParts];
 
-    static constexpr int kBlocks = 4; // of a multiprocessor, at least
+    static constexpr int kBlocks = 4, kLongBlocks = 3, kColumnBlocks = 4; // of a multiprocessor
+    static constexpr int kColumnBytes = 64;                               // on their way
     static __device__ T filler(const reduce_task &)
     {
         return T{};

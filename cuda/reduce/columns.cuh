@@ -1,4 +1,8 @@
-// columns.cuh -- columns side by side, several a thread: small elements by four bytes, floats by twos.
+// columns.cuh -- columns side by side, of small elements several a thread: four bytes.
+//
+// A thread reads one word of each of its rows, and keeps an accumulator for each of its columns. Then
+// outputs go round: all accumulators of a block lie in shared memory, side by side, and each thread
+// joins those of one output, finishes it and goes on with the next.
 #pragma once
 #include "reduce/join.cuh"
 
@@ -10,8 +14,30 @@ struct alignas(C * sizeof(T)) row_of {
     T x[C];
 };
 
-// Rows of C columns by one load each: the batch's are read together, 64 bytes a thread, the last one
-// again where fewer are left.
+// Words of rows of four bytes become words of columns: the c-th word of each C (rows) is column c's.
+template <int C, int N>
+__device__ __forceinline__ void
+transpose_words(uint32_t (&words)[N])
+{
+#pragma unroll
+    for (int w = 0; w < N; w += C) {
+        if constexpr (C == 2) {
+            const uint32_t a = words[w], b = words[w + 1];
+            words[w] = __byte_perm(a, b, 0x5410);
+            words[w + 1] = __byte_perm(a, b, 0x7632);
+        } else {
+            const uint32_t a = words[w], b = words[w + 1], c = words[w + 2], d = words[w + 3];
+            const uint32_t ab = __byte_perm(a, b, 0x5140), AB = __byte_perm(a, b, 0x7362);
+            const uint32_t cd = __byte_perm(c, d, 0x5140), CD = __byte_perm(c, d, 0x7362);
+            words[w] = __byte_perm(ab, cd, 0x5410);
+            words[w + 1] = __byte_perm(ab, cd, 0x7632);
+            words[w + 2] = __byte_perm(AB, CD, 0x5410);
+            words[w + 3] = __byte_perm(AB, CD, 0x7632);
+        }
+    }
+}
+
+// Rows of C columns by one load each: the batch's are read together, the last one again where fewer are left.
 template <class Acc, int C>
 __device__ __forceinline__ void
 take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, int64_t begin,
@@ -19,10 +45,13 @@ take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, i
 {
     using T = typename Acc::T;
     using R = row_of<T, C>;
-    constexpr int kRows = 64 / (int)sizeof(R);
+    constexpr bool kSmall = C > 1 && sizeof(R) == 4;
+    constexpr int kFit = Acc::kColumnBytes / (int)sizeof(R), kRows = kFit < 32 ? kFit : 32;
+    const bool packed = Acc::kPacked && !(task.skip_nan && is_half<T>);
     for (int64_t i = begin + thread; i < end; i += kRows * team) {
         const T *from = x + i * task.stride;
         const int64_t step = team * task.stride;
+        const place at = {task.first + i, team, 1};
         int left = kRows;
         R read[kRows];
         if (i + (kRows - 1) * team < end) {
@@ -41,62 +70,160 @@ take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, i
         }
         const uint32_t ok =
             Acc::kRepeats ? all_of<kRows> : (uint32_t)(((uint64_t)1 << left) - 1);
+        if constexpr (kSmall) {
+            uint32_t words[kRows];
+            memcpy(words, read, sizeof words);
+            transpose_words<C>(words);
 #pragma unroll
-        for (int c = 0; c < C; c++) {
-            T column[kRows];
+            for (int c = 0; c < C; c++) {
+                uint32_t column[kRows / C];
 #pragma unroll
-            for (int j = 0; j < kRows; j++) column[j] = read[j].x[c];
-            give(acc[c], column, ok, {task.first + i, team, 1}, task);
+                for (int w = 0; w < kRows / C; w++) column[w] = words[w * C + c];
+                if constexpr (Acc::kPacked) {
+                    static_assert(Acc::kRepeats || Acc::kPads, "fillers do no harm");
+                    if (packed) {
+                        acc[c].tally(left);
+                        acc[c].add_packed(column, at, task);
+                        continue;
+                    }
+                }
+                T elements[kRows];
+                memcpy(elements, column, sizeof elements);
+                give(acc[c], elements, ok, at, task);
+            }
+        } else {
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                T column[kRows];
+#pragma unroll
+                for (int j = 0; j < kRows; j++) column[j] = read[j].x[c];
+                give(acc[c], column, ok, at, task);
+            }
         }
+    }
+}
+
+// A part of the columns from `first` on once more: by more doubles, then by integers.
+template <class Acc>
+__device__ WK_NOINLINE void
+fold_columns_again(const typename Acc::T *in, const reduce_task &task, int columns,
+                   int64_t first, share s, block_memory<Acc> *memory)
+{
+    __syncthreads(); // what has been read of the memory may be written
+    for (int c = 0; c < columns; c++) {
+        s.first_output = first + c;
+        s.output = s.first_output + s.own * columns;
+        Acc acc;
+        acc.start(task);
+        if (s.works)
+            walk<Acc, false>(acc, in + spot_of(task.kept, task.where_kept, s.output).at,
+                             nullptr, task, s.begin, s.end, s.thread, task.team);
+        join_team(acc, memory, task, s.works ? s.thread : kThreads, task.team, task.width);
+        const bool again = s.works && s.thread == 0 &&
+                           !deliver(acc, task, s.output, s.part, task.records);
+        if (__syncthreads_or(again))
+            fold_again<Acc>(wish_of(acc, again), s.own, &memory->slow, in, task,
+                            s.first_output, columns, s.part, s.begin, s.end);
     }
 }
 
 // As reduce_teams, of columns of which a thread has C.
 template <class Acc, int C>
 __global__ void
-__launch_bounds__(kThreads, Acc::kBlocks)
+__launch_bounds__(kThreads, Acc::kColumnBlocks)
     reduce_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     using Wide = typename Acc::Wide;
-    __shared__ block_memory<Wide> memory;
+    constexpr int kSlots = kThreads * C;
+    __shared__ union {
+        block_memory<Wide> block;
+        uint64_t words[Acc::kWords][kSlots]; // an output's neighbours side by side
+    } memory;
     const int tid = threadIdx.x, width = task.width, team = task.team;
+    const bool alone = team == 1 && task.records == nullptr; // warps wait for nobody
+    bool doubt = false;
     share s;
     s.thread = (int)((unsigned)tid / (unsigned)width);
     s.own = tid - s.thread * width;
-    for (int64_t item = blockIdx.x; item < task.groups * task.parts; item += gridDim.x) {
+    const auto look = [&](int64_t item) { // what the item is
         s.part = item;
-        const int64_t group = split(&s.part, task.groups), first = group * width * C;
-        const int64_t end = first + width * C < task.outputs ? first + width * C : task.outputs;
+        int64_t group = 0;
+        if (task.parts == 1)
+            group = item, s.part = 0;
+        else if (task.groups > 1)
+            group = split(&s.part, task.groups);
+        const int64_t first = group * width * C;
         s.output = first + s.own * C;
         s.begin = s.part * task.part;
         s.end = s.begin + task.part < task.n ? s.begin + task.part : task.n;
-        s.works = s.thread < team && s.output < end;
-        Acc acc[C];
+        s.works = s.thread < team && s.output < task.outputs;
+        return group;
+    };
+    for (int64_t item = blockIdx.x; item < task.groups * task.parts; item += gridDim.x) {
+        const int64_t group = look(item), first = group * width * C;
+        const int64_t end = first + width * C < task.outputs ? first + width * C : task.outputs;
+        {
+            uint64_t words[Acc::kWords];
+            Acc acc[C];
 #pragma unroll
-        for (int c = 0; c < C; c++) acc[c].start(task);
-        if (s.works)
-            take_columns(acc, in + spot_of(task.kept, task.where_kept, s.output).at, task,
-                         s.begin, s.end, s.thread, team);
+            for (int c = 0; c < C; c++) acc[c].start(task);
+            if (s.works)
+                take_columns(acc, in + spot_of(task.kept, task.where_kept, s.output).at, task,
+                             s.begin, s.end, s.thread, team);
+            if (C == 1 && alone) {
+                if (s.works && !acc[0].finish(task, s.output)) doubt = true;
+                continue;
+            }
 #pragma unroll
+            for (int c = 0; c < C; c++) {
+                acc[c].save(words);
+#pragma unroll
+                for (int w = 0; w < Acc::kWords; w++)
+                    if (tid < width * team) memory.words[w][tid * C + c] = words[w];
+            }
+        }
+        if (alone)
+            __syncwarp(); // what its lanes have written, a warp's lanes read
+        else
+            __syncthreads(); // all accumulators are there before they are joined
+        const int lane = tid % kWarp, warp = tid / kWarp;
+        bool again = false;
+#pragma unroll 1
         for (int c = 0; c < C; c++) {
-            s.first_output = first + c;
-            join_team(acc[c], &memory, task, s.works ? s.thread : kThreads, team, width);
-            bool again = false;
-            if (s.works && s.thread == 0)
-                again = !deliver(acc[c], task, s.output, s.part, task.records);
-            if constexpr (Acc::kLimbs > 0)
-                if (__syncthreads_or(again))
-                    fold_more<Wide>(wish_of(acc[c], again), s, &memory, in, task);
-            s.output++;
-            __syncthreads(); // the next column writes the memory that this one has read
+            // alone, of the warp's own threads
+            const int slot = alone ? (warp * C + c) * kWarp + lane : c * kThreads + tid;
+            if (slot >= width * C || first + slot >= end) break;
+            Acc acc;
+            acc.start(task);
+            uint64_t words[Acc::kWords];
+            for (int w = 0; w < Acc::kWords; w++) words[w] = memory.words[w][slot];
+            acc.load(words);
+#pragma unroll 1
+            for (int t = 1; t < team; t++) {
+                for (int w = 0; w < Acc::kWords; w++)
+                    words[w] = memory.words[w][t * width * C + slot];
+                acc.merge(words);
+            }
+            if (!deliver(acc, task, first + slot, s.part, task.records)) again = true;
         }
-        if (task.tickets && draws_last(task.tickets + group, (unsigned)task.parts)) {
-            int folds = 1; // threads for an output's records
-            while (folds < kThreads && folds < task.parts) folds *= 2;
-            for (int64_t o = first; o < end; o += kThreads / folds)
-                fold_own<Wide>(task, o, end, folds, &memory);
+        doubt |= again;
+        if (alone) {
+            __syncwarp(); // read before the next is written
+            continue;
         }
+        if constexpr (Acc::kLimbs > 0)
+            if (task.records && __syncthreads_or(again))
+                fold_columns_again<Wide>(in, task, C, first, s, &memory.block);
+        if (task.tickets && draws_last(task.tickets + group, (unsigned)task.parts))
+            fold_ends<Acc>(task, first, end, &memory.block);
         __syncthreads(); // the next part writes the memory that this one has read
+    }
+    if constexpr (Acc::kLimbs > 0) {
+        if (task.records || !__syncthreads_or(doubt)) return;
+        for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x) {
+            const int64_t first = look(item) * width * C;
+            fold_columns_again<Wide>(in, task, C, first, s, &memory.block);
+        }
     }
 }
 

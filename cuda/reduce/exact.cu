@@ -4,19 +4,6 @@
 namespace
 {
 
-// Of these folds, does none ask for more than sums?
-bool
-only_moments(const wk_call *call)
-{
-    for (int i = 0; i < call->outs; i++) {
-        const wk_fold f = call->args.reduce.fold[i];
-        const bool moment = f == WK_SUM || f == WK_MEAN || f == WK_VAR || f == WK_STD ||
-                            f == WK_NORM || f == WK_SUMSQ;
-        if (!moment) return false;
-    }
-    return true;
-}
-
 // Do 64 bits hold the sum of all, and is no more asked for?
 bool
 word_holds_mean(const wk_call *call)
@@ -54,7 +41,7 @@ wk_reduce_cuda_exact(wk_call *call)
     case WK_FAMILY_SQUARES: return wk::reduce_squares(call);
     default: break;
     }
-    const bool moments = only_moments(call);
+    const bool moments = wk_only_moments(call->args.reduce.fold, call->outs);
     if (wk_is_complex(call->in.dtype)) return wk::reduce_complex(call);
     if (!integers) return moments ? wk::reduce_moments(call) : wk::reduce_summary(call);
     if (word_holds_mean(call)) return wk::reduce_wrap(call);

@@ -234,11 +234,14 @@ struct extremes : never_fails<extremes<E>> {
     using T = E;
     using Wide = extremes;
     static constexpr bool kRepeats = true, kPads = false, kQuick = false, kColumns = true;
-    static constexpr int kBatch = batch_of<T>, kWords = 1 + extremes_of<T>::kWords, kLimbs = 0;
+    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch, kLong = 8;
+    static constexpr bool kTwoColumns = false;
+    static constexpr int kWords = 1 + extremes_of<T>::kWords, kLimbs = 0;
     int64_t count;
     extremes_of<T> ends;
 
-    static constexpr int kBlocks = 4; // of a multiprocessor, at least
+    static constexpr int kBlocks = 4, kLongBlocks = 3, kColumnBlocks = 4; // of a multiprocessor
+    static constexpr int kColumnBytes = 64;                               // on their way
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -263,6 +266,10 @@ struct extremes : never_fails<extremes<E>> {
     {
         words[0] = (uint64_t)count;
         ends.save(words + 1);
+    }
+    __device__ void load(const uint64_t *words)
+    {
+        merge(words);
     }
     __device__ void merge(const uint64_t *words)
     {

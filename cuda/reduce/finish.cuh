@@ -29,42 +29,31 @@ round_to(double x, int dtype)
     return (double)wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
 }
 
-// The numbers y as high + low, exactly, high being their rounded sum; false if two doubles do not do.
+// high + low, high being their rounded sum, but for `lost` at most.
+struct double_pair {
+    double high, low, lost;
+};
+
 template <int K>
-__device__ __forceinline__ bool
-two_doubles(const double (&y)[K], double *high, double *low)
+__device__ __forceinline__ double_pair
+pair_of(const double (&y)[K])
 {
-    double h = y[0], l = 0, rest = 0;
-    bool fits = true;
+    double h = y[0], l = 0, lost = 0;
 #pragma unroll
     for (int k = 1; k < K; k++) {
         double carry, more;
         h = two_sum(h, y[k], &carry);
         l = two_sum(l, carry, &more);
-        fits = fits && more == 0;
-        h = two_sum(h, l, &rest);
-        l = rest;
+        lost += fabs(more);
+        h = two_sum(h, l, &l);
     }
-    *high = h;
-    *low = l;
-    return fits;
-}
-
-template <class B>
-__device__ __forceinline__ bool
-two_doubles(const B &b, double *high, double *low)
-{
-    double y[sizeof b.s / sizeof b.s[0]];
-#pragma unroll
-    for (int k = 0; k < (int)(sizeof b.s / sizeof b.s[0]); k++) y[k] = b.part(k);
-    return two_doubles(y, high, low);
+    return {h, l, 2 * lost};
 }
 
 // ---- results from sums in two doubles each, where one rounding can be told from them ----------
 
-// Exact sums of elements and of their squares, each the sum of two doubles.
 struct sums_in_pairs {
-    double sum, sum_rest, squares, squares_rest;
+    double_pair sum, squares; // of the elements, and of theirs
 };
 
 // h + l is the result but for `e`, at most; is it rounded the same way wherever it lies?
@@ -83,78 +72,104 @@ settled(double h, double l, double e, int dtype, double *result)
     return *result == round_to(round_to_odd(h, above), dtype);
 }
 
-// h + l divided by d, which is exact; the rest of a double's division is exact.
+// h + l divided by d, of which `inverse` is the inverse, rounded; to within 2^-100.
 __device__ __forceinline__ void
-divide_pair(double *h, double *l, double d)
+divide_pair(double *h, double *l, double d, double inverse)
 {
-    const double q = *h / d, rest = __fma_rn(-q, d, *h);
-    *l = (rest + *l) / d;
+    const double q = *h * inverse;
+    *l = (__fma_rn(-q, d, *h) + *l) * inverse;
     *h = q;
 }
 
+// The root, to within 2^-100, of h + l; that of an error e of it is e `scale`.
 __device__ __forceinline__ void
-root_of_pair(double *h, double *l)
+root_of_pair(double *h, double *l, double *scale)
 {
-    const double r = sqrt(*h), rest = __fma_rn(-r, r, *h);
-    *l = (rest + *l) / (2 * r);
+    const double r = sqrt(*h);
+    *scale = 0.5 / r;
+    *l = (__fma_rn(-r, r, *h) + *l) * *scale;
     *h = r;
 }
 
-// n Q - S^2 but for 2^-98 of either. True: it is zero, exactly.
+// n Q - S^2 but for 2^-98 of either and what the pairs have lost. True: it is zero, exactly.
 __device__ __forceinline__ bool
 spread_of(const sums_in_pairs &s, double n, double *h, double *l)
 {
-    const double p = s.squares * n, p_rest = __fma_rn(s.squares, n, -p);
-    const double q = s.sum * s.sum, q_rest = __fma_rn(s.sum, s.sum, -q);
+    const double_pair a = s.sum, b = s.squares;
+    const double p = b.high * n, p_rest = __fma_rn(b.high, n, -p);
+    const double q = a.high * a.high, q_rest = __fma_rn(a.high, a.high, -q);
     double rest;
     *h = two_sum(p, -q, &rest);
-    *l = rest + (p_rest - q_rest) + (s.squares_rest * n - 2 * s.sum * s.sum_rest);
-    return p == q && p_rest == q_rest && s.squares_rest == 0 && s.sum_rest == 0;
+    *l = rest + (p_rest - q_rest) + (b.low * n - 2 * a.high * a.low);
+    return p == q && p_rest == q_rest && b.low == 0 && a.low == 0 && b.lost + a.lost == 0;
 }
 
-// Mean, norm or variance; false: it takes exact integers.
-__device__ __forceinline__ bool
-quick(const sums_in_pairs &s, int fold, int64_t count, double ddof, int dtype, double *result)
+struct answer {
+    double value;
+    bool known;
+};
+
+__device__ __forceinline__ answer
+settled_answer(double h, double l, double e, int dtype)
 {
-    const double n = (double)count, d = n - ddof;
-    double h = s.sum, l = s.sum_rest;
-    if (count <= 0 || count > (int64_t)1 << 52) return false;
-    if (fold == WK_MEAN) { // to within 2^-103
-        if (h == 0 && l == 0) {
-            *result = 0;
-            return true;
-        }
-        if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return false;
-        divide_pair(&h, &l, n);
-        return settled(h, l, fabs(h) * 0x1p-100, dtype, result);
+    answer a;
+    a.known = settled(h, l, e, dtype, &a.value);
+    return a;
+}
+
+// Mean, norm or variance; not known: it takes exact integers. Not inlined: else it is computed
+// beside each sum.
+__device__ WK_NOINLINE inline answer
+quick(const sums_in_pairs s, int fold, int64_t count, double ddof, int dtype)
+{
+    const double n = (double)count, d = n - ddof, squares = s.squares.high;
+    double h = s.sum.high, l = s.sum.low, scale = 1;
+    if (count <= 0 || count > (int64_t)1 << 52) return {0, false};
+    if (fold == WK_MEAN) {
+        const double inverse = 1 / n;
+        if (h == 0 && s.sum.lost == 0) return {0, true};
+        if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return {0, false};
+        divide_pair(&h, &l, n, inverse);
+        return settled_answer(h, l, fabs(h) * 0x1p-98 + 2 * s.sum.lost * inverse, dtype);
     }
-    if (s.squares == 0 && s.squares_rest == 0 && (fold == WK_NORM || d > 0)) {
-        *result = 0;
-        return fold == WK_NORM || fold == WK_VAR || fold == WK_STD;
-    }
+    if (squares == 0 && s.squares.lost == 0 && (fold == WK_NORM || d > 0))
+        return {0, fold == WK_NORM || fold == WK_VAR || fold == WK_STD};
     // No product may overflow, and no product's rest vanish.
-    if (!(s.squares > 0x1p-400 && s.squares < 0x1p800)) return false;
+    if (!(squares > 0x1p-400 && squares < 0x1p800)) return {0, false};
     if (fold == WK_NORM) {
-        h = s.squares;
-        l = s.squares_rest;
-        root_of_pair(&h, &l);
-        return settled(h, l, h * 0x1p-98, dtype, result);
+        h = squares;
+        l = s.squares.low;
+        root_of_pair(&h, &l, &scale);
+        return settled_answer(h, l, h * 0x1p-98 + 2 * s.squares.lost * scale, dtype);
     }
-    if (fold != WK_VAR && fold != WK_STD) return false;
-    if (!(d > 0) || d != floor(d) || d > 0x1p52 || fabs(ddof) > 0x1p52) return false;
-    if (s.sum != 0 && !(fabs(s.sum) > 0x1p-300)) return false;
-    if (spread_of(s, n, &h, &l)) {
-        *result = 0;
-        return true;
-    }
+    if (fold != WK_VAR && fold != WK_STD) return {0, false};
+    if (!(d > 0) || d != floor(d) || d > 0x1p52 || fabs(ddof) > 0x1p52) return {0, false};
+    if (h != 0 && !(fabs(h) > 0x1p-300)) return {0, false};
+    double error = squares * n * 0x1p-96 + // S^2 is no more than n Q
+                   4 * (n * s.squares.lost + (2 * fabs(h) + s.sum.lost) * s.sum.lost);
+    if (spread_of(s, n, &h, &l)) return {0, true};
     h = two_sum(h, l, &l);
-    double error = s.squares * n * 0x1p-96; // S^2 is no more than n Q
-    if (!(error < h * 0x1p-30)) return false;
-    error = error / h; // of the result's size
-    divide_pair(&h, &l, n);
-    divide_pair(&h, &l, d);
-    if (fold == WK_STD) root_of_pair(&h, &l);
-    return settled(h, l, h * (error + 0x1p-96), dtype, result);
+    if (!(error < h * 0x1p-30)) return {0, false};
+    if (n * d < 0x1p53) {
+        const double inverse = 1 / (n * d);
+        divide_pair(&h, &l, n * d, inverse);
+        error *= inverse;
+    } else {
+        divide_pair(&h, &l, n, 1 / n);
+        divide_pair(&h, &l, d, 1 / d);
+        error = error / n / d;
+    }
+    if (fold == WK_STD) root_of_pair(&h, &l, &scale);
+    return settled_answer(h, l, h * 0x1p-95 + 2 * error * scale, dtype);
+}
+
+// One of these sums, rounded; false: that takes exact integers.
+__device__ __forceinline__ bool
+rounded(const double_pair &s, int dtype, double *result)
+{
+    if (s.lost != 0) return settled(s.high, s.low, s.lost, dtype, result);
+    *result = dtype == WK_F64 ? s.high : round_to(round_to_odd(s.high, s.low), dtype);
+    return true;
 }
 
 // A sum or a mean; false: it is neither, or takes exact integers.
@@ -163,31 +178,17 @@ sum_or_mean(const sums_in_pairs &s, int flags, int fold, int64_t count, int dtyp
             double *result)
 {
     if ((fold != WK_SUM && fold != WK_MEAN) || count <= 0) return false;
-    if (s.sum == 0) {
+    if (s.sum.high == 0 && s.sum.lost == 0) {
         *result = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
         return true;
     }
-    if (fold == WK_MEAN) return quick(s, fold, count, 0, dtype, result);
-    *result = dtype == WK_F64 ? s.sum : round_to(round_to_odd(s.sum, s.sum_rest), dtype);
-    return true;
-}
-
-// Adds bins to limbs.
-template <class B>
-__device__ void
-add_bins(const B &b, const wk_limbs *to)
-{
-    constexpr int K = sizeof b.s / sizeof b.s[0];
-    for (int k = 0; k < K; k++) {
-        const int64_t m = b.whole(k);
-        if (m) wk_limbs_add(to, m, b.unit_of(k));
+    if (fold == WK_MEAN) {
+        const answer a = quick(s, fold, count, 0, dtype);
+        *result = a.value;
+        return a.known;
     }
+    return rounded(s.sum, dtype, result);
 }
-
-struct answer {
-    double value;
-    bool known;
-};
 
 // What limbs give, which are used up. Only what can be asked of M is compiled.
 template <class M>
@@ -207,26 +208,44 @@ by_limbs(wk_moments *all, int fold, double ddof, int dtype)
 
 constexpr int kFewSum = 14, kFewSquares = 24; // limbs in a thread's own memory
 
-// A result of sums and squares, by a few limbs that hang from the last bins; false if they do not
+// The exponents of the first bit of K numbers and of the last that any may have.
+struct digits_of {
+    int first = -1075, last = 1024;
+
+    template <class X>
+    __device__ void look(const X &x)
+    {
+        for (int k = 0; k < x.kDoubles; k++) {
+            if (x.s[k] == 0) continue;
+            const int e = exponent_of(x.s[k]);
+            first = e > first ? e : first;
+            last = e - 52 < last ? e - 52 : last;
+        }
+        if (last < -1074) last = -1074;
+    }
+};
+
+// A result of sums and squares, by a few limbs that hang from the last digit; false if they do not
 // reach far enough. Not inlined, and by value: the caller's stay in registers.
 template <class M>
-__device__ WK_NOINLINE answer
+__device__ WK_NOINLINE inline answer
 by_few_limbs(M m, int fold, double ddof, int dtype)
 {
     int64_t s[kFewSum] = {}, q[kFewSquares + 4] = {};
-    const int last_s = m.sum.unit_of(M::kS - 1), last_q = m.squares.unit_of(M::kQ - 1);
-    int base = last_s;
-    if (M::kHasSquares && !M::kHasSum) base = last_q >> 1;
-    if (M::kHasSquares && M::kHasSum && last_q >> 1 < base) base = last_q >> 1;
-    // a bin reaches 2^(unit + 51), and an addition touches three limbs
-    if (M::kHasSum && m.sum.unit + 51 - base > 32 * (kFewSum - 3)) return {0, false};
-    if (M::kHasSquares && m.squares.unit + 51 - 2 * base > 32 * (kFewSquares - 3))
-        return {0, false};
-    if (M::kHasSum && M::kHasSquares && 2 * ((m.sum.unit + 51 - base) / 32 + 1) > kFewSquares)
+    digits_of a, b;
+    if constexpr (M::kHasSum) a.look(m.sum);
+    if constexpr (M::kHasSquares) b.look(m.squares);
+    const int half = b.last >> 1, base = a.last < half ? a.last : half;
+    // an addition touches three limbs
+    if (M::kHasSum && a.first - base > 32 * (kFewSum - 3)) return {0, false};
+    if (M::kHasSquares && b.first - 2 * base > 32 * (kFewSquares - 3)) return {0, false};
+    if (M::kHasSum && M::kHasSquares && 2 * ((a.first - base) / 32 + 1) > kFewSquares)
         return {0, false};
     wk_moments all = {{s, kFewSum, base}, {q, kFewSquares, 2 * base}, m.flags, m.count};
-    if constexpr (M::kHasSum) add_bins(m.sum, &all.sum);
-    if constexpr (M::kHasSquares) add_bins(m.squares, &all.squares);
+    if constexpr (M::kHasSum)
+        for (int k = 0; k < M::kS; k++) wk_limbs_add_f64(&all.sum, m.sum.s[k]);
+    if constexpr (M::kHasSquares)
+        for (int k = 0; k < M::kQ; k++) wk_limbs_add_f64(&all.squares, m.squares.s[k]);
     return {by_limbs<M>(&all, fold, ddof, dtype), true};
 }
 
@@ -242,19 +261,21 @@ template <class M>
 __device__ bool
 moment(const M &m, int fold, double ddof, int dtype, double *result)
 {
+    constexpr int kOdd = WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF;
     sums_in_pairs s = {};
-    bool pairs = true;
     dtype = real_of(dtype);
-    if constexpr (M::kHasSum) pairs = two_doubles(m.sum, &s.sum, &s.sum_rest);
-    if constexpr (M::kHasSquares)
-        pairs = two_doubles(m.squares, &s.squares, &s.squares_rest) && pairs;
-    if (pairs && sum_or_mean(s, m.flags, fold, m.count, dtype, result)) return true;
-    if (pairs && fold == WK_SUMSQ) {
-        *result = dtype == WK_F64 ? s.squares
-                                  : round_to(round_to_odd(s.squares, s.squares_rest), dtype);
-        return true;
+    if (!(m.flags & kOdd)) {
+        if constexpr (M::kHasSum) s.sum = pair_of(m.sum.s);
+        if constexpr (M::kHasSquares) s.squares = pair_of(m.squares.s);
+        if (M::kHasSum && sum_or_mean(s, m.flags, fold, m.count, dtype, result)) return true;
+        if (M::kHasSquares && fold == WK_SUMSQ && rounded(s.squares, dtype, result))
+            return true;
+        if (M::kHasSquares && fold != WK_SUM && fold != WK_MEAN && fold != WK_SUMSQ) {
+            const answer a = quick(s, fold, m.count, ddof, dtype);
+            *result = a.value;
+            if (a.known) return true;
+        }
     }
-    if (pairs && quick(s, fold, m.count, ddof, dtype, result)) return true;
     const answer a = by_few_limbs(m, fold, ddof, dtype);
     *result = a.value;
     return a.known;

@@ -115,14 +115,14 @@ struct int_moments {
     }
     // Words of an integer that is not negative, as two doubles.
     template <int N>
-    static __device__ bool pair_of(const uint64_t (&words)[N], double *high, double *low)
+    static __device__ double_pair pair_of_words(const uint64_t (&words)[N])
     {
         double y[2 * N];
 #pragma unroll
         for (int i = 0; i < 2 * N; i++) // the highest first
-            y[2 * N - 1 - i] = (double)(uint32_t)(words[i / 2] >> 32 * (i % 2)) *
-                               wk_from_bits_f64((uint64_t)(1023 + 32 * i) << 52);
-        return two_doubles(y, high, low);
+            y[2 * N - 1 - i] =
+                (double)(uint32_t)(words[i / 2] >> 32 * (i % 2)) * power_of_two(32 * i);
+        return pair_of(y);
     }
     // A result of a float dtype.
     __device__ double moment(int fold, int64_t n, double ddof, int dtype) const
@@ -131,12 +131,11 @@ struct int_moments {
         const bool negative = kSigned && (int64_t)sum[1] < 0;
         const uint64_t low = negative ? ~sum[0] + 1 : sum[0],
                        high = negative ? ~sum[1] + (low == 0) : sum[1], size[2] = {low, high};
-        if (pair_of(size, &pairs.sum, &pairs.sum_rest) &&
-            pair_of(squares, &pairs.squares, &pairs.squares_rest)) {
-            double x;
-            if (negative) pairs.sum = -pairs.sum, pairs.sum_rest = -pairs.sum_rest;
-            if (quick(pairs, fold, n, ddof, dtype, &x)) return x;
-        }
+        pairs.sum = pair_of_words(size);
+        pairs.squares = pair_of_words(squares);
+        if (negative) pairs.sum = {-pairs.sum.high, -pairs.sum.low, pairs.sum.lost};
+        const answer a = quick(pairs, fold, n, ddof, dtype);
+        if (a.known) return a.value;
         return slow_moment(fold, n, ddof, dtype);
     }
     __device__ WK_NOINLINE double slow_moment(int fold, int64_t n, double ddof, int dtype) const
@@ -172,11 +171,15 @@ struct word : never_fails<word<E, kWhat>> {
     static constexpr bool kPacked =
         sizeof(T) == 1 ? kWhat != what::products
                        : sizeof(T) == 2 && kWhat == what::values && !is_half<T>;
-    static constexpr int kBatch = batch_of<T>, kWords = 2, kLimbs = 0;
+    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch,
+                         kLong = kWhat == what::products ? 4 : 8;
+    static constexpr bool kTwoColumns = false;
+    static constexpr int kWords = 2, kLimbs = 0;
     int64_t count;
     uint64_t total;
 
-    static constexpr int kBlocks = 4; // of a multiprocessor, at least
+    static constexpr int kBlocks = 4, kLongBlocks = 3, kColumnBlocks = 4; // of a multiprocessor
+    static constexpr int kColumnBytes = 64;                               // on their way
     static __device__ T filler(const reduce_task &)
     {
         if constexpr (kWhat == what::products) return T{1};
@@ -251,24 +254,33 @@ struct word : never_fails<word<E, kWhat>> {
         words[0] = (uint64_t)count;
         words[1] = total;
     }
+    __device__ void load(const uint64_t *words)
+    {
+        count = (int64_t)words[0];
+        total = words[1];
+    }
     __device__ void merge(const uint64_t *words)
     {
         if (words[0] == 0) return; // an empty state, all zeros
         count += (int64_t)words[0];
         total = kWhat == what::products ? total * words[1] : total + words[1];
     }
+    // A sum or a mean in float64. Not inlined: else each sum computes it too.
+    static __device__ WK_NOINLINE double moment(uint64_t total, int64_t count, int fold, int dtype)
+    {
+        int_moments<E, false> m; // the word holds it: the launcher has seen to that
+        m.start();
+        m.sum[0] = total;
+        m.sum[1] = std::is_signed_v<E> ? (uint64_t)((int64_t)total >> 63) : 0;
+        return m.moment(fold, count, 0, dtype);
+    }
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
         for (int i = 0; i < task.folds; i++) {
             uint64_t x = total;
             if (task.fold[i] == WK_MEAN || is_float_dtype(task.out_dtype[i])) {
-                int_moments<E, false> m; // the word holds it: the launcher has seen to that
-                const int64_t sign = std::is_signed_v<E> ? (int64_t)total >> 63 : 0;
-                m.start();
-                m.sum[0] = total;
-                m.sum[1] = (uint64_t)sign;
                 store(task.out[i], task.out_dtype[i], output,
-                      m.moment(task.fold[i], count, 0, task.out_dtype[i]));
+                      moment(total, count, task.fold[i], task.out_dtype[i]));
                 continue;
             }
             if (task.fold[i] == WK_ANY) x = total != 0;

@@ -93,14 +93,14 @@ wish_of(const Acc &acc, bool again)
     return w;
 }
 
-// The block's share once more, where some of it has failed: with more bins, then by integers.
+// The block's share once more, where some of it has failed: with more doubles, then by integers.
 template <class Acc>
 __device__ WK_NOINLINE void
 fold_more(wish<Acc> mine, const share s, block_memory<Acc> *memory, const typename Acc::T *in,
           const reduce_task &task)
 {
-    const bool bins_help = !task.integers_only && !(mine.words[1] & kNotFinite);
-    if (__syncthreads_or(mine.how == 1 && bins_help)) {
+    const bool more_help = !task.integers_only;
+    if (__syncthreads_or(mine.how == 1 && more_help)) {
         Acc acc;
         acc.start(task);
         const spot first = s.works ? spot_of(task.kept, task.where_kept, s.output) : spot{0, 0};
@@ -110,7 +110,7 @@ fold_more(wish<Acc> mine, const share s, block_memory<Acc> *memory, const typena
                              task.team);
         join_team(acc, memory, task, s.works ? s.thread : kThreads, task.team,
                   task.columns ? task.width : 1);
-        if (mine.how == 1 && bins_help)
+        if (mine.how == 1 && more_help)
             mine = wish_of(acc, !deliver(acc, task, s.output, s.part, task.records));
     }
     if (__syncthreads_or(mine.how))
@@ -177,6 +177,15 @@ draws_last(unsigned *ticket, unsigned tickets)
     return last;
 }
 
+// So many threads fold an output's records, so that as few outputs as can be wait for others.
+__device__ __forceinline__ int
+threads_for_records(const reduce_task &task, int64_t outputs)
+{
+    int team = 1;
+    while (2 * team * outputs <= kThreads && team < task.parts) team *= 2;
+    return team;
+}
+
 // The same of the records of this launch.
 template <class Acc>
 __device__ __forceinline__ void
@@ -187,7 +196,7 @@ fold_own(const reduce_task &task, int64_t first_output, int64_t end, int team,
                     {task.limbs, Acc::kLimbs, task.own_limbs});
 }
 
-// What a thread has of the records of s.output; false: more than Acc's bins.
+// What a thread has of the records of s.output; false: more than Acc's doubles.
 template <class Acc>
 __device__ __forceinline__ bool
 take_records(Acc &acc, const reduce_task &task, const share &s, int team)
@@ -195,7 +204,7 @@ take_records(Acc &acc, const reduce_task &task, const share &s, int team)
     constexpr int kRecord = Acc::Wide::kWords;
     bool quick = true;
     acc.hope();
-#pragma unroll 1
+#pragma unroll 2
     for (int64_t p = s.thread; s.works && p < task.parts; p += team) {
         uint64_t record[kRecord];
         read_record(task.records + (s.output * task.parts + p) * kRecord, record);
@@ -208,6 +217,33 @@ take_records(Acc &acc, const reduce_task &task, const share &s, int team)
         }
     }
     return quick;
+}
+
+// The records of a group's outputs, by the block that ends last: quickly, or by all there is.
+template <class Acc>
+__device__ __forceinline__ void
+fold_ends(const reduce_task &task, int64_t first_output, int64_t end,
+          block_memory<typename Acc::Wide> *memory)
+{
+    using Wide = typename Acc::Wide;
+    const int team = threads_for_records(task, end - first_output);
+    share s = {};
+    s.thread = (int)threadIdx.x % team;
+    for (int64_t o = first_output; o < end; o += kThreads / team) {
+        s.output = o + (int)threadIdx.x / team;
+        s.works = s.output < end;
+        Acc acc;
+        acc.start(task);
+        bool again = !take_records(acc, task, s, team);
+        if (Acc::kLimbs == 0 || !__syncthreads_or(again)) {
+            join_team(acc, memory, task, s.thread, team, 1);
+            again = s.works && s.thread == 0 && !deliver(acc, task, s.output, 0, false);
+        }
+        if constexpr (Acc::kLimbs > 0)
+            if (__syncthreads_or(again))
+                fold_own<Wide>(task, o, end, team, memory);
+        __syncthreads(); // the next outputs write the memory that these have read
+    }
 }
 
 } // namespace wk

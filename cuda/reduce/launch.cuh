@@ -2,6 +2,7 @@
 // records that are added to those of other pieces or GPUs.
 #pragma once
 #include "reduce/columns.cuh"
+#include "reduce/lines.cuh"
 #include "reduce/teams.cuh"
 #include "teams.h"
 
@@ -15,10 +16,7 @@ constexpr int64_t kOwnLimbs = 8192; // parts that have limbs of their own: none 
 
 // As teams.c has it: how many columns a thread has of these accumulators.
 template <class Acc, int kItem = (int)sizeof(typename Acc::T)>
-constexpr int columns_of = !Acc::kColumns ? 1
-                           : kItem <= 2   ? 4 / kItem
-                           : Acc::kLimbs  ? 2
-                                          : 1;
+constexpr int columns_of = kItem <= 2 ? 4 / kItem : Acc::kTwoColumns ? 2 : 1;
 
 // What the kernels need to know of the call, but for where records go.
 inline void
@@ -141,9 +139,9 @@ reduce(wk_call *call)
     }
     const int64_t width = (int64_t)task.width * (task.columns > 1 ? task.columns : 1);
     const int64_t groups = task.groups = (task.outputs + width - 1) / width;
-    task.lines = !records && !letter && !task.columns && task.vector && task.runs == 1 &&
-                 task.team <= kWarp && task.kept.ndim <= 1 &&
-                 !(task.planes == 2 && task.skip_nan);
+    const bool lines = !records && !letter && !task.columns && task.vector && task.runs == 1 &&
+                       task.team <= kWarp && task.kept.ndim <= 1 && task.n < 1 << 30 &&
+                       !(task.planes == 2 && task.skip_nan);
     if (records && !call->part.totals) {
         void *tickets = nullptr;
         if (zeros(call, groups * (int64_t)sizeof(unsigned), &tickets) != WK_OK)
@@ -153,14 +151,25 @@ reduce(wk_call *call)
     const unsigned grid =
         (unsigned)std::min<int64_t>(groups * task.parts, (int64_t)processors(call) * 32);
     const auto in = first_element<typename Acc::T>(&call->in);
+    constexpr int64_t item = sizeof(typename Acc::T);
+    task.aligned = lines && task.in % 16 == 0 && task.n * item % 16 == 0 &&
+                   (task.kept.ndim == 0 || task.kept.strides[0] * item % 16 == 0);
     wk_status status = WK_OK;
     constexpr int kColumns = columns_of<Narrow>;
-    if constexpr (kColumns > 1)
-        if (task.columns > 1)
-            status =
-                launch(call, grid, kThreads, 0, reduce_columns<Narrow, kColumns>, in, task);
-    if (kColumns == 1 || task.columns <= 1)
+    const bool columns = Acc::kColumns && task.columns && task.where == nullptr &&
+                         task.folded.ndim <= 1 && task.n < (int64_t)1 << 31 &&
+                         !(task.planes == 2 && task.skip_nan);
+    if (lines) {
+        status = launch(call, grid, kThreads, 0, reduce_lines<Narrow>, in, task);
+    } else if (columns) {
+        if constexpr (Acc::kColumns) {
+            const auto kernel = task.columns == 1 ? reduce_columns<Narrow, 1>
+                                                  : reduce_columns<Narrow, kColumns>;
+            status = launch(call, grid, kThreads, 0, kernel, in, task);
+        }
+    } else {
         status = launch(call, grid, kThreads, 0, reduce_teams<Narrow>, in, task);
+    }
     if (status != WK_OK || !call->part.totals) return call->error.status;
     task.state = (uint64_t *)call->part.totals;
     task.places = task.kept;

@@ -1,48 +1,79 @@
 // lines.cuh -- many lines that each lie side by side, short enough for a part of a warp: nothing but
-// loads, the accumulator and the result. Warps go on without waiting for each other; if any line of
-// a block does not settle, the block folds all of its lines again, the general way.
+// loads, the accumulator and the result. Warps wait for nobody. If any line of a block does not
+// settle, the block folds all of its lines once more.
 #pragma once
-#include "reduce/take.cuh"
+#include "reduce/join.cuh"
 
 namespace wk
 {
 
-// False: some line of this block must be folded again.
+// By more doubles, then by integers.
 template <class Acc>
-__device__ __forceinline__ bool
-fold_lines(const typename Acc::T *in, const reduce_task &task)
+__device__ WK_NOINLINE void
+fold_lines_again(const typename Acc::T *in, const reduce_task &task, block_memory<Acc> *memory)
+{
+    const int team = task.team;
+    share s;
+    s.thread = (int)threadIdx.x & (team - 1);
+    s.own = (int)threadIdx.x >> (__ffs(team) - 1);
+    s.part = s.begin = 0;
+    s.end = task.n;
+    for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x) {
+        s.first_output = item * task.width;
+        s.output = s.first_output + s.own;
+        s.works = s.output < task.outputs;
+        Acc acc;
+        acc.start(task);
+        const int64_t first = spot_of(task.kept, task.where_kept, s.output).at;
+        if (s.works)
+            walk<Acc, false>(acc, in + first, nullptr, task, 0, s.end, s.thread, team);
+        join_team(acc, memory, task, s.thread, team, 1);
+        const bool again = s.works && s.thread == 0 && !acc.finish(task, s.output);
+        if (__syncthreads_or(again))
+            fold_again<Acc>(wish_of(acc, again), s.own, &memory->slow, in, task,
+                            s.first_output, 1, 0, 0, s.end);
+    }
+}
+
+template <class Acc>
+__global__ void
+__launch_bounds__(kThreads, Acc::kBlocks)
+    reduce_lines(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     using T = typename Acc::T;
-    constexpr int kPer = 16 / (int)sizeof(T);
-    const int team = task.team, thread = (int)threadIdx.x & (team - 1);
-    const int64_t n = task.n, stride = task.kept.ndim ? task.kept.strides[0] : 0;
+    constexpr int kPer = 16 / (int)sizeof(T), kTurn = Acc::kBatch / kPer;
+    const int team = task.team, thread = (int)threadIdx.x & (team - 1), n = (int)task.n;
     const int own = (int)threadIdx.x >> (__ffs(team) - 1);
+    const int64_t stride = task.kept.ndim ? task.kept.strides[0] : 0;
     bool doubt = false;
-    // a warp's lanes go round together: joining is the warp's
-    const int64_t first = (int64_t)blockIdx.x * task.width,
-                  step = (int64_t)gridDim.x * task.width;
-    for (int64_t base = first; base < task.outputs; base += step) {
-        const int64_t line = base + own;
+    for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x) {
+        const int64_t line = item * task.width + own;
         const bool works = line < task.outputs;
         Acc acc;
         acc.start(task);
         if (works) {
             const T *x = in + line * stride;
-            const int ragged = (int)(-reinterpret_cast<uintptr_t>(x) & 15) / (int)sizeof(T);
-            const int lead = ragged < n ? ragged : (int)n;
-            const int64_t vectors = (n - lead) / kPer;
-            take_vectors(acc, reinterpret_cast<const vector16<uint32_t> *>(x + lead), task,
-                         task.first + lead, vectors, thread, team);
-            take_ends(acc, x, task, thread, (int)(n - vectors * kPer), team, lead,
-                      vectors * kPer);
+            int lead = 0;
+            if (!task.aligned) {
+                const int ragged = (int)(-reinterpret_cast<uintptr_t>(x) & 15) / (int)sizeof(T);
+                lead = ragged < n ? ragged : n;
+            }
+            const int vectors = (n - lead) / kPer;
+            take_vectors<Acc, kTurn < 4 ? 4 : kTurn, kTurn>(
+                acc, reinterpret_cast<const vector16<uint32_t> *>(x + lead), task,
+                task.first + lead, vectors, thread, team);
+            if (!task.aligned)
+                take_ends(acc, x, task, thread, n - vectors * kPer, team, lead,
+                          vectors * kPer);
         }
-        if (team > 1) acc.join_lanes(team);
+        if (team > 1) acc.join_lanes(team); // all lanes of a warp have come here
         if (works && thread == 0 && !acc.finish(task, line)) doubt = true;
     }
-    if constexpr (Acc::kLimbs == 0)
-        return true;
-    else
-        return !__syncthreads_or(doubt);
+    if constexpr (Acc::kLimbs > 0) {
+        using Wide = typename Acc::Wide;
+        __shared__ block_memory<Wide> memory;
+        if (__syncthreads_or(doubt)) fold_lines_again<Wide>(in, task, &memory);
+    }
 }
 
 } // namespace wk

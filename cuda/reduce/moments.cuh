@@ -1,13 +1,12 @@
 // moments.cuh -- exact sums of floats and of their squares, in a thread.
 //
-// A batch of float32 is first added in double, which is exact while its exponents span at most 27
-// binades: one number goes through the bins; else its elements do, one by one. Squares of float32 are
-// exact in double; those of float64 are two numbers, by a fused multiply-add. Where the bins lie, the
-// first batch says, and a larger one moves them; all of float16 fits bins that never move. What does
-// not fit is found out here, and the part is folded again with more bins (kMany), then by integers
-// (slow.cuh).
+// What is added is a batch. Where its exponents are no further apart than nearly all are, a batch of
+// float32 is added in double, which is then exact; squares, and float64, are split by a bias
+// (expansion.cuh): a few additions an element, and two or three doubles to add to the sum. Else the
+// elements go there one by one. What does not fit the sum's doubles is found out here, and the part
+// is folded again with more of them (kMany), then by integers (slow.cuh).
 #pragma once
-#include "reduce/bins.cuh"
+#include "reduce/expansion.cuh"
 #include "reduce/task.cuh"
 
 namespace wk
@@ -25,25 +24,70 @@ size_of(double x)
     return fabs(x);
 }
 
+// Twice the upper 32 bits but the sign, less one: in the order of magnitudes, zero the largest.
+__device__ __forceinline__ uint32_t
+key_of_size(float x)
+{
+    return wk_bits_f32(x) * 2u - 1u;
+}
+
+__device__ __forceinline__ uint32_t
+key_of_size(double x)
+{
+    const uint64_t b = wk_bits_f64(x);
+    return (uint32_t)(b >> 32) * 2u + ((uint32_t)b != 0) - 1u;
+}
+
+// How far a batch's magnitudes lie apart: their sum, and the key of the least that is not zero.
+template <typename F>
+struct batch_range {
+    static constexpr int kDigits = sizeof(F) == 8 ? 20 : 23; // of the upper 32 bits
+    static constexpr uint32_t kInfinite = sizeof(F) == 8 ? 0x7ff00000 : 0x7f800000;
+    F magnitude;
+    uint32_t least;
+
+    // From the least to the sum.
+    __device__ __forceinline__ bool within(uint32_t binades) const
+    {
+        const uint32_t high = sizeof(F) == 8 ? (uint32_t)(wk_bits_f64((double)magnitude) >> 32)
+                                             : wk_bits_f32((float)magnitude);
+        return high <= (least >> 1) + (binades << kDigits) && high < kInfinite;
+    }
+    __device__ __forceinline__ int exponent() const // the sum is below 2^(e + 1)
+    {
+        if constexpr (sizeof(F) == 8) return exponent_of(magnitude);
+        return (int)(wk_bits_f32((float)magnitude) >> 23) - 127;
+    }
+    __device__ __forceinline__ bool squares_are_normal() const // of float64, all digits of them
+    {
+        return least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;
+    }
+};
+
+// Numbers whose magnitudes sum to less than 2^e.
+__device__ __forceinline__ split_sum
+split_below(int e)
+{
+    return split_sum(1.5 * power_of_two(e + 1));
+}
+
 template <typename E, bool kSum, bool kSquares, bool kMany>
 struct moments {
     static constexpr bool kHasSum = kSum, kHasSquares = kSquares;
     using T = E;
     using F = value_t<E>;
-    static constexpr bool kWide = std::is_same_v<F, double>;
-    static constexpr int kBatch = kWide ? 8 : 16, kLog = kWide ? 3 : 4;
-    // Of float16 squares have units from 2^-48 on, and a batch of them is below 2^36.
-    static constexpr bool kFixed = std::is_same_v<E, half16> && !kMany;
-    static constexpr int kFixedSum = 20, kFixedSquares = 36;
-    // Bins: for normal data; the many span all of float32, 240 binades of float64, 120 of squares.
-    static constexpr int kS = kMany ? 7 : is_half<E> ? 2 : 3;
-    static constexpr int kQ = kMany ? 7 : kFixed ? 2 : kWide ? 4 : 3;
-    static constexpr int kRounds =
-        kWide ? 4 : 6; // log2 of batches between looks at the windows
-    // Binades from the least element to the sum of all magnitudes that a batch may span, and its
-    // sum be exact in double all the same, or that of its squares.
-    static constexpr uint32_t kSpan = std::is_same_v<E, brain16> ? 43 : 27;
-    static constexpr uint32_t kSquareSpan = std::is_same_v<E, brain16> ? 18 : 15;
+    static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
+                          kFloat16 = std::is_same_v<E, half16>;
+    static constexpr int kBatch = kWide ? 8 : 16, kLongBatch = 2 * kBatch;
+    // Doubles: for normal data; the many span all of float32, and 300 binades of float64.
+    static constexpr int kS = kMany ? 7 : kFloat16 ? 2 : 3;
+    static constexpr int kQ = kMany ? 7 : kFloat16 ? 2 : kWide ? 4 : 3;
+    // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fit 53 bits:
+    // elements or squares, or what is split off them. A sum of float16 always fits; squares of
+    // halves have 16 or 22 digits.
+    static constexpr uint32_t kPlain = kHalf ? 42 : 26, kPlainSquares = kFloat16 ? 15 : 18;
+    static constexpr uint32_t kSplit = kWide ? 47 : kHalf ? 90 : 75;
+    static constexpr uint32_t kSplitSquares = kWide ? 23 : kFloat16 ? 38 : kHalf ? 41 : 25;
     static constexpr int kOfSum = kSum ? kS : 0, kOfSquares = kSquares ? kQ : 0;
     static constexpr int kWords = 2 + kOfSum + kOfSquares;
     static constexpr int kSumLimbs = kSum ? (kWide ? WK_SUM_LIMBS : WK_SUM_LIMBS_SMALL) : 0;
@@ -54,14 +98,13 @@ struct moments {
     static constexpr int kSquareBase = kWide ? WK_SQUARE_BASE : WK_SQUARE_BASE_SMALL;
 
     int64_t count;
-    int flags, left;
-    F limit; // batches whose sum of magnitudes is below it fit the windows; 0: there was none yet
-    bins<kS, kLog, kRounds> sum;
-    bins<kQ, 4, kRounds> squares;
+    int flags;
+    expansion<kS> sum;
+    expansion<kQ> squares;
 
     static __device__ T filler(const reduce_task &)
     {
-        if constexpr (is_half<T>)
+        if constexpr (kHalf)
             return T{0x8000};
         else
             return T(-0.0);
@@ -70,185 +113,163 @@ struct moments {
     {
         count = 0;
         flags = task.integers_only ? kFailed : 0;
-        left = 1 << kRounds;
-        limit = 0;
-        sum.clear(kFixed ? unit_for(kFixedSum) : sum.kLeast);
-        squares.clear(kFixed ? unit_for(kFixedSquares) : squares.kLeast);
+        sum.clear();
+        squares.clear();
     }
     __device__ bool failed() const
     {
         return flags & kFailed;
     }
-    // Of bins that take batches below 2^e until the next look.
-    static __device__ int unit_for(int e)
-    {
-        return e + kRounds + 1 - 50;
-    }
-    // A call in the loop would keep the bins out of registers; the many are too many for that.
-    template <class B>
-    static __device__ checked<B> moved(const B &b, int e)
-    {
-        if constexpr (kMany)
-            return rebased_elsewhere(b, e);
-        else
-            return rebased(b, e);
-    }
-    // Windows for batches whose magnitudes sum to less than 2^e.
-    __device__ void widen(int e)
-    {
-        constexpr bool kLow = kSquares && kWide; // squares must neither overflow nor vanish
-        const int e2 = kFixed ? kFixedSquares : 2 * e;
-        constexpr int kLimit = kWide ? 1023 : 127;
-        bool fits = e < (kLow ? 470 : 950) && (!kLow || e > -400);
-        if (!kFixed && limit == 0) { // the first batch
-            sum.clear(unit_for(e));
-            squares.clear(unit_for(e2));
-        } else {
-            if constexpr (kSum) {
-                const auto next = moved(sum, e + kRounds);
-                sum = next.bins;
-                fits = fits && next.fits;
-            }
-            if constexpr (kSquares) {
-                const auto next = moved(squares, e2 + kRounds);
-                squares = next.bins;
-                fits = fits && next.fits;
-            }
-        }
-        limit =
-            (F)wk_from_bits_f64((uint64_t)(fits ? (e < kLimit ? e : kLimit) + 1023 : 0) << 52);
-        left = 1 << kRounds;
-        if (!fits) flags |= kFailed | (e > 1000 ? kNotFinite : 0);
-    }
-    static __device__ bool spans(uint32_t binades, F magnitude, uint32_t least)
-    {
-        return wk_bits_f32((float)magnitude) <= (least >> 1) + (binades << 23);
-    }
     template <int N>
     __device__ void add(const T (&elements)[N], uint32_t, const place &, const reduce_task &)
     {
-        F x[N], magnitude = 0, other = 0;
-        uint32_t least = UINT32_MAX, least2 = UINT32_MAX;
+        constexpr bool kRanged = kSquares || !kFloat16;
+        F x[N];
+        batch_range<F> range = {0, UINT32_MAX};
+        double total = -0.0; // of the elements; of float64 it would be rounded
 #pragma unroll
         for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
-        if constexpr (!kFixed || kSquares) {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                (j % 2 ? other : magnitude) += size_of(x[j]);
-                if constexpr (!kWide && (kSum || is_half<E>)) {
-                    const uint32_t key = wk_bits_f32(x[j]) * 2u - 1u; // zero: the largest
-                    uint32_t &best = j % 2 ? least2 : least;
-                    best = key < best ? key : best;
-                }
-            }
-            magnitude += other;
-            least = least2 < least ? least2 : least;
+        if constexpr (kSum && !kWide) total = plain_sum(x);
+        if constexpr (kRanged) range = range_of(x);
+        const F probe = kSum && !kWide ? (F)(total - total) : range.magnitude - range.magnitude;
+        if (probe != 0) { // infinite, not a number, or a sum of magnitudes that is
+            leave_out(x);
+            if constexpr (kSum && !kWide) total = plain_sum(x);
+            if constexpr (kRanged) range = range_of(x);
         }
-        const bool fits = kFixed || magnitude < limit || magnitude == 0;
-        if (!fits || (--left == 0 && (kFixed || limit != 0)))
-            widen(kFixed ? kFixedSum // to spare: the magnitude's own rounding errors
-                         : exponent_of((double)(fits ? limit : magnitude)) + (fits ? 0 : 2));
         rests rest;
-        if constexpr (kSum && kWide) {
-#pragma unroll
-            for (int j = 0; j < N; j++) rest.note(sum.put(x[j]));
-            flags |= magnitude != 0 ? WK_NOT_MINUS_ZERO : 0;
-            if (magnitude == 0) {
-#pragma unroll
-                for (int j = 0; j < N; j++)
-                    flags |= wk_bits_f64(x[j]) >> 63 ? 0 : WK_NOT_MINUS_ZERO;
-            }
-        }
         if constexpr (kSum && !kWide) {
-            double d = -0.0, d2 = -0.0;
+            flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
+            if (kFloat16 || range.within(kPlain)) {
+                rest.note(sum.put(total));
+            } else if (range.within(kSplit)) {
+                split_sum all = split_below(range.exponent() + 2);
 #pragma unroll
-            for (int j = 0; j < N; j += 2) {
-                d += (double)x[j];
-                if (j + 1 < N) d2 += (double)x[j + 1];
-            }
-            d += d2; // -0.0 only if all are
-            flags |= wk_bits_f64(d) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
-            // partial sums are multiples of the least unit: exact while few binades span all
-            if (kFixed || spans(kSpan, magnitude, least)) {
-                rest.note(sum.put(d));
+                for (int j = 0; j < N; j++) all.add((double)x[j]);
+                rest.note(sum.put(all.sum()));
+                rest.note(sum.template put<1>(all.low));
             } else {
 #pragma unroll
                 for (int j = 0; j < N; j++) rest.note(sum.put((double)x[j]));
             }
         }
-        if constexpr (kSquares) {
-            // so are sums of squares, of halves, whose squares are short
-            if (is_half<E> && spans(kSquareSpan, magnitude, least)) {
-                double d = 0, d2 = 0;
+        if constexpr (kSum && kWide) {
+            flags |= range.magnitude != 0 ? WK_NOT_MINUS_ZERO : 0;
+            if (range.magnitude == 0) {
 #pragma unroll
-                for (int j = 0; j < N; j++) {
-                    double &one = j % 2 ? d2 : d;
-                    one = __fma_rn((double)x[j], (double)x[j], one);
-                }
-                rest.note(squares.put(d + d2));
+                for (int j = 0; j < N; j++)
+                    flags |= wk_bits_f64(x[j]) >> 63 ? 0 : WK_NOT_MINUS_ZERO;
+            } else if (range.within(kSplit) && range.exponent() < 1000) {
+                split_sum all = split_below(range.exponent() + 2);
+#pragma unroll
+                for (int j = 0; j < N; j++) all.add(x[j]);
+                rest.note(sum.put(all.sum()));
+                rest.note(sum.template put<1>(all.low));
             } else {
 #pragma unroll
-                for (int j = 0; j < N; j++) {
-                    const double v = (double)x[j], h = v * v;
-                    rest.note(squares.put(h));
-                    if constexpr (kWide) {
-                        rest.note(squares.template put<1>(__fma_rn(v, v, -h)));
-                        if (wk_bits_f64(h) >> 32 == 0) rest.note(v); // its square may be lost
-                    }
+                for (int j = 0; j < N; j++) rest.note(sum.put(x[j]));
+            }
+        }
+        if constexpr (kSquares) add_squares(x, range, &rest);
+        flags |= rest.any() ? kFailed : 0;
+    }
+    // -0.0 only if all are.
+    template <int N>
+    static __device__ __forceinline__ double plain_sum(const F (&x)[N])
+    {
+        double d[2] = {-0.0, -0.0};
+#pragma unroll
+        for (int j = 0; j < N; j++) d[j % 2] += (double)x[j];
+        return d[0] + d[1];
+    }
+    template <int N>
+    static __device__ __forceinline__ batch_range<F> range_of(const F (&x)[N])
+    {
+        F magnitude[2] = {0, 0};
+        uint32_t least[2] = {UINT32_MAX, UINT32_MAX};
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const uint32_t key = key_of_size(x[j]);
+            magnitude[j % 2] += size_of(x[j]);
+            least[j % 2] = key < least[j % 2] ? key : least[j % 2];
+        }
+        return {magnitude[0] + magnitude[1], least[0] < least[1] ? least[0] : least[1]};
+    }
+    // What is no number is noted, and does not count.
+    template <int N>
+    __device__ __forceinline__ void leave_out(F (&x)[N])
+    {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            if (x[j] - x[j] == 0) continue;
+            flags |= x[j] != x[j] ? WK_HAS_NAN : x[j] < 0 ? WK_HAS_MINUS_INF : WK_HAS_INF;
+            x[j] = F(-0.0);
+        }
+    }
+    template <int N>
+    __device__ __forceinline__ void add_squares(const F (&x)[N], const batch_range<F> &range,
+                                                rests *rest)
+    {
+        const bool quick = range.within(kSplitSquares);
+        const int e = 2 * range.exponent() + 3; // all squares together are below 2^e
+        if (kHalf && range.within(kPlainSquares)) {
+            double d[2] = {0, 0};
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                d[j % 2] = __fma_rn((double)x[j], (double)x[j], d[j % 2]);
+            rest->note(squares.put(d[0] + d[1]));
+        } else if (!kWide && quick) {
+            split_sum all = split_below(e);
+#pragma unroll
+            for (int j = 0; j < N; j++) all.add_square((double)x[j]);
+            rest->note(squares.put(all.sum()));
+            rest->note(squares.template put<1>(all.low));
+        } else if (kWide && quick && range.squares_are_normal()) {
+            split_sum high = split_below(e), low = split_below(e - 53);
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                const double v = (double)x[j], h = v * v;
+                high.add(h);
+                low.add(__fma_rn(v, v, -h));
+            }
+            rest->note(squares.put(high.sum()));
+            rest->note(squares.template put<1>(high.low));
+            rest->note(squares.template put<1>(low.sum()));
+            rest->note(squares.template put<2>(low.low));
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                const double v = (double)x[j], h = v * v;
+                rest->note(squares.put(h));
+                if constexpr (kWide) {
+                    rest->note(squares.template put<1>(__fma_rn(v, v, -h)));
+                    if (fabs(v) < 0x1p-480) rest->note(v); // digits of its square may be lost
                 }
             }
         }
-        flags |= rest.any() ? kFailed : 0;
     }
     __device__ void save(uint64_t *words) const
     {
         words[0] = (uint64_t)count;
         words[1] = (uint64_t)(int64_t)flags;
-#pragma unroll
-        for (int k = 0; k < kOfSum; k++) words[2 + k] = wk_bits_f64(sum.part(k));
-#pragma unroll
-        for (int k = 0; k < kOfSquares; k++)
-            words[2 + kOfSum + k] = wk_bits_f64(squares.part(k));
+        if constexpr (kSum) sum.save(words + 2);
+        if constexpr (kSquares) squares.save(words + 2 + kOfSum);
+    }
+    __device__ void load(const uint64_t *words)
+    {
+        count = (int64_t)words[0];
+        flags = (int)words[1];
+        if constexpr (kSum) sum.load(words + 2);
+        if constexpr (kSquares) squares.load(words + 2 + kOfSum);
     }
     __device__ void merge(const uint64_t *words)
     {
+        rests rest;
         count += (int64_t)words[0];
         flags |= (int)words[1];
-        if constexpr (kSum) {
-            auto other = sum;
-#pragma unroll
-            for (int k = 0; k < kS; k++) other.s[k] = wk_from_bits_f64(words[2 + k]);
-            const auto next = joined(sum, other);
-            sum = next.bins;
-            if (!next.fits) flags |= kFailed;
-        }
-        if constexpr (kSquares) {
-            auto other = squares;
-#pragma unroll
-            for (int k = 0; k < kQ; k++) other.s[k] = wk_from_bits_f64(words[2 + kOfSum + k]);
-            const auto next = joined(squares, other);
-            squares = next.bins;
-            if (!next.fits) flags |= kFailed;
-        }
-    }
-
-    // The sums of `width` neighbouring lanes, in the first of them.
-    __device__ void join_lanes(int width)
-    {
-        for (int half = width / 2; half > 0; half /= 2) {
-            count += __shfl_down_sync(kAllLanes, count, half);
-            flags |= __shfl_down_sync(kAllLanes, flags, half);
-        }
-        if constexpr (kSum) {
-            const auto next = joined_lanes(sum, width);
-            sum = next.bins;
-            if (!next.fits) flags |= kFailed;
-        }
-        if constexpr (kSquares) {
-            const auto next = joined_lanes(squares, width);
-            squares = next.bins;
-            if (!next.fits) flags |= kFailed;
-        }
+        if constexpr (kSum) sum.merge(words + 2, &rest);
+        if constexpr (kSquares) squares.merge(words + 2 + kOfSum, &rest);
+        flags |= rest.any() ? kFailed : 0;
     }
 
     // ---- the slow way: integers -----------------------------------------------------------

@@ -1,4 +1,4 @@
-// slow.cuh -- what the bins cannot hold: the part is folded again, by integers.
+// slow.cuh -- what the doubles cannot hold: the part is folded again, by integers.
 //
 // Limbs in shared memory, several copies a block; lanes that share one take turns. Any exponents,
 // infinities and NaN; no float arithmetic. It is also what GPUs with few float64 units use always.

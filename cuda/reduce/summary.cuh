@@ -19,16 +19,17 @@ template <typename E, bool kAll, bool kSquares = true>
 struct int_summary : never_fails<int_summary<E, kAll, kSquares>> {
     using T = E;
     static constexpr bool kPacked = sizeof(E) == 1, kRepeats = false, kPads = !kAll,
-                          kQuick = false, kColumns = false;
+                          kQuick = false, kColumns = false, kTwoColumns = false;
     using Wide = int_summary;
     using X = extremes_of<E>;
-    static constexpr int kBatch = batch_of<T>, kWords = 1 + 5 + (kAll ? 3 : 0), kLimbs = 0;
+    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch, kLong = 4,
+                         kWords = 1 + 5 + (kAll ? 3 : 0), kLimbs = 0;
     int64_t count;
     int_moments<T, kSquares> sums;
     X ends;
     int64_t nonzeros;
 
-    static constexpr int kBlocks = 3; // of a multiprocessor, at least
+    static constexpr int kBlocks = 3, kLongBlocks = 3; // of a multiprocessor, at least
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -105,30 +106,23 @@ template <typename E, bool kSum, bool kSquares, bool kAll, bool kMany = false>
 struct float_summary {
     using T = E;
     static constexpr bool kPacked = false, kRepeats = false, kPads = false, kQuick = true,
-                          kColumns = kSum && !kSquares && !kAll;
+                          kColumns = !kAll,
+                          kTwoColumns = std::is_same_v<E, float> && !kSquares && !kAll;
     using M = moments<E, kSum, kSquares, kMany>;
     using Wide = float_summary<E, kSum, kSquares, kAll, true>;
     using X = extremes_of<T>;
-    static constexpr int kBatch = M::kBatch, kWords = M::kWords + (kAll ? 3 : 0);
+    static constexpr int kBatch = M::kBatch, kLongBatch = kAll ? kBatch : M::kLongBatch;
+    static constexpr int kLong = kAll ? 4 : 8, kWords = M::kWords + (kAll ? 3 : 0);
     static constexpr int kLimbs = M::kLimbs;
     M sums;
     X ends;
     int64_t nonzeros;
 
-    static constexpr int kBlocks = 2; // of a multiprocessor, at least
+    static constexpr int kBlocks = kAll || kMany || kSquares ? 2 : 3, kLongBlocks = 2,
+                         kColumnBlocks = 2, kColumnBytes = 128;
     __device__ void join_lanes(int lanes)
     {
-        sums.join_lanes(lanes);
-        if constexpr (kAll) {
-            for (int half = lanes / 2; half > 0; half /= 2) {
-                uint64_t words[2];
-                ends.save(words);
-                for (int w = 0; w < 2; w++)
-                    words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-                ends.merge(words);
-                nonzeros += __shfl_down_sync(kAllLanes, nonzeros, half);
-            }
-        }
+        join_by_words(*this, lanes);
     }
     __device__ void hope() // records hold no failure
     {
@@ -181,19 +175,23 @@ struct float_summary {
             words[M::kWords + 2] = (uint64_t)nonzeros;
         }
     }
-    // As a record, which is that of the many bins.
+    __device__ void load(const uint64_t *words) // of columns, where there are just sums
+    {
+        sums.load(words);
+    }
+    // As a record, which is that of the many doubles.
     __device__ void save_wide(uint64_t *words) const
     {
         uint64_t own[kWords];
         save(own);
         for (int w = 0; w < 2 + M::kOfSum; w++) words[w] = own[w];
-        if (kMany) words[1] |= kManyBins;
+        if (kMany) words[1] |= kManyDoubles;
         for (int w = M::kOfSum; w < Wide::M::kOfSum; w++) words[2 + w] = 0;
         for (int w = 0; w < Wide::M::kOfSquares; w++)
             words[2 + Wide::M::kOfSum + w] = w < M::kOfSquares ? own[2 + M::kOfSum + w] : 0;
         for (int w = 0; kAll && w < 3; w++) words[Wide::M::kWords + w] = own[M::kWords + w];
     }
-    // Of a record, if it has no more than these bins.
+    // Of a record, if it has no more than these doubles.
     static __device__ bool narrow(const uint64_t *record, uint64_t *words)
     {
         words[0] = record[0];
@@ -202,7 +200,7 @@ struct float_summary {
         for (int k = 0; k < M::kOfSquares; k++)
             words[2 + M::kOfSum + k] = record[2 + Wide::M::kOfSum + k];
         for (int w = 0; kAll && w < 3; w++) words[M::kWords + w] = record[Wide::M::kWords + w];
-        return !(record[1] & (kFailed | kHasLimbs | kManyBins));
+        return !(record[1] & (kFailed | kHasLimbs | kManyDoubles));
     }
     __device__ void merge(const uint64_t *words)
     {
@@ -297,8 +295,9 @@ struct complex_summary {
     using Q = moments<R, false, true, kMany>;
     using Wide = complex_summary<E, true>;
     static constexpr bool kPacked = false, kRepeats = false, kPads = false, kQuick = false,
-                          kColumns = false;
-    static constexpr int kBatch = 8, kBlocks = 2, kS = S::kOfSum, kQ = Q::kOfSquares;
+                          kColumns = false, kTwoColumns = false;
+    static constexpr int kBatch = 8, kLongBatch = 8, kLong = 4, kBlocks = 2, kLongBlocks = 2;
+    static constexpr int kS = S::kOfSum, kQ = Q::kOfSquares;
     static constexpr int kWords = 3 + 2 * kS + kQ; // count, flags, nonzeros
     static constexpr int kSumLimbs = S::kLimbs, kLimbs = 2 * S::kLimbs + Q::kLimbs;
     S re, im;

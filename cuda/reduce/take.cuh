@@ -31,43 +31,34 @@ give(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const redu
     acc.add(x, ok, at, task);
 }
 
-// Vectors 0 .. n - 1, the team's threads side by side. Four at least are on their way together.
-// Where fewer are left, the first is taken for them again if that does no harm (kRepeats), else
-// fillers are.
-template <class Acc>
+// Vectors 0 .. n - 1, the team's threads side by side; kVectors of a thread are on their way together,
+// in batches of kTurn. Where fewer are left, the last one is taken for them again if that does no
+// harm (kRepeats), else fillers are.
+template <class Acc, int kVectors, int kTurn, typename Index>
 __device__ __forceinline__ void
 take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int64_t first,
-             int64_t n, int64_t thread, int64_t team)
+             Index n, Index thread, Index team)
 {
     using T = typename Acc::T;
-    constexpr int kPer = 16 / (int)sizeof(T), kTurn = Acc::kBatch / kPer; // vectors of a batch
-    constexpr int kVectors = kTurn < 4 ? 4 : kTurn;
+    constexpr int kPer = 16 / (int)sizeof(T), kBatch = kTurn * kPer;
     static_assert(kVectors % kTurn == 0, "whole batches");
     const bool packed = Acc::kPacked && !(task.skip_nan && is_half<T>);
     T fillers[kPer];
-    for (int64_t i = thread; i < n && !acc.hopeless(); i += kVectors * team) {
+    for (Index i = thread; i < n && !acc.hopeless(); i += kVectors * team) {
         vector16<uint32_t> read[kVectors];
         int left = kVectors;
         if (i + (kVectors - 1) * team < n) {
 #pragma unroll
             for (int j = 0; j < kVectors; j++) read[j] = v[i + j * team];
         } else {
-            left = 1;
+            left = 0;
             for (int e = 0; e < kPer; e++) fillers[e] = Acc::filler(task);
-            read[0] = v[i];
 #pragma unroll
-            for (int j = 1; j < kVectors; j++) {
-                const bool there = i + j * team < n;
-                if (there) read[j] = v[i + j * team];
-                left += there;
-            }
-#pragma unroll
-            for (int j = 1; j < kVectors; j++) {
-                if (j < left) continue;
-                if constexpr (Acc::kRepeats)
-                    read[j] = read[0];
-                else
-                    memcpy(&read[j], fillers, 16);
+            for (int j = 0; j < kVectors; j++) {
+                const Index at = i + j * team;
+                read[j] = v[at < n ? at : n - 1];
+                if (!Acc::kRepeats && at >= n) memcpy(&read[j], fillers, 16);
+                left += at < n;
             }
         }
 #pragma unroll
@@ -84,11 +75,11 @@ take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int
                     continue;
                 }
             }
-            T all[Acc::kBatch];
+            T all[kBatch];
             memcpy(all, &read[t], sizeof all);
             give(acc, all,
-                 own < kTurn && !Acc::kRepeats ? (1u << own * kPer) - 1 : all_of<Acc::kBatch>,
-                 at, task);
+                 own < kTurn && !Acc::kRepeats ? (1u << own * kPer) - 1 : all_of<kBatch>, at,
+                 task);
         }
     }
 }
@@ -187,8 +178,10 @@ walk(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task 
                     (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
                 lead = ragged < n ? ragged : n;
                 const int64_t vectors = (n - lead) / kPer;
-                take_vectors(acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead),
-                             task, first + lead, vectors, thread, team);
+                constexpr int kTurn = Acc::kLongBatch / kPer;
+                take_vectors<Acc, kTurn < Acc::kLong ? Acc::kLong : kTurn, kTurn>(
+                    acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead), task,
+                    first + lead, vectors, thread, team);
                 skip = vectors * kPer;
                 n -= skip;
             }

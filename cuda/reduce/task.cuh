@@ -29,7 +29,7 @@ struct reduce_task {
     int64_t parts, part; // of an output; units of each
     int64_t run, runs;   // a unit is an element, or one of several runs of contiguous ones
     bool vector;         // runs of stride 1 are read 16 bytes at a time
-    bool lines;          // one run an output, by a part of a warp, outputs at even distances
+    bool aligned;        // all runs start and end at 16 bytes
     int64_t stride;      // of the last folded axis
 
     // Where it goes: records of parts, else the state of a piece, else the results.
@@ -58,9 +58,8 @@ struct reduce_task {
     }
 };
 
-// Beside exact.h's flags: fold again; limbs belong to the record; more bins do not help; the record
-// has the many bins.
-enum { kFailed = 16, kHasLimbs = 32, kNotFinite = 64, kManyBins = 128 };
+// Beside exact.h's flags: fold again; limbs belong to the record; the record has the many doubles.
+enum { kFailed = 16, kHasLimbs = 32, kManyDoubles = 64 };
 
 // What `width` neighbouring lanes hold, in the first of them.
 template <class Acc>

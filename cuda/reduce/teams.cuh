@@ -10,20 +10,18 @@
 //           memory's speed. One launch, as in 13_single_pass, and no float is rounded on the way.
 #pragma once
 #include "reduce/join.cuh"
-#include "reduce/lines.cuh"
 
 namespace wk
 {
 
 template <class Acc>
 __global__ void
-__launch_bounds__(kThreads, Acc::kBlocks)
+__launch_bounds__(kThreads, Acc::kLongBlocks)
     reduce_teams(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     using Wide = typename Acc::Wide;
     constexpr bool kInDoubt = Acc::kLimbs > 0;
     __shared__ block_memory<Wide> memory;
-    if (task.lines && fold_lines<Acc>(in, task)) return; // for all of the block, or none
     const int tid = threadIdx.x, width = task.width;
     const int64_t groups = task.groups, units = task.runs > 1 ? task.runs : task.n;
     for (int64_t item = blockIdx.x; item < groups * task.parts; item += gridDim.x) {
@@ -73,8 +71,8 @@ __launch_bounds__(kThreads, Acc::kBlocks)
                 if (!draws_last(task.tickets + group, (unsigned)task.parts)) break;
                 next = s.first_output;
                 records = false;
-                apart = team = 1;
-                while (team < kThreads && team < task.parts) team *= 2;
+                apart = 1;
+                team = threads_for_records(task, end - next);
                 s.thread = tid % team;
             }
             bool quick = false;
