@@ -5,12 +5,12 @@
 #include "reduce.h"
 
 enum {
-    SHARE = 256, /* bytes of a row for a thread: less, and joining a team takes longer    */
+    SHARE = 256,     /* bytes of a row for a thread: less, and joining a team takes longer    */
     LONG_ROW = 1024, /* bytes; of shorter ones half of that is best                           */
-    WARP = 32,   /* a team of more joins through shared memory, and waits for the block   */
-    WAVES = 1,   /* rows for each place on the device: fewer end unevenly, one warp a row */
-    ROUNDS = 2,  /* blocks for each place: fewer must fill it evenly                      */
-    EVEN = 95,   /* percent of the places on the device that blocks should fill           */
+    WARP = 32,       /* a team of more joins through shared memory, and waits for the block   */
+    WAVES = 1,       /* rows for each place on the device: fewer end unevenly, one warp a row */
+    ROUNDS = 2,      /* blocks for each place: fewer must fill it evenly                      */
+    EVEN = 95,       /* percent of the places on the device that blocks should fill           */
     LEAST_SHARE = 64, /* where there are too few threads otherwise                            */
     SHORT_RUN = 64,   /* bytes: shorter runs are read element by element                      */
     PART_SHARE = 128, /* bytes of one long row for a thread, at least                         */

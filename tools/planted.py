@@ -36,12 +36,20 @@ PLANTED = [
     (EXACT, "infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();", "0) return wk_nan();"),
     # expansions: what additions leave, and what is split by a bias
     (EXPANSION, "*rest = (a - (sum - back)) + (b - back);", "*rest = b - back;"),
-    (EXPANSION, "rest->note(put<k>(wk_from_bits_f64(words[k])));", "put<k>(wk_from_bits_f64(words[k]));"),
+    (
+        EXPANSION,
+        "rest->note(put<k>(wk_from_bits_f64(words[k])));",
+        "put<k>(wk_from_bits_f64(words[k]));",
+    ),
     (EXPANSION, "low += x - (next - high);", ";"),
     (EXPANSION, "low += __fma_rn(v, v, high - next);", ";"),
     (EXPANSION, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
     # moments: when a batch may be added in double or split, and when it must not
-    (MOMENTS, "return split_sum(1.5 * power_of_two(e + 1));", "return split_sum(power_of_two(e + 1));"),
+    (
+        MOMENTS,
+        "return split_sum(1.5 * power_of_two(e + 1));",
+        "return split_sum(power_of_two(e + 1));",
+    ),
     (MOMENTS, "kPlain = kHalf ? 42 : 26,", "kPlain = kHalf ? 60 : 44,"),
     (MOMENTS, "kPlainSquares = kFloat16 ? 15 : 18;", "kPlainSquares = kFloat16 ? 24 : 30;"),
     (MOMENTS, "kSplit = kWide ? 47 : kHalf ? 90 : 75;", "kSplit = kWide ? 90 : kHalf ? 140 : 120;"),
@@ -51,8 +59,11 @@ PLANTED = [
         "kSplitSquares = kWide ? 60 : kFloat16 ? 60 : kHalf ? 70 : 50;",
     ),
     (MOMENTS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
-    (MOMENTS, "return high <= (least >> 1) + (binades << kDigits) && high < kInfinite;",
-     "return high <= (least >> 1) + (binades << kDigits);"),
+    (
+        MOMENTS,
+        "return high <= (least >> 1) + (binades << kDigits) && high < kInfinite;",
+        "return high <= (least >> 1) + (binades << kDigits);",
+    ),
     (MOMENTS, "const int e = 2 * range.exponent() + 3;", "const int e = 2 * range.exponent();"),
     (MOMENTS, "low.add(__fma_rn(v, v, -h));", ";"),
     (MOMENTS, "rest->note(squares.template put<2>(low.low));", ";"),

@@ -17,13 +17,17 @@ struct arg : never_fails<arg<E>> {
     using P = decltype(R{}.re);
     using K = key_t<P>;
     static constexpr int kParts = is_complex<T> ? 2 : 1;
-    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch, kLong = sizeof(T) <= 2 ? 4 : 8;
+    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch,
+                         kLong = sizeof(T) <= 2 ? 4 : 8;
     static constexpr bool kTwoColumns = false;
     static constexpr int kWords = 2 + kParts, kLimbs = 0;
     static constexpr K kFirst = std::numeric_limits<K>::min(),
                        kLast = std::numeric_limits<K>::max();
     int64_t count, index;
     K best[kParts];
+    const T *batch; // in which `best` first was, if it is not known where; so many vectors
+    int vectors;
+    int64_t jump;
 
     static constexpr int kBlocks = 4, kLongBlocks = 3, kColumnBlocks = 4; // of a multiprocessor
     static constexpr int kColumnBytes = 64;                               // on their way
@@ -35,6 +39,9 @@ struct arg : never_fails<arg<E>> {
     {
         count = 0;
         index = INT64_MAX;
+        batch = nullptr;
+        vectors = 0;
+        jump = 0;
         for (int p = 0; p < kParts; p++) best[p] = kLast;
     }
     static __device__ K key(P x, bool nan, const reduce_task &task)
@@ -62,8 +69,8 @@ struct arg : never_fails<arg<E>> {
     {
         return key < best[0] || (key == best[0] && at.first < index);
     }
-    // Whole batches of one or two bytes an element: the elements are only looked at where their
-    // least key may win, or one is NaN.
+    // Whole batches of one or two bytes an element: which batch has the least key is all that is
+    // kept, without a branch; settle() looks for the element.
     template <int N>
     __device__ void add_packed(const uint32_t (&words)[N], const place &at,
                                const reduce_task &task)
@@ -71,20 +78,37 @@ struct arg : never_fails<arg<E>> {
         const auto range = range_of<T>(words);
         const K flip = (K)task.flip;
         K least = flip ? ~range.most : range.least;
-        bool nan = false;
         if constexpr (is_half<T>) {
-            nan = range.least < ~infinity_key<T> || range.most > infinity_key<T>;
             if (least == ~flip) least = flip; // -0.0 is 0.0
+            if (range.least < ~infinity_key<T> || range.most > infinity_key<T>) least = kFirst;
         }
-        if (nan || may_win(least, at)) {
-            T x[N * 4 / (int)sizeof(T)];
-            memcpy(x, words, sizeof x);
-            add(x, all_of<N * 4 / (int)sizeof(T)>, at, task);
+        const bool win = may_win(least, at);
+        best[0] = win ? least : best[0];
+        index = win ? at.first : index; // at least
+        batch = win ? static_cast<const T *>(at.from) : batch;
+        vectors = win ? at.vectors : vectors;
+        jump = at.jump;
+    }
+    // Which element of the batch it was.
+    __device__ void settle(const reduce_task &task)
+    {
+        constexpr int kPer = 16 / (int)sizeof(T);
+        if (batch == nullptr) return;
+        const T *from = batch;
+        const int64_t first = index;
+        batch = nullptr;
+        for (int j = 0; j < vectors * kPer; j++) {
+            const int64_t at = j / kPer * jump + j % kPer;
+            const T x = from[at];
+            if (key(x, is_nan(x), task) != best[0]) continue;
+            index = first + at;
+            return;
         }
     }
     template <int N>
     __device__ void add(const T (&x)[N], uint32_t ok, const place &at, const reduce_task &task)
     {
+        if constexpr (kPacked) settle(task);
         if constexpr (kParts == 1) { // the index is only looked for where the key may win
             const bool whole = ok == all_of<N>;
             K keys[N], least = kLast;
@@ -128,5 +152,12 @@ struct arg : never_fails<arg<E>> {
         return true;
     }
 };
+
+template <typename E>
+__device__ __forceinline__ void
+settle(arg<E> &acc, const reduce_task &task)
+{
+    if constexpr (arg<E>::kPacked) acc.settle(task);
+}
 
 } // namespace wk

@@ -266,7 +266,8 @@ struct word : never_fails<word<E, kWhat>> {
         total = kWhat == what::products ? total * words[1] : total + words[1];
     }
     // A sum or a mean in float64. Not inlined: else each sum computes it too.
-    static __device__ WK_NOINLINE double moment(uint64_t total, int64_t count, int fold, int dtype)
+    static __device__ WK_NOINLINE double moment(uint64_t total, int64_t count, int fold,
+                                                int dtype)
     {
         int_moments<E, false> m; // the word holds it: the launcher has seen to that
         m.start();

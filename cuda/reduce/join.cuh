@@ -240,8 +240,7 @@ fold_ends(const reduce_task &task, int64_t first_output, int64_t end,
             again = s.works && s.thread == 0 && !deliver(acc, task, s.output, 0, false);
         }
         if constexpr (Acc::kLimbs > 0)
-            if (__syncthreads_or(again))
-                fold_own<Wide>(task, o, end, team, memory);
+            if (__syncthreads_or(again)) fold_own<Wide>(task, o, end, team, memory);
         __syncthreads(); // the next outputs write the memory that these have read
     }
 }

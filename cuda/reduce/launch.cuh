@@ -16,7 +16,9 @@ constexpr int64_t kOwnLimbs = 8192; // parts that have limbs of their own: none 
 
 // As teams.c has it: how many columns a thread has of these accumulators.
 template <class Acc, int kItem = (int)sizeof(typename Acc::T)>
-constexpr int columns_of = kItem <= 2 ? 4 / kItem : Acc::kTwoColumns ? 2 : 1;
+constexpr int columns_of = kItem <= 2         ? 4 / kItem
+                           : Acc::kTwoColumns ? 2
+                                              : 1;
 
 // What the kernels need to know of the call, but for where records go.
 inline void

@@ -63,14 +63,16 @@ take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int
         }
 #pragma unroll
         for (int t = 0; t < kVectors; t += kTurn) {
-            const place at = {first + (i + t * team) * kPer, team * kPer, kPer};
+            place at = {first + (i + t * team) * kPer, team * kPer, kPer};
             const int own = left - t;
             if (own <= 0) break;
+            at.from = v + i + t * team;
+            at.vectors = own < kTurn ? own : kTurn;
             if constexpr (Acc::kPacked) {
                 if (packed && (Acc::kRepeats || Acc::kPads || own >= kTurn)) {
                     uint32_t words[kTurn * 4]; // several elements in each
                     memcpy(words, &read[t], sizeof words);
-                    acc.tally((own < kTurn ? own : kTurn) * kPer);
+                    acc.tally(at.vectors * kPer);
                     acc.add_packed(words, at, task);
                     continue;
                 }
@@ -153,6 +155,13 @@ take_ends(Acc &acc, const typename Acc::T *x, const reduce_task &task, int i, in
     }
 }
 
+// What an accumulator has put off, it does now: arg.cuh.
+template <class Acc>
+__device__ __forceinline__ void
+settle(Acc &, const reduce_task &)
+{
+}
+
 // A thread's share of the units begin .. end - 1 of the output at x: of one run a part, of several
 // whole ones; or elements by their stride.
 template <class Acc, bool kHot>
@@ -179,9 +188,10 @@ walk(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task 
                 lead = ragged < n ? ragged : n;
                 const int64_t vectors = (n - lead) / kPer;
                 constexpr int kTurn = Acc::kLongBatch / kPer;
-                take_vectors<Acc, kTurn < Acc::kLong ? Acc::kLong : kTurn, kTurn>(
-                    acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead), task,
-                    first + lead, vectors, thread, team);
+                take_vectors < Acc,
+                    kTurn<Acc::kLong ? Acc::kLong : kTurn, kTurn>(
+                        acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead), task,
+                        first + lead, vectors, thread, team);
                 skip = vectors * kPer;
                 n -= skip;
             }
@@ -191,6 +201,7 @@ walk(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task 
         }
         take_loose(acc, from, mask, task, first, i, n, team, lead, skip);
     } while (++r < (task.vector && many ? end : begin + 1));
+    settle(acc, task);
 }
 
 } // namespace wk

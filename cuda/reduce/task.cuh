@@ -120,11 +120,13 @@ read_record(const uint64_t *from, uint64_t (&words)[N])
 }
 
 // Which elements a batch holds: number j is the fold's first + j / group * jump + j % group, and
-// `skip` more from `lead` on.
+// `skip` more from `lead` on. Of whole vectors it says where they lie, and how many there are.
 struct place {
     int64_t first, jump;
     int group;
     int64_t lead = INT64_MAX, skip = 0;
+    const void *from = nullptr;
+    int vectors = 0;
 
     __device__ int64_t operator()(int j) const
     {
