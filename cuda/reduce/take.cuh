@@ -32,7 +32,7 @@ give(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const redu
 }
 
 // Vectors 0 .. n - 1, the team's threads side by side; kVectors of a thread are on their way together,
-// in batches of kTurn. Where fewer are left, the last one is taken for them again if that does no
+// in batches of kTurn. Where fewer are left, its first one is taken for them again if that does no
 // harm (kRepeats), else fillers are.
 template <class Acc, int kVectors, int kTurn, typename Index>
 __device__ __forceinline__ void
@@ -56,7 +56,7 @@ take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int
 #pragma unroll
             for (int j = 0; j < kVectors; j++) {
                 const Index at = i + j * team;
-                read[j] = v[at < n ? at : n - 1];
+                read[j] = v[at < n ? at : i];
                 if (!Acc::kRepeats && at >= n) memcpy(&read[j], fillers, 16);
                 left += at < n;
             }
