@@ -52,7 +52,7 @@ columns_at_once(const wk_call *call, int family)
     const int item = wk_itemsize[a->dtype], kept = call->args.reduce.kept;
     const int two = a->dtype == WK_F32 && family == WK_FAMILY_SUM;
     const int columns = item <= 2 ? 4 / item : two ? 2 : 1;
-    if (family == WK_FAMILY_PRODUCT || family == WK_FAMILY_ARG) return 1;
+    if (family == WK_FAMILY_PRODUCT) return 1;
     if (family == WK_FAMILY_SUMMARY &&
         (a->dtype < WK_F16 || !wk_only_moments(call->args.reduce.fold, call->outs)))
         return 1;
@@ -103,6 +103,11 @@ plan_columns(const wk_call *call, int family, int64_t full, wk_teams *p)
     const int64_t inner = call->in.shape[r->kept - 1] / p->columns;
     p->width = inner < WK_BLOCK ? (int)inner : r->n < 64 ? WK_BLOCK : 64;
     p->team = power_below(r->n / 8, WK_BLOCK / p->width);
+    if (2 * p->width * p->team <= WK_BLOCK && r->outputs / p->columns > p->width) {
+        const int64_t rows = r->outputs / p->columns / p->width; /* of columns: several a block */
+        const int more = WK_BLOCK / (p->width * p->team);
+        p->width *= rows < more ? (int)rows : more;
+    }
     const int64_t groups = up(r->outputs / p->columns, p->width);
     p->parts = even_parts(groups, full, up(r->n, (int64_t)PART_ROWS * p->team));
 }

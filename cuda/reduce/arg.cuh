@@ -11,7 +11,7 @@ template <typename E>
 struct arg : never_fails<arg<E>> {
     using T = E;
     static constexpr bool kPacked = sizeof(T) <= 2, kRepeats = true, kPads = false,
-                          kQuick = false, kColumns = false;
+                          kQuick = false, kColumns = true, kPackedColumns = false;
     using Wide = arg;
     using R = typename std::conditional_t<is_complex<T>, T, complex<T>>; // for its parts' type
     using P = decltype(R{}.re);
@@ -137,6 +137,10 @@ struct arg : never_fails<arg<E>> {
         words[0] = (uint64_t)count;
         words[1] = (uint64_t)index;
         for (int p = 0; p < kParts; p++) words[2 + p] = (uint64_t)best[p];
+    }
+    __device__ void load(const uint64_t *words)
+    {
+        merge(words);
     }
     __device__ void merge(const uint64_t *words)
     {

@@ -37,7 +37,7 @@ transpose_words(uint32_t (&words)[N])
     }
 }
 
-// Rows of C columns by one load each: the batch's are read together, the last one again where fewer are left.
+// Rows of C columns by one load each: the batch's are read together, the first one again where fewer are left.
 template <class Acc, int C>
 __device__ __forceinline__ void
 take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, int64_t begin,
@@ -47,26 +47,25 @@ take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, i
     using R = row_of<T, C>;
     constexpr bool kSmall = C > 1 && sizeof(R) == 4;
     constexpr int kFit = Acc::kColumnBytes / (int)sizeof(R), kRows = kFit < 32 ? kFit : 32;
-    const bool packed = Acc::kPacked && !(task.skip_nan && is_half<T>);
+    constexpr bool kPacked = Acc::kPacked && Acc::kPackedColumns;
+    const bool packed = kPacked && !(task.skip_nan && is_half<T>);
     for (int64_t i = begin + thread; i < end; i += kRows * team) {
         const T *from = x + i * task.stride;
         const int64_t step = team * task.stride;
         const place at = {task.first + i, team, 1};
-        int left = kRows;
+        int left = 0;
         R read[kRows];
-        if (i + (kRows - 1) * team < end) {
 #pragma unroll
-            for (int j = 0; j < kRows; j++)
-                read[j] = *reinterpret_cast<const R *>(from + j * step);
-        } else {
-            left = (int)((end - i + team - 1) / team);
+        for (int j = 0; j < kRows; j++) {
+            const bool there = i + j * team < end;
+            read[j] = *reinterpret_cast<const R *>(from + (there ? j * step : 0));
+            left += there;
+        }
+        if (!Acc::kRepeats && left < kRows) {
 #pragma unroll
-            for (int j = 0; j < kRows; j++) {
-                read[j] = *reinterpret_cast<const R *>(from + (j < left ? j : left - 1) * step);
-#pragma unroll
+            for (int j = 1; j < kRows; j++)
                 for (int c = 0; c < C; c++)
-                    if (!Acc::kRepeats && j >= left) read[j].x[c] = Acc::filler(task);
-            }
+                    if (j >= left) read[j].x[c] = Acc::filler(task);
         }
         const uint32_t ok =
             Acc::kRepeats ? all_of<kRows> : (uint32_t)(((uint64_t)1 << left) - 1);
@@ -79,7 +78,7 @@ take_columns(Acc (&acc)[C], const typename Acc::T *x, const reduce_task &task, i
                 uint32_t column[kRows / C];
 #pragma unroll
                 for (int w = 0; w < kRows / C; w++) column[w] = words[w * C + c];
-                if constexpr (Acc::kPacked) {
+                if constexpr (kPacked) {
                     static_assert(Acc::kRepeats || Acc::kPads, "fillers do no harm");
                     if (packed) {
                         acc[c].tally(left);

@@ -72,13 +72,15 @@ settled(double h, double l, double e, int dtype, double *result)
     return *result == round_to(round_to_odd(h, above), dtype);
 }
 
-// h + l divided by d, of which `inverse` is the inverse, rounded; to within 2^-100.
-__device__ __forceinline__ void
+// h + l divided by d, of which `inverse` is the inverse, rounded; to within 2^-100. True: exactly.
+__device__ __forceinline__ bool
 divide_pair(double *h, double *l, double d, double inverse)
 {
-    const double q = *h * inverse;
-    *l = (__fma_rn(-q, d, *h) + *l) * inverse;
+    const double q = *h * inverse, rest = __fma_rn(-q, d, *h);
+    const bool exact = rest == 0 && *l == 0;
+    *l = (rest + *l) * inverse;
     *h = q;
+    return exact;
 }
 
 // The root, to within 2^-100, of h + l; that of an error e of it is e `scale`.
@@ -129,7 +131,8 @@ quick(const sums_in_pairs s, int fold, int64_t count, double ddof, int dtype)
         const double inverse = 1 / n;
         if (h == 0 && s.sum.lost == 0) return {0, true};
         if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return {0, false};
-        divide_pair(&h, &l, n, inverse);
+        if (divide_pair(&h, &l, n, inverse) && s.sum.lost == 0) // half-way, often
+            return {round_to(h, dtype), true};
         return settled_answer(h, l, fabs(h) * 0x1p-98 + 2 * s.sum.lost * inverse, dtype);
     }
     if (squares == 0 && s.squares.lost == 0 && (fold == WK_NORM || d > 0))

@@ -167,7 +167,7 @@ struct word : never_fails<word<E, kWhat>> {
     using T = E;
     using Wide = word;
     static constexpr bool kRepeats = false, kPads = true, kQuick = false,
-                          kColumns = kWhat != what::products;
+                          kColumns = kWhat != what::products, kPackedColumns = true;
     static constexpr bool kPacked =
         sizeof(T) == 1 ? kWhat != what::products
                        : sizeof(T) == 2 && kWhat == what::values && !is_half<T>;

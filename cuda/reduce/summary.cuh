@@ -106,7 +106,7 @@ template <typename E, bool kSum, bool kSquares, bool kAll, bool kMany = false>
 struct float_summary {
     using T = E;
     static constexpr bool kPacked = false, kRepeats = false, kPads = false, kQuick = true,
-                          kColumns = !kAll,
+                          kColumns = !kAll, kPackedColumns = true,
                           kTwoColumns = std::is_same_v<E, float> && !kSquares && !kAll;
     using M = moments<E, kSum, kSquares, kMany>;
     using Wide = float_summary<E, kSum, kSquares, kAll, true>;
