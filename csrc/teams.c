@@ -12,6 +12,7 @@ enum {
     ROUNDS = 2,      /* blocks for each place: fewer must fill it evenly                      */
     EVEN = 95,       /* percent of the places on the device that blocks should fill           */
     LEAST_SHARE = 64, /* where there are too few threads otherwise                            */
+    ONE_WARP = 4096,  /* bytes: less takes a block longer than a warp                         */
     SHORT_RUN = 64,   /* bytes: shorter runs are read element by element                      */
     PART_SHARE = 128, /* bytes of one long row for a thread, at least                         */
     PART_ROWS = 32,   /* rows of a column's part, at least                                    */
@@ -104,7 +105,8 @@ plan_columns(const wk_call *call, int family, int64_t full, wk_teams *p)
     p->width = inner < WK_BLOCK ? (int)inner : r->n < 64 ? WK_BLOCK : 64;
     p->team = power_below(r->n / 8, WK_BLOCK / p->width);
     if (2 * p->width * p->team <= WK_BLOCK && r->outputs / p->columns > p->width) {
-        const int64_t rows = r->outputs / p->columns / p->width; /* of columns: several a block */
+        const int64_t rows =
+            r->outputs / p->columns / p->width; /* of columns: several a block */
         const int more = WK_BLOCK / (p->width * p->team);
         p->width *= rows < more ? (int)rows : more;
     }
@@ -122,7 +124,8 @@ plan_rows(const wk_call *call, int64_t full, wk_teams *p)
     while (p->team < WK_BLOCK && r->outputs * p->team < WAVES * wanted &&
            row / (2 * p->team) >= SHARE)
         p->team *= 2;
-    while (p->team < WK_BLOCK && r->outputs * p->team * p->runs < wanted &&
+    const int most = row <= ONE_WARP ? WARP : WK_BLOCK;
+    while (p->team < most && r->outputs * p->team * p->runs < wanted &&
            row / (2 * p->team) >= LEAST_SHARE)
         p->team *= 2;
     p->width = WK_BLOCK / p->team;

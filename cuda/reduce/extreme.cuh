@@ -233,7 +233,8 @@ template <typename E>
 struct extremes : never_fails<extremes<E>> {
     using T = E;
     using Wide = extremes;
-    static constexpr bool kRepeats = true, kPads = false, kQuick = false, kColumns = true, kPackedColumns = true;
+    static constexpr bool kRepeats = true, kPads = false, kQuick = false, kColumns = true,
+                          kPackedColumns = true;
     static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch, kLong = 8;
     static constexpr bool kTwoColumns = false;
     static constexpr int kWords = 1 + extremes_of<T>::kWords, kLimbs = 0;

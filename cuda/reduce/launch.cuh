@@ -141,7 +141,7 @@ reduce(wk_call *call)
     }
     const int64_t width = (int64_t)task.width * (task.columns > 1 ? task.columns : 1);
     const int64_t groups = task.groups = (task.outputs + width - 1) / width;
-    const bool lines = !records && !letter && !task.columns && task.vector && task.runs == 1 &&
+    const bool lines = !records && !task.columns && task.vector && task.runs == 1 &&
                        task.team <= kWarp && task.kept.ndim <= 1 && task.n < 1 << 30 &&
                        !(task.planes == 2 && task.skip_nan);
     if (records && !call->part.totals) {

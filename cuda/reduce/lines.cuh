@@ -27,7 +27,7 @@ fold_lines_again(const typename Acc::T *in, const reduce_task &task, block_memor
         const int64_t first = spot_of(task.kept, task.where_kept, s.output).at;
         if (s.works) walk<Acc, false>(acc, in + first, nullptr, task, 0, s.end, s.thread, team);
         join_team(acc, memory, task, s.thread, team, 1);
-        const bool again = s.works && s.thread == 0 && !acc.finish(task, s.output);
+        const bool again = s.works && s.thread == 0 && !deliver(acc, task, s.output, 0, false);
         if (__syncthreads_or(again))
             fold_again<Acc>(wish_of(acc, again), s.own, &memory->slow, in, task, s.first_output,
                             1, 0, 0, s.end);
@@ -66,7 +66,11 @@ __launch_bounds__(kThreads, Acc::kBlocks)
             settle(acc, task);
         }
         if (team > 1) acc.join_lanes(team); // all lanes of a warp have come here
-        if (works && thread == 0 && !acc.finish(task, line)) doubt = true;
+        if (!works || thread > 0) continue;
+        if (!acc.finish(task, line))
+            doubt = true;
+        else if (task.letter.slot)
+            send_bytes(task.letter, task.out[0]);
     }
     if constexpr (Acc::kLimbs > 0) {
         using Wide = typename Acc::Wide;
