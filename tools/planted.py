@@ -67,7 +67,7 @@ PLANTED = [
     (MOMENTS, "const int e = 2 * range.exponent() + 3;", "const int e = 2 * range.exponent();"),
     (MOMENTS, "low.add(__fma_rn(v, v, -h));", ";"),
     (MOMENTS, "rest->note(squares.template put<2>(low.low));", ";"),
-    (MOMENTS, "return least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;", "return true;"),
+    (MOMENTS, "return magnitude != 0 && least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;", "return true;"),
     (MOMENTS, "if (fabs(v) < 0x1p-480) rest->note(v);", ";"),
     (MOMENTS, "rest->note(squares.template put<1>(__fma_rn(v, v, -h)));", ";"),
     (MOMENTS, "if (x[j] - x[j] == 0) continue;", "continue;"),
@@ -81,7 +81,7 @@ PLANTED = [
     # results from two doubles, and when they do not settle them
     (FINISH, "lost += fabs(more);", ";"),
     (FINISH, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),
-    (FINISH, "*l = (__fma_rn(-q, d, *h) + *l) * inverse;", "*l = __fma_rn(-q, d, *h) * inverse;"),
+    (FINISH, "*l = (rest + *l) * inverse;", "*l = rest * inverse;"),
     (FINISH, "if (!(error < h * 0x1p-30)) return {0, false};", ";"),
     (FINISH, "if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;", "return near;"),
     # what is folded again, and records

@@ -112,17 +112,7 @@ fold_columns_again(const typename Acc::T *in, const reduce_task &task, int colum
     for (int c = 0; c < columns; c++) {
         s.first_output = first + c;
         s.output = s.first_output + s.own * columns;
-        Acc acc;
-        acc.start(task);
-        if (s.works)
-            walk<Acc, false>(acc, in + spot_of(task.kept, task.where_kept, s.output).at,
-                             nullptr, task, s.begin, s.end, s.thread, task.team);
-        join_team(acc, memory, task, s.works ? s.thread : kThreads, task.team, task.width);
-        const bool again =
-            s.works && s.thread == 0 && !deliver(acc, task, s.output, s.part, task.records);
-        if (__syncthreads_or(again))
-            fold_again<Acc>(wish_of(acc, again), s.own, &memory->slow, in, task, s.first_output,
-                            columns, s.part, s.begin, s.end);
+        fold_share(s, columns, memory, in, task);
     }
 }
 

@@ -93,6 +93,27 @@ wish_of(const Acc &acc, bool again)
     return w;
 }
 
+// The block's share once more, all of it, of outputs `apart` from each other: with more doubles, then
+// by integers.
+template <class Acc>
+__device__ WK_NOINLINE void
+fold_share(const share s, int apart, block_memory<Acc> *memory, const typename Acc::T *in,
+           const reduce_task &task)
+{
+    Acc acc;
+    acc.start(task);
+    if (s.works)
+        walk<Acc, false>(acc, in + spot_of(task.kept, task.where_kept, s.output).at, nullptr,
+                         task, s.begin, s.end, s.thread, task.team);
+    join_team(acc, memory, task, s.works ? s.thread : kThreads, task.team,
+              task.columns ? task.width : 1);
+    const bool again =
+        s.works && s.thread == 0 && !deliver(acc, task, s.output, s.part, task.records);
+    if (__syncthreads_or(again))
+        fold_again<Acc>(wish_of(acc, again), s.own, &memory->slow, in, task, s.first_output,
+                        apart, s.part, s.begin, s.end);
+}
+
 // The block's share once more, where some of it has failed: with more doubles, then by integers.
 template <class Acc>
 __device__ WK_NOINLINE void

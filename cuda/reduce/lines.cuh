@@ -22,15 +22,7 @@ fold_lines_again(const typename Acc::T *in, const reduce_task &task, block_memor
         s.first_output = item * task.width;
         s.output = s.first_output + s.own;
         s.works = s.output < task.outputs;
-        Acc acc;
-        acc.start(task);
-        const int64_t first = spot_of(task.kept, task.where_kept, s.output).at;
-        if (s.works) walk<Acc, false>(acc, in + first, nullptr, task, 0, s.end, s.thread, team);
-        join_team(acc, memory, task, s.thread, team, 1);
-        const bool again = s.works && s.thread == 0 && !deliver(acc, task, s.output, 0, false);
-        if (__syncthreads_or(again))
-            fold_again<Acc>(wish_of(acc, again), s.own, &memory->slow, in, task, s.first_output,
-                            1, 0, 0, s.end);
+        fold_share(s, 1, memory, in, task);
     }
 }
 
@@ -62,7 +54,8 @@ __launch_bounds__(kThreads, Acc::kBlocks)
                                     acc, reinterpret_cast<const vector16<uint32_t> *>(x + lead),
                                     task, task.first + lead, vectors, thread, team);
             if (!task.aligned)
-                take_ends(acc, x, task, thread, n - vectors * kPer, team, lead, vectors * kPer);
+                take_loose(acc, x, nullptr, task, task.first, thread, n - vectors * kPer, team,
+                           lead, vectors * kPer);
             settle(acc, task);
         }
         if (team > 1) acc.join_lanes(team); // all lanes of a warp have come here

@@ -60,7 +60,7 @@ struct batch_range {
     }
     __device__ __forceinline__ bool squares_are_normal() const // of float64, all digits of them
     {
-        return least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;
+        return magnitude != 0 && least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;
     }
 };
 
