@@ -96,7 +96,9 @@ cut_reduce(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
     for (int d = 0; d < a->ndim; d++) bytes *= cut->block[d];
     for (int i = 0; i < a->ndim && bytes > target; i++) {
         const int d = cut->order[i];
-        const int64_t one = bytes / a->shape[d], wanted = wk_most(target / one, 1);
+        const int pairs = call->args.reduce.planes == 2 && a->strides[d] == 1;
+        const int64_t one = bytes / a->shape[d], unit = pairs ? 2 : 1; /* parts stay together */
+        const int64_t wanted = wk_most(target / one / unit * unit, unit);
         if (wanted >= a->shape[d]) continue;
         if (d < kept)
             cut->block[d] = wanted;

@@ -55,6 +55,15 @@ def test_folds(gpu_in_pieces, layout, dtype):
             assert_same(warpkit.reduce(a, op, axis, device=gpu_in_pieces), want)
 
 
+@pytest.mark.parametrize("shape", [(33, 4097), (101, 333), (5, 67, 9)])
+def test_parts_of_a_complex_number_stay_together(gpu_in_pieces, shape):
+    a = values("complex64", shape)
+    a.imag[np.random.default_rng(1).random(shape) < 0.3] = np.nan
+    for axis in (None, *range(len(shape))):
+        want = warpkit.reduce(a, "nansum", axis, device="cpu")
+        assert_same(warpkit.reduce(a, "nansum", axis, device=gpu_in_pieces), want)
+
+
 @pytest.mark.parametrize("shape", [(2048, 700), (1024, 3, 40), (3, 4096, 33), (2, 3000, 2, 9)])
 def test_folds_are_cut_along_a_long_axis_before_others(gpu_in_pieces, shape):
     a = values("float32", shape)
