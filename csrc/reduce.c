@@ -71,6 +71,35 @@ wk_only_moments(const wk_fold *folds, int count)
     return 1;
 }
 
+int
+wk_pair_parts(wk_call *call)
+{
+    wk_array *a = &call->in, *w = &call->where;
+    wk_reduce_args *r = &call->args.reduce;
+    const int last = r->kept - 1;
+    if (r->planes != 2 || last < 0 || a->shape[last] != 2 || a->strides[last] != 1) return 0;
+    if (((uintptr_t)a->data + (uintptr_t)a->first) % (2 * (uintptr_t)wk_itemsize[a->dtype]))
+        return 0;
+    for (int d = 0; d < a->ndim; d++)
+        if (d != last && a->strides[d] % 2) return 0;
+    for (int d = 0; d < a->ndim; d++) {
+        if (d == last) continue;
+        const int to = d < last ? d : d - 1;
+        a->shape[to] = a->shape[d];
+        a->strides[to] = a->strides[d] / 2;
+        if (w->ndim < 0) continue;
+        w->shape[to] = w->shape[d];
+        w->strides[to] = w->strides[d];
+    }
+    a->ndim--;
+    if (w->ndim >= 0) w->ndim--;
+    a->dtype = a->dtype == WK_F32 ? WK_C64 : WK_C128;
+    r->kept--;
+    r->outputs /= 2;
+    r->planes = 1;
+    return 1;
+}
+
 wk_dtype
 wk_fold_dtype(wk_fold fold, wk_dtype in)
 {

@@ -33,6 +33,10 @@ int wk_family_of(const wk_fold *folds, int count, wk_dtype dtype);
 /* Does none of these folds ask for more than sums, of elements and of their squares? */
 int wk_only_moments(const wk_fold *folds, int count);
 
+/* A sum of real and imaginary parts that lie beside no other output's becomes one of complex numbers;
+ * else the call stays as it is, and the answer is 0. */
+int wk_pair_parts(wk_call *call);
+
 /* The dtype that NumPy gives a fold of this dtype, were dtype= not given. */
 wk_dtype wk_fold_dtype(wk_fold fold, wk_dtype in);
 

@@ -333,7 +333,9 @@ tell(wk_frame *f, const request *r, int family)
         "%s: %lld output%s of %lld element%s each", families[family], (long long)args->outputs,
         args->outputs == 1 ? "" : "s", (long long)args->n, args->n == 1 ? "" : "s");
     if (text && info.processors > 0 && family != WK_FAMILY_TREE) {
-        wk_plan_teams(call, info.processors, &p);
+        wk_call paired = *call;
+        if (family == WK_FAMILY_SUM) wk_pair_parts(&paired);
+        wk_plan_teams(&paired, info.processors, &p);
         PyObject *more = PyUnicode_FromFormat(
             "\n  a team of %d thread%s folds %s; %d team%s a block, %s\n  %s", p.team,
             p.team == 1 ? "" : "s", p.parts > 1 ? "a part of an output" : "an output", p.width,

@@ -22,6 +22,24 @@ floats_out(const wk_call *call)
     return false;
 }
 
+// Real and imaginary parts that lie beside no other's are complex numbers again. Not where states are
+// kept from call to call: all pieces' must be alike.
+wk_status
+sum_of_parts(wk_call *call)
+{
+    const wk_part &p = call->part;
+    if (call->args.reduce.planes != 2 || p.words || p.totals || p.finish || p.other)
+        return wk::reduce_sum(call);
+    const wk_array in = call->in, where = call->where;
+    const wk_reduce_args args = call->args.reduce;
+    const wk_status status =
+        wk_pair_parts(call) ? wk::reduce_complex_sum(call) : wk::reduce_sum(call);
+    call->in = in;
+    call->where = where;
+    call->args.reduce = args;
+    return status;
+}
+
 } // namespace
 
 extern "C" wk_status
@@ -37,7 +55,7 @@ wk_reduce_cuda_exact(wk_call *call)
     case WK_FAMILY_TREE: return wk::reduce_prod(call);
     case WK_FAMILY_EXTREME: return wk::reduce_extreme(call);
     case WK_FAMILY_ARG: return wk::reduce_arg(call);
-    case WK_FAMILY_SUM: return wk::reduce_sum(call);
+    case WK_FAMILY_SUM: return sum_of_parts(call);
     case WK_FAMILY_SQUARES: return wk::reduce_squares(call);
     default: break;
     }

@@ -272,6 +272,24 @@ struct moments {
         flags |= rest.any() ? kFailed : 0;
     }
 
+    // What neighbouring lanes hold, in the first of them. False: by merging; nothing is changed.
+    __device__ bool join_lanes(int lanes)
+    {
+        expansion<kS> s = sum;
+        expansion<kQ> q = squares;
+        if constexpr (kSum)
+            if (!join_by_levels(s.s, lanes)) return false;
+        if constexpr (kSquares)
+            if (!join_by_levels(q.s, lanes)) return false;
+        sum = s;
+        squares = q;
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            count += __shfl_down_sync(kAllLanes, count, half);
+            flags |= __shfl_down_sync(kAllLanes, flags, half);
+        }
+        return true;
+    }
+
     // ---- the slow way: integers -----------------------------------------------------------
 
     // Adds a record's doubles to all limbs; from any thread.

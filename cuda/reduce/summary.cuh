@@ -29,7 +29,7 @@ struct int_summary : never_fails<int_summary<E, kAll, kSquares>> {
     X ends;
     int64_t nonzeros;
 
-    static constexpr int kBlocks = 3, kLongBlocks = 3; // of a multiprocessor, at least
+    static constexpr int kBlocks = 3, kLongBlocks = 2; // of a multiprocessor, at least
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -122,7 +122,18 @@ struct float_summary {
                          kColumnBlocks = 2, kColumnBytes = 128;
     __device__ void join_lanes(int lanes)
     {
-        join_by_words(*this, lanes);
+        if (kMany || !sums.join_lanes(lanes)) {
+            *this = joined_by_words(*this, lanes);
+            return;
+        }
+        for (int half = lanes / 2; kAll && half > 0; half /= 2) {
+            uint64_t words[X::kWords];
+            ends.save(words);
+            for (int w = 0; w < X::kWords; w++)
+                words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+            ends.merge(words);
+            nonzeros += __shfl_down_sync(kAllLanes, nonzeros, half);
+        }
     }
     __device__ void hope() // records hold no failure
     {
@@ -281,6 +292,166 @@ struct float_summary {
             const double x =
                 moment_of_limbs<M>(work, flags, n, task.fold[i], task.ddof, task.out_dtype[i]);
             store(task.out[i], task.out_dtype[i], output, too_few(task, i, n) ? wk_nan() : x);
+        }
+    }
+};
+
+// Sums of complex numbers: of both parts, each for itself.
+template <typename E, bool kMany = false>
+struct complex_sum {
+    using T = E;
+    using R = decltype(T{}.re);
+    using S = moments<R, true, false, kMany>;
+    using Wide = complex_sum<E, true>;
+    static constexpr bool kPacked = false, kRepeats = false, kPads = false, kQuick = true,
+                          kColumns = false, kTwoColumns = false;
+    static constexpr int kBatch = 64 / (int)sizeof(T), kLongBatch = 2 * kBatch, kLong = 8,
+                         kBlocks = 2, kLongBlocks = 2; // of a multiprocessor, at least
+    static constexpr int kS = S::kOfSum, kWords = 2 + 2 * kS, kLimbs = 2 * S::kLimbs;
+    static constexpr int kImaginary = 16; // the flags of these parts stand so far up
+    S re, im;                             // both count all elements
+
+    static __device__ T filler(const reduce_task &)
+    {
+        return {R(-0.0), R(-0.0)};
+    }
+    __device__ void start(const reduce_task &task)
+    {
+        re.start(task);
+        im.start(task);
+    }
+    __device__ void hope() // records hold no failure
+    {
+        re.flags = im.flags = 0;
+    }
+    __device__ bool failed() const
+    {
+        return re.failed() || im.failed();
+    }
+    __device__ bool hopeless() const
+    {
+        return failed();
+    }
+    __device__ bool needs_limbs() const
+    {
+        return re.flags & kHasLimbs;
+    }
+    __device__ void tally(int elements)
+    {
+        re.count += elements;
+        im.count += elements;
+    }
+    __device__ void join_lanes(int lanes)
+    {
+        S a = re, b = im;
+        if (!kMany && a.join_lanes(lanes) && b.join_lanes(lanes)) {
+            re = a;
+            im = b;
+        } else {
+            *this = joined_by_words(*this, lanes);
+        }
+    }
+    template <int N>
+    __device__ void add(const T (&x)[N], uint32_t ok, const place &at, const reduce_task &task)
+    {
+        R part[2][N];
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            part[0][j] = x[j].re;
+            part[1][j] = x[j].im;
+        }
+        re.add(part[0], ok, at, task);
+        im.add(part[1], ok, at, task);
+    }
+    __device__ void save(uint64_t *words) const
+    {
+        words[0] = (uint64_t)re.count;
+        words[1] = (uint64_t)(re.flags | im.flags << kImaginary | (im.flags & kFailed));
+        re.sum.save(words + 2);
+        im.sum.save(words + 2 + kS);
+    }
+    __device__ void save_wide(uint64_t *words) const
+    {
+        uint64_t own[kWords];
+        save(own);
+        words[0] = own[0];
+        words[1] = own[1] | (kMany ? kManyDoubles : 0);
+        for (int k = 0; k < Wide::kS; k++) {
+            words[2 + k] = k < kS ? own[2 + k] : 0;
+            words[2 + Wide::kS + k] = k < kS ? own[2 + kS + k] : 0;
+        }
+    }
+    static __device__ bool narrow(const uint64_t *record, uint64_t *words)
+    {
+        words[0] = record[0];
+        words[1] = record[1];
+        for (int k = 0; k < kS; k++) {
+            words[2 + k] = record[2 + k];
+            words[2 + kS + k] = record[2 + Wide::kS + k];
+        }
+        return !(record[1] & (kFailed | kHasLimbs | kManyDoubles));
+    }
+    __device__ void merge(const uint64_t *words)
+    {
+        rests a, b;
+        const int flags = (int)words[1];
+        re.count += (int64_t)words[0];
+        im.count += (int64_t)words[0];
+        re.flags |= flags & ((1 << kImaginary) - 1);
+        im.flags |= flags >> kImaginary;
+        re.sum.merge(words + 2, &a);
+        im.sum.merge(words + 2 + kS, &b);
+        re.flags |= a.any() || b.any() ? kFailed : 0;
+    }
+    __device__ bool finish(const reduce_task &task, int64_t output) const
+    {
+        if (failed() || needs_limbs() || task.has_initial) return false;
+        for (int i = 0; i < task.folds; i++) {
+            double x = 0, y = 0;
+            const int fold = task.fold[i], dtype = task.out_dtype[i];
+            if (!moment(re, fold, 0, dtype, &x) || !moment(im, fold, 0, dtype, &y))
+                return false;
+            store(task.out[i], dtype, 2 * output, x);
+            store(task.out[i], dtype, 2 * output + 1, y);
+        }
+        return true;
+    }
+    static __device__ int add_slow(int64_t *limbs, int step, T x)
+    {
+        return S::add_slow(limbs, step, (double)x.re) |
+               S::add_slow(limbs + S::kLimbs * step, step, (double)x.im) << kImaginary;
+    }
+    static __device__ void add_words_to(const uint64_t *words, unsigned long long *limbs)
+    {
+        S::add_words_to(words, limbs);
+        S::add_words_to(words + kS, limbs + S::kLimbs); // from its third word on
+    }
+    static __device__ void carry(int64_t *limbs)
+    {
+        S::carry(limbs);
+        S::carry(limbs + S::kLimbs);
+    }
+    static __device__ void forget_doubles(uint64_t *words)
+    {
+        words[1] = (words[1] & ~(uint64_t)kFailed) | kHasLimbs;
+        for (int w = 2; w < kWords; w++) words[w] = 0;
+    }
+    static __device__ void finish_limbs(const reduce_task &task, int64_t output,
+                                        const uint64_t *words, const int64_t *limbs,
+                                        int64_t *work)
+    {
+        for (int i = 0; i < 2 * task.folds; i++) {
+            const int p = i % 2, fold = task.fold[i / 2], dtype = task.out_dtype[i / 2];
+            int flags = (int)words[1] >> (p ? kImaginary : 0) & ((1 << kImaginary) - 1);
+            int64_t n = (int64_t)words[0];
+            for (int b = 0; b < S::kLimbs + 8; b++)
+                work[b] = b < S::kLimbs ? limbs[p * S::kLimbs + b] : 0;
+            if (task.has_initial) {
+                flags |= S::add_slow(work, 1, task.initial.f64[p]);
+                n++;
+            }
+            store(task.out[i / 2], dtype, 2 * output + p,
+                  moment_of_limbs<S>(work, flags, n, fold, 0, dtype));
         }
     }
 };

@@ -88,6 +88,15 @@ join_by_words(Acc &acc, int width)
     }
 }
 
+// The same, by a call: the caller's stays in registers.
+template <class Acc>
+__device__ WK_NOINLINE Acc
+joined_by_words(Acc acc, int width)
+{
+    join_by_words(acc, width);
+    return acc;
+}
+
 // What all accumulators share that cannot fail: of integers, extremes and indices. Acc has `count`,
 // save and merge.
 template <class Acc>
