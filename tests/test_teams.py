@@ -70,3 +70,56 @@ def test_sums_of_arrays_that_cross_in_pieces(device, sums, dtype, shape, monkeyp
     for a in (values(dtype, shape), wide(dtype, shape)):
         for axis in (None, 0, 1):
             check(device, a, axis)
+
+
+def draws(there, op="sum", axis=None):
+    return "drawn in chunks" in warpkit.explain("reduce", there, op, axis)
+
+
+def many(device, dtype):
+    """So many elements that blocks draw chunks of them."""
+    if device == "cpu":
+        pytest.skip("has no teams")
+    for n in sizes(*(3 << k for k in range(17, 27))):
+        rows = warpkit.asarray(np.zeros((n // 16 - 5, 16), dtype), device=device)
+        if draws(rows, "sum" if rows.dtype.kind == "c" else "max", 0):
+            return n
+    pytest.skip("--small")
+
+
+def check_there(device, a, op, axis=None, drawn=True):
+    """Of an array on the device: others cross in pieces, of which each is a part."""
+    there = warpkit.asarray(a, device=device)
+    assert drawn is None or draws(there, op, axis) == drawn
+    want = np.asarray(warpkit.reduce(a, op, axis, device="cpu"))
+    assert_same(warpkit.reduce(there, op, axis).numpy(), want)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float32", "float64", "complex64"])
+def test_drawn_chunks(device, dtype):
+    n = many(device, dtype)
+    a = values(dtype, n)
+    for op in ("sum", "mean") if a.dtype.kind == "c" else ("sum", "max", "argmax", "var"):
+        check_there(device, a, op)
+        check_there(device, a[3:-5], op)
+    check_there(device, a[1::2], "sum", drawn=None)
+    rows = a.reshape(-1, 16)
+    check_there(device, rows, "sum", 0)
+    if a.dtype.kind != "c":
+        check_there(device, rows[5:], "max", 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_drawn_chunks_that_are_folded_again(device, dtype):
+    n = many(device, dtype)
+    a = values(dtype, n)
+    real = np.finfo(dtype)
+    for at in (0, n // 3, n - 1):
+        for far in (real.max / 4, real.smallest_subnormal, np.inf):
+            b = a.copy()
+            b[at] = far
+            check_there(device, b, "sum")
+            check_there(device, b.reshape(-1, 16), "sum", 0)
+    if a.dtype.kind == "f":
+        exponents = np.random.default_rng(1).integers(-100, 100, n)
+        check_there(device, np.ldexp(a, exponents).astype(dtype), "sum")

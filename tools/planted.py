@@ -8,6 +8,8 @@ EXPANSION = "cuda/reduce/expansion.cuh"
 FINISH = "cuda/reduce/finish.cuh"
 MOMENTS = "cuda/reduce/moments.cuh"
 SLOW = "cuda/reduce/slow.cuh"
+TAKE = "cuda/reduce/take.cuh"
+TASK = "cuda/reduce/task.cuh"
 SUMMARY = "cuda/reduce/summary.cuh"
 JOIN = "cuda/reduce/join.cuh"
 
@@ -44,6 +46,13 @@ PLANTED = [
     (EXPANSION, "low += x - (next - high);", ";"),
     (EXPANSION, "low += __fma_rn(v, v, high - next);", ";"),
     (EXPANSION, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
+    (EXPANSION, "if (__any_sync(kAllLanes, left != 0)) return false;", ";"),
+    (EXPANSION, "constexpr int kRoom = 10, kLevel = 43;", "constexpr int kRoom = 2, kLevel = 43;"),
+    # pieces that blocks draw
+    (TAKE, "tail |= p >= 0 && is_last(*b);", ";"),
+    (TAKE, "for (int k = 0; k < s.pieces; k++) {", "for (int k = 0; k < 1; k++) {"),
+    (SLOW, "for (int k = 0; k < s.pieces; k++) {", "for (int k = 0; k < 1; k++) {"),
+    (TASK, "begin += number ? lead : 0;", ";"),
     # moments: when a batch may be added in double or split, and when it must not
     (
         MOMENTS,

@@ -349,6 +349,9 @@ tell(wk_frame *f, const request *r, int family)
             Py_SETREF(more, PyUnicode_FromFormat(
                                 "%U\n  %lld parts an output, which the last block folds", more,
                                 (long long)p.parts));
+        if (more && p.chunk)
+            Py_SETREF(more, PyUnicode_FromFormat("%U\n  drawn in chunks of %lld elements", more,
+                                                 (long long)p.chunk));
         Py_SETREF(text, more ? PyUnicode_Concat(text, more) : NULL);
         Py_XDECREF(more);
     }

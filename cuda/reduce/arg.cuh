@@ -29,7 +29,7 @@ struct arg : never_fails<arg<E>> {
     int vectors;
     int64_t jump;
 
-    static constexpr int kBlocks = 4, kLongBlocks = 3, kColumnBlocks = 4; // of a multiprocessor
+    static constexpr int kBlocks = 4, kLongBlocks = 2, kColumnBlocks = 3; // of a multiprocessor
     static constexpr int kColumnBytes = 64;                               // on their way
     static __device__ T filler(const reduce_task &)
     {

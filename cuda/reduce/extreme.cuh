@@ -241,8 +241,9 @@ struct extremes : never_fails<extremes<E>> {
     int64_t count;
     extremes_of<T> ends;
 
-    static constexpr int kBlocks = 4, kLongBlocks = 3, kColumnBlocks = 4; // of a multiprocessor
-    static constexpr int kColumnBytes = 64;                               // on their way
+    static constexpr int kBlocks = 4, kLongBlocks = 2; // of a multiprocessor
+    static constexpr int kColumnBlocks = sizeof(T) == 1 ? 2 : 3;
+    static constexpr int kColumnBytes = 64; // on their way
     static __device__ T filler(const reduce_task &)
     {
         return T{};

@@ -178,7 +178,7 @@ struct word : never_fails<word<E, kWhat>> {
     int64_t count;
     uint64_t total;
 
-    static constexpr int kBlocks = 4, kLongBlocks = 3, kColumnBlocks = 4; // of a multiprocessor
+    static constexpr int kBlocks = 4, kLongBlocks = 2, kColumnBlocks = 3; // of a multiprocessor
     static constexpr int kColumnBytes = 64;                               // on their way
     static __device__ T filler(const reduce_task &)
     {

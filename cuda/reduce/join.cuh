@@ -76,13 +76,6 @@ deliver(const Acc &acc, const reduce_task &task, int64_t output, int64_t part, b
     return true;
 }
 
-// Which part of which output a thread has a share of.
-struct share {
-    int64_t first_output, output, part, begin, end; // end of the units
-    int thread, own;                                // in its team; which output of the block
-    bool works;
-};
-
 template <class Acc>
 __device__ __forceinline__ wish<typename Acc::Wide>
 wish_of(const Acc &acc, bool again)
@@ -97,46 +90,38 @@ wish_of(const Acc &acc, bool again)
 // by integers.
 template <class Acc>
 __device__ WK_NOINLINE void
-fold_share(const share s, int apart, block_memory<Acc> *memory, const typename Acc::T *in,
+fold_share(share s, int apart, block_memory<Acc> *memory, const typename Acc::T *in,
            const reduce_task &task)
 {
     Acc acc;
     acc.start(task);
-    if (s.works)
-        walk<Acc, false>(acc, in + spot_of(task.kept, task.where_kept, s.output).at, nullptr,
-                         task, s.begin, s.end, s.thread, task.team);
+    if (s.works) walk_again(acc, in, task, s);
     join_team(acc, memory, task, s.works ? s.thread : kThreads, task.team,
               task.columns ? task.width : 1);
     const bool again =
         s.works && s.thread == 0 && !deliver(acc, task, s.output, s.part, task.records);
     if (__syncthreads_or(again))
-        fold_again<Acc>(wish_of(acc, again), s.own, &memory->slow, in, task, s.first_output,
-                        apart, s.part, s.begin, s.end);
+        fold_again<Acc>(wish_of(acc, again), s, apart, &memory->slow, in, task);
 }
 
 // The block's share once more, where some of it has failed: with more doubles, then by integers.
 template <class Acc>
 __device__ WK_NOINLINE void
-fold_more(wish<Acc> mine, const share s, block_memory<Acc> *memory, const typename Acc::T *in,
+fold_more(wish<Acc> mine, share s, block_memory<Acc> *memory, const typename Acc::T *in,
           const reduce_task &task)
 {
     const bool more_help = !task.integers_only;
     if (__syncthreads_or(mine.how == 1 && more_help)) {
         Acc acc;
         acc.start(task);
-        const spot first = s.works ? spot_of(task.kept, task.where_kept, s.output) : spot{0, 0};
-        const uint8_t *mask = task.where ? task.where + first.mask : nullptr;
-        if (s.works)
-            walk<Acc, false>(acc, in + first.at, mask, task, s.begin, s.end, s.thread,
-                             task.team);
+        if (s.works) walk_again(acc, in, task, s);
         join_team(acc, memory, task, s.works ? s.thread : kThreads, task.team,
                   task.columns ? task.width : 1);
         if (mine.how == 1 && more_help)
             mine = wish_of(acc, !deliver(acc, task, s.output, s.part, task.records));
     }
     if (__syncthreads_or(mine.how))
-        fold_again<Acc>(mine, s.own, &memory->slow, in, task, s.first_output,
-                        task.columns > 1 ? task.columns : 1, s.part, s.begin, s.end);
+        fold_again<Acc>(mine, s, task.columns > 1 ? task.columns : 1, &memory->slow, in, task);
 }
 
 // Folds the records of outputs from first_output on, of as many as the block has teams of, and the

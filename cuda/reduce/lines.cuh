@@ -16,8 +16,9 @@ fold_lines_again(const typename Acc::T *in, const reduce_task &task, block_memor
     share s;
     s.thread = (int)threadIdx.x & (team - 1);
     s.own = (int)threadIdx.x >> (__ffs(team) - 1);
-    s.part = s.begin = 0;
-    s.end = task.n;
+    s.part = 0;
+    s.pieces = 1;
+    s.draws = nullptr;
     for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x) {
         s.first_output = item * task.width;
         s.output = s.first_output + s.own;
@@ -52,7 +53,8 @@ __launch_bounds__(kThreads, Acc::kBlocks)
             const int vectors = (n - lead) / kPer;
             take_vectors < Acc, kTurn<4 ? 4 : kTurn, kTurn>(
                                     acc, reinterpret_cast<const vector16<uint32_t> *>(x + lead),
-                                    task, task.first + lead, vectors, thread, team);
+                                    task, task.first + lead, 0, vectors, thread, team,
+                                    [](int *, int *) { return false; });
             if (!task.aligned)
                 take_loose(acc, x, nullptr, task, task.first, thread, n - vectors * kPer, team,
                            lead, vectors * kPer);

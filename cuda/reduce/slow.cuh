@@ -113,11 +113,11 @@ struct wish {
 // elements, those that just need all limbs from what their first thread has.
 template <class Acc>
 __device__ WK_NOINLINE void
-fold_again(const wish<Acc> mine, int own, slow_memory<Acc> *memory, const typename Acc::T *in,
-           const reduce_task &task, int64_t first_output, int apart, int64_t part,
-           int64_t begin, int64_t end)
+fold_again(const wish<Acc> mine, const share s, int apart, slow_memory<Acc> *memory,
+           const typename Acc::T *in, const reduce_task &task)
 {
-    const int64_t scale = task.runs > 1 ? task.run : 1;
+    const int64_t scale = task.runs > 1 ? task.run : 1, part = s.part;
+    const int own = s.own;
     for (int o = threadIdx.x; o < task.width; o += kThreads) memory->wanted[o] = 0;
     __syncthreads(); // cleared before the first threads of teams say what they want
     if (mine.how) memory->wanted[own] = mine.how;
@@ -125,12 +125,15 @@ fold_again(const wish<Acc> mine, int own, slow_memory<Acc> *memory, const typena
     for (int o = 0; o < task.width; o++) {
         const int how = memory->wanted[o];
         if (how == 0) continue;
-        const int64_t output = first_output + o * apart;
+        const int64_t output = s.first_output + o * apart;
         clear_slow(memory);
         if (how == 1) {
-            const spot s = spot_of(task.kept, task.where_kept, output);
-            add_slowly(memory, in + s.at, task.where ? task.where + s.mask : nullptr, task,
-                       begin * scale, end * scale);
+            const spot first = spot_of(task.kept, task.where_kept, output);
+            const uint8_t *mask = task.where ? task.where + first.mask : nullptr;
+            for (int k = 0; k < s.pieces; k++) {
+                const units u = piece_of(task, in + first.at, s, k);
+                add_slowly(memory, in + first.at, mask, task, u.begin * scale, u.end * scale);
+            }
         }
         __syncthreads(); // all elements are in the copies
         sum_copies(memory);

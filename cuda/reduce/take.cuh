@@ -31,59 +31,61 @@ give(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const redu
     acc.add(x, ok, at, task);
 }
 
-// Vectors 0 .. n - 1, the team's threads side by side; kVectors of a thread are on their way together,
-// in batches of kTurn. Where fewer are left, its first one is taken for them again if that does no
-// harm (kRepeats), else fillers are.
-template <class Acc, int kVectors, int kTurn, typename Index>
+// Vectors begin .. end - 1, the team's threads side by side, and what `next` goes on with; kVectors
+// of a thread are on their way together, in batches of kTurn. Where fewer are left, its first one is
+// taken for them again if that does no harm (kRepeats), else fillers are.
+template <class Acc, int kVectors, int kTurn, typename Index, class Next>
 __device__ __forceinline__ void
 take_vectors(Acc &acc, const vector16<uint32_t> *v, const reduce_task &task, int64_t first,
-             Index n, Index thread, Index team)
+             Index begin, Index end, Index thread, Index team, Next next)
 {
     using T = typename Acc::T;
     constexpr int kPer = 16 / (int)sizeof(T), kBatch = kTurn * kPer;
     static_assert(kVectors % kTurn == 0, "whole batches");
     const bool packed = Acc::kPacked && !(task.skip_nan && is_half<T>);
     T fillers[kPer];
-    for (Index i = thread; i < n && !acc.hopeless(); i += kVectors * team) {
-        vector16<uint32_t> read[kVectors];
-        int left = kVectors;
-        if (i + (kVectors - 1) * team < n) {
+    do {
+        for (Index i = begin + thread; i < end && !acc.hopeless(); i += kVectors * team) {
+            vector16<uint32_t> read[kVectors];
+            int left = kVectors;
+            if (i + (kVectors - 1) * team < end) {
 #pragma unroll
-            for (int j = 0; j < kVectors; j++) read[j] = v[i + j * team];
-        } else {
-            left = 0;
-            for (int e = 0; e < kPer; e++) fillers[e] = Acc::filler(task);
+                for (int j = 0; j < kVectors; j++) read[j] = v[i + j * team];
+            } else {
+                left = 0;
+                for (int e = 0; e < kPer; e++) fillers[e] = Acc::filler(task);
 #pragma unroll
-            for (int j = 0; j < kVectors; j++) {
-                const Index at = i + j * team;
-                read[j] = v[at < n ? at : i];
-                if (!Acc::kRepeats && at >= n) memcpy(&read[j], fillers, 16);
-                left += at < n;
-            }
-        }
-#pragma unroll
-        for (int t = 0; t < kVectors; t += kTurn) {
-            place at = {first + (i + t * team) * kPer, team * kPer, kPer};
-            const int own = left - t;
-            if (own <= 0) break;
-            at.from = v + i + t * team;
-            at.vectors = own < kTurn ? own : kTurn;
-            if constexpr (Acc::kPacked) {
-                if (packed && (Acc::kRepeats || Acc::kPads || own >= kTurn)) {
-                    uint32_t words[kTurn * 4]; // several elements in each
-                    memcpy(words, &read[t], sizeof words);
-                    acc.tally(at.vectors * kPer);
-                    acc.add_packed(words, at, task);
-                    continue;
+                for (int j = 0; j < kVectors; j++) {
+                    const Index at = i + j * team;
+                    read[j] = v[at < end ? at : i];
+                    if (!Acc::kRepeats && at >= end) memcpy(&read[j], fillers, 16);
+                    left += at < end;
                 }
             }
-            T all[kBatch];
-            memcpy(all, &read[t], sizeof all);
-            give(acc, all,
-                 own < kTurn && !Acc::kRepeats ? (1u << own * kPer) - 1 : all_of<kBatch>, at,
-                 task);
+#pragma unroll
+            for (int t = 0; t < kVectors; t += kTurn) {
+                place at = {first + (i + t * team) * kPer, team * kPer, kPer};
+                const int own = left - t;
+                if (own <= 0) break;
+                at.from = v + i + t * team;
+                at.vectors = own < kTurn ? own : kTurn;
+                if constexpr (Acc::kPacked) {
+                    if (packed && (Acc::kRepeats || Acc::kPads || own >= kTurn)) {
+                        uint32_t words[kTurn * 4]; // several elements in each
+                        memcpy(words, &read[t], sizeof words);
+                        acc.tally(at.vectors * kPer);
+                        acc.add_packed(words, at, task);
+                        continue;
+                    }
+                }
+                T all[kBatch];
+                memcpy(all, &read[t], sizeof all);
+                give(acc, all,
+                     own < kTurn && !Acc::kRepeats ? (1u << own * kPer) - 1 : all_of<kBatch>,
+                     at, task);
+            }
         }
-    }
+    } while (next(&begin, &end));
 }
 
 // Whole batches of elements `stride` apart; where this thread goes on.
@@ -92,13 +94,14 @@ __device__ __forceinline__ int64_t
 take_strided(Acc &acc, const typename Acc::T *x, const reduce_task &task, int64_t i,
              int64_t end, int64_t team)
 {
-    for (; i + (Acc::kBatch - 1) * team < end && !acc.hopeless(); i += Acc::kBatch * team) {
+    constexpr int kBatch = Acc::kLongBatch;
+    for (; i + (kBatch - 1) * team < end && !acc.hopeless(); i += kBatch * team) {
         const typename Acc::T *from = x + i * task.stride;
         const int64_t step = team * task.stride;
-        typename Acc::T all[Acc::kBatch];
+        typename Acc::T all[kBatch];
 #pragma unroll
-        for (int j = 0; j < Acc::kBatch; j++) all[j] = from[j * step];
-        give(acc, all, all_of<Acc::kBatch>, {task.first + i, team, 1}, task);
+        for (int j = 0; j < kBatch; j++) all[j] = from[j * step];
+        give(acc, all, all_of<kBatch>, {task.first + i, team, 1}, task);
     }
     return i;
 }
@@ -139,46 +142,117 @@ settle(Acc &, const reduce_task &)
 {
 }
 
+// A block draws a piece while it reads the one before; what its first thread has drawn it need not
+// know until then.
+__device__ __forceinline__ void
+draw_ahead(share &s, const reduce_task &task)
+{
+    if (threadIdx.x > 0) return;
+    s.ticket =
+        s.pieces < WK_DRAWS - 1 ? (unsigned)task.parts + atomicAdd(s.draws, 1u) : UINT_MAX;
+}
+
+// The next piece of a block that draws them; -1: there is none. Every thread calls it.
+__device__ __forceinline__ int64_t
+next_piece(share &s, const reduce_task &task, int64_t pieces)
+{
+    const int k = s.pieces;
+    if (threadIdx.x == 0) s.drawn[k] = s.ticket;
+    __syncthreads(); // drawn before all read it
+    const unsigned number = s.drawn[k];
+    if (number >= pieces) return -1;
+    s.pieces = k + 1;
+    draw_ahead(s, task);
+    return number;
+}
+
 // A thread's share of the units begin .. end - 1 of the output at x: of one run a part, of several
-// whole ones; or elements by their stride.
+// whole ones; or elements by their stride. Where pieces are drawn, they are the first.
 template <class Acc, bool kHot>
 __device__ __forceinline__ void
 walk(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
-     int64_t begin, int64_t end, int64_t thread, int64_t team)
+     int64_t begin, int64_t end, share &s)
 {
     using T = typename Acc::T;
     constexpr int kPer = 16 / (int)sizeof(T);
-    const bool many = task.runs > 1;
+    const bool many = task.runs > 1, draws = kHot && s.draws;
+    const int64_t thread = s.thread, team = task.team, chunk = task.part;
+    const int64_t pieces = draws ? (task.n + chunk - 1) / chunk : 0;
     int64_t r = begin;
     do { // one loop for all, so that there is one copy of what it does
         const T *from = x;
         int64_t first = task.first, i = begin + thread, n = end, lead = end, skip = 0;
         if (task.vector) {
-            const int64_t at = many ? r * task.run : begin;
+            const int64_t at = many ? r * task.run : draws ? 0 : begin;
             from += many ? spot_of(task.folded, task.where_folded, at).at : at;
             first += at;
             i = thread;
-            lead = n = many ? task.run : end - begin;
+            lead = n = many ? task.run : draws ? task.n : end - begin;
             if constexpr (kHot) {
-                const int ragged =
-                    (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
-                lead = ragged < n ? ragged : n;
-                const int64_t vectors = (n - lead) / kPer;
                 constexpr int kTurn = Acc::kLongBatch / kPer;
-                take_vectors < Acc,
-                    kTurn<Acc::kLong ? Acc::kLong : kTurn, kTurn>(
-                        acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead), task,
-                        first + lead, vectors, thread, team);
+                constexpr int kVectors = kTurn < Acc::kLong ? Acc::kLong : kTurn;
+                const int ragged =
+                    (int)(-reinterpret_cast<uintptr_t>(from) & (draws ? 127 : 15)) /
+                    (int)sizeof(T);
+                lead = ragged < n ? ragged : n;
+                const int64_t vectors = (n - lead) / kPer, step = chunk / kPer;
+                int64_t v = draws ? s.part * step : 0;
+                const auto is_last = [&](int64_t b) {
+                    return b <= vectors && vectors < b + step;
+                };
+                bool tail = !draws || is_last(v);
+                const int64_t stop = v + step < vectors && draws ? v + step : vectors;
+                take_vectors<Acc, kVectors, kTurn>(
+                    acc, reinterpret_cast<const vector16<uint32_t> *>(from + lead), task,
+                    first + lead, v, stop, thread, team, [&](int64_t *b, int64_t *e) {
+                        const int64_t p = draws ? next_piece(s, task, pieces) : -1;
+                        *b = p * step;
+                        *e = *b + step < vectors ? *b + step : vectors;
+                        tail |= p >= 0 && is_last(*b);
+                        return p >= 0;
+                    });
+                // The first piece has the ragged head, the last the tail.
+                const int64_t rest = tail ? n - lead - vectors * kPer : 0;
                 skip = vectors * kPer;
-                n -= skip;
+                if (draws && s.part > 0) {
+                    skip += lead;
+                    lead = 0;
+                }
+                n = lead + rest;
             }
         } else if (kHot && task.folded.ndim <= 1 && mask == nullptr &&
                    !(task.planes == 2 && task.skip_nan)) {
-            i = take_strided(acc, from, task, i, n, team);
+            static_assert(WK_DRAW % (Acc::kLongBatch * kThreads * sizeof(T)) == 0,
+                          "whole batches");
+            int64_t b = begin, e = end, p = -1;
+            n = i; // none are left
+            do {
+                const int64_t at = take_strided(acc, from, task, b + thread, e, team);
+                if (at < e) { // of the last piece
+                    i = at;
+                    n = e;
+                }
+                if (draws) p = next_piece(s, task, pieces);
+                b = p * chunk;
+                e = b + chunk < task.n ? b + chunk : task.n;
+            } while (p >= 0);
         }
         take_loose(acc, from, mask, task, first, i, n, team, lead, skip);
     } while (++r < (task.vector && many ? end : begin + 1));
-    settle(acc, task);
+}
+
+// All pieces of a thread's share once more.
+template <class Acc>
+__device__ __forceinline__ void
+walk_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, share &s)
+{
+    const spot first = spot_of(task.kept, task.where_kept, s.output);
+    const typename Acc::T *x = in + first.at;
+    for (int k = 0; k < s.pieces; k++) {
+        const units u = piece_of(task, x, s, k);
+        walk<Acc, false>(acc, x, task.where ? task.where + first.mask : nullptr, task, u.begin,
+                         u.end, s);
+    }
 }
 
 } // namespace wk

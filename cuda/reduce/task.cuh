@@ -2,6 +2,7 @@
 #pragma once
 #include "exact.h"
 #include "reduce.h"
+#include "teams.h"
 #include "prim/letter.cuh"
 #include "reduce/elements.cuh"
 #include "runtime/launch.cuh"
@@ -26,7 +27,8 @@ struct reduce_task {
     int team, width;     // threads of a team; outputs side by side in a block
     int columns;         // of a thread, neighbours those of neighbours; 0: no columns
     int64_t groups;      // of outputs that lie side by side
-    int64_t parts, part; // of an output; units of each
+    int64_t parts, part; // of an output; units of each, or of each piece that is drawn
+    unsigned *draws;     // pieces drawn of each group's outputs, zero; null: each part is one
     int64_t run, runs;   // a unit is an element, or one of several runs of contiguous ones
     bool vector;         // runs of stride 1 are read 16 bytes at a time
     bool aligned;        // all runs start and end at 16 bytes
@@ -139,6 +141,38 @@ read_record(const uint64_t *from, uint64_t (&words)[N])
 {
 #pragma unroll
     for (int w = 0; w < N; w++) words[w] = __ldcg(from + w);
+}
+
+// What a thread has a share of: some pieces of an output.
+struct share {
+    int64_t first_output, output, part;
+    int thread, own; // in its team; which output of the block
+    unsigned *draws; // pieces that all blocks have drawn; null: each has one
+    unsigned *drawn; // by this block, after the first, which has the part's number
+    unsigned ticket; // of its next
+    int pieces;
+    bool works;
+};
+
+struct units {
+    int64_t begin, end;
+};
+
+// A share's k-th piece of the output at x. Where runs are read by vectors all but the first start
+// with a line of the cache.
+template <typename T>
+__device__ __forceinline__ units
+piece_of(const reduce_task &task, const T *x, const share &s, int k)
+{
+    const int64_t number = k ? (int64_t)s.drawn[k] : s.part;
+    const int64_t all = task.runs > 1 ? task.runs : task.n;
+    int64_t begin = number * task.part, end = begin + task.part;
+    if (task.vector && task.runs == 1) {
+        const int64_t lead = (int64_t)(-reinterpret_cast<uintptr_t>(x) & 127) / (int)sizeof(T);
+        begin += number ? lead : 0;
+        end += lead;
+    }
+    return {begin < all ? begin : all, end < all ? end : all};
 }
 
 // Which elements a batch holds: number j is the fold's first + j / group * jump + j % group, and

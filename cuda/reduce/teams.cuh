@@ -1,11 +1,11 @@
 // teams.cuh -- the production reduction: a team of threads folds one part of one output.
 //
 // In, out   any strides, any dtype, a mask or none -> one result, or several, per output.
-// How       teams.c gives each output a team of 1 to 256 threads, or several teams (parts) whose
-//           records the block that ends last folds. Neighbouring threads read neighbouring elements
-//           (take.cuh): of a row 16 bytes each, of columns one load of each row. What a thread keeps
-//           is an accumulator (moments.cuh, extreme.cuh, ...); all take their elements in any order
-//           and give the same bits.
+// How       teams.c gives each output a team of 1 to 256 threads, or several teams (parts) that draw
+//           pieces of it, and whose records the block that ends last folds. Neighbouring threads
+//           read neighbouring elements (take.cuh): of a row 16 bytes each, of columns one load of
+//           each row. What a thread keeps is an accumulator (moments.cuh, extreme.cuh, ...); all
+//           take their elements in any order and give the same bits.
 // Better    than one shape for all: short rows, tall columns and one long line all run at the
 //           memory's speed. One launch, as in 13_single_pass, and no float is rounded on the way.
 #pragma once
@@ -23,7 +23,8 @@ __launch_bounds__(kThreads, Acc::kLongBlocks)
     constexpr bool kInDoubt = Acc::kLimbs > 0;
     __shared__ block_memory<Wide> memory;
     const int tid = threadIdx.x, width = task.width;
-    const int64_t groups = task.groups, units = task.runs > 1 ? task.runs : task.n;
+    __shared__ unsigned drawn[WK_DRAWS]; // by the block, of the output's pieces
+    const int64_t groups = task.groups;
     for (int64_t item = blockIdx.x; item < groups * task.parts; item += gridDim.x) {
         int team = task.team, apart = task.columns ? width : 1;
         share s;
@@ -38,8 +39,10 @@ __launch_bounds__(kThreads, Acc::kLongBlocks)
         const int64_t group = groups > 1 ? split(&s.part, groups) : 0;
         s.first_output = group * width;
         s.output = s.first_output + s.own;
-        s.begin = s.part * task.part;
-        s.end = s.begin + task.part < units ? s.begin + task.part : units;
+        s.drawn = drawn;
+        s.pieces = 1;
+        s.draws = task.draws ? task.draws + group : nullptr;
+        if (s.draws) draw_ahead(s, task);
         s.works = tid < width * team && s.output < task.outputs;
         const int64_t end =
             s.first_output + width < task.outputs ? s.first_output + width : task.outputs;
@@ -47,8 +50,11 @@ __launch_bounds__(kThreads, Acc::kLongBlocks)
         acc.start(task);
         if (s.works) {
             const spot first = spot_of(task.kept, task.where_kept, s.output);
-            walk<Acc, true>(acc, in + first.at, task.where ? task.where + first.mask : nullptr,
-                            task, s.begin, s.end, s.thread, team);
+            const typename Acc::T *x = in + first.at;
+            const units u = piece_of(task, x, s, 0);
+            walk<Acc, true>(acc, x, task.where ? task.where + first.mask : nullptr, task,
+                            u.begin, u.end, s);
+            settle(acc, task);
         }
         // Once for elements; where this block is the last of a group's, again for its records. One
         // loop, so that what the end needs has been fetched by then.
@@ -69,6 +75,7 @@ __launch_bounds__(kThreads, Acc::kLongBlocks)
             if (task.tickets == nullptr) break;
             if (next < 0) {
                 if (!draws_last(task.tickets + group, (unsigned)task.parts)) break;
+                if (s.draws && tid == 0) *s.draws = 0;
                 next = s.first_output;
                 records = false;
                 apart = 1;
