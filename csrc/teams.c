@@ -125,20 +125,38 @@ even_parts(int64_t groups, int64_t full, int64_t most)
     return best;
 }
 
+/* Blocks of `width` threads side by side, and how much of the device they fill, in percent. */
+static int64_t
+share_columns(const wk_call *call, int width, int64_t full, wk_teams *p)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const int64_t inner = call->in.shape[r->kept - 1] / p->columns;
+    const int64_t all = r->outputs / p->columns;
+    p->width = width;
+    p->team = power_below(r->n / 8, WK_BLOCK / width);
+    if (width == inner) /* several rows of columns a block */
+        p->width *= fit(WK_BLOCK / (width * p->team), all / width);
+    const int64_t groups = up(all, p->width);
+    p->parts = even_parts(groups, full, up(r->n, (int64_t)PART_ROWS * p->team));
+    return 100 * groups * p->parts / (up(groups * p->parts, full) * full);
+}
+
 static void
 plan_columns(const wk_call *call, int family, int64_t full, wk_teams *p)
 {
     const wk_reduce_args *r = &call->args.reduce;
     p->columns = columns_at_once(call, family);
     const int64_t inner = call->in.shape[r->kept - 1] / p->columns;
-    const int64_t all = r->outputs / p->columns;
     const int bytes = p->columns * wk_itemsize[call->in.dtype];
-    const int wide = fit(WIDE / bytes, inner);
-    p->width = r->n < FEW_ROWS || up(all, wide) >= full ? wide : fit(NARROW / bytes, inner);
-    p->team = power_below(r->n / 8, WK_BLOCK / p->width);
-    if (p->width == inner) /* several rows of columns a block */
-        p->width *= fit(WK_BLOCK / (p->width * p->team), all / p->width);
-    p->parts = even_parts(up(all, p->width), full, up(r->n, (int64_t)PART_ROWS * p->team));
+    const int wide = fit(WIDE / bytes, inner), narrow = fit(NARROW / bytes, inner);
+    if (r->n < FEW_ROWS || up(r->outputs / p->columns, wide) >= full) {
+        share_columns(call, wide, full, p);
+        return;
+    }
+    wk_teams half = *p;
+    if (share_columns(call, narrow, full, p) < EVEN && narrow > WARP && narrow < inner &&
+        share_columns(call, narrow / 2, full, &half) >= EVEN)
+        *p = half;
 }
 
 static void

@@ -56,11 +56,11 @@ __launch_bounds__(kThreads, Acc::kBlocks)
                                     task, task.first + lead, 0, vectors, thread, team,
                                     [](int *, int *) { return false; });
             if (!task.aligned)
-                take_loose(acc, x, nullptr, task, task.first, thread, n - vectors * kPer, team,
-                           lead, vectors * kPer);
+                take_ends(acc, x, task, thread, n - vectors * kPer, team, lead, vectors * kPer);
             settle(acc, task);
         }
-        if (team > 1) acc.join_lanes(team); // all lanes of a warp have come here
+        // All lanes of a warp have come here. Not by levels: a call in the loop costs registers.
+        if (team > 1) join_by_words(acc, team);
         if (!works || thread > 0) continue;
         if (!acc.finish(task, line))
             doubt = true;

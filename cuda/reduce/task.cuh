@@ -63,30 +63,17 @@ struct reduce_task {
 // Beside exact.h's flags: fold again; limbs belong to the record; the record has the many doubles.
 enum { kFailed = 16, kHasLimbs = 32, kManyDoubles = 64 };
 
-// What the lane `half` further on holds, too.
-template <class Acc>
-__device__ __forceinline__ void
-join_half(Acc &acc, int half)
-{
-    uint64_t words[Acc::kWords];
-    acc.save(words);
-#pragma unroll
-    for (int w = 0; w < Acc::kWords; w++)
-        words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-    acc.merge(words);
-}
-
-// What `width` neighbouring lanes hold, in the first of them. Of a whole warp without a loop, where words
-// are few: the next half's words are on their way while this one's last doubles are still being added.
+// What `width` neighbouring lanes hold, in the first of them.
 template <class Acc>
 __device__ __forceinline__ void
 join_by_words(Acc &acc, int width)
 {
-    if (Acc::kWords <= 9 && width == kWarp) {
-#pragma unroll
-        for (int half = kWarp / 2; half > 0; half /= 2) join_half(acc, half);
-    } else {
-        for (int half = width / 2; half > 0; half /= 2) join_half(acc, half);
+    uint64_t words[Acc::kWords];
+    for (int half = width / 2; half > 0; half /= 2) {
+        acc.save(words);
+        for (int w = 0; w < Acc::kWords; w++)
+            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+        acc.merge(words);
     }
 }
 
