@@ -76,7 +76,11 @@ PLANTED = [
     (MOMENTS, "const int e = 2 * range.exponent() + 3;", "const int e = 2 * range.exponent();"),
     (MOMENTS, "low.add(__fma_rn(v, v, -h));", ";"),
     (MOMENTS, "rest->note(squares.template put<2>(low.low));", ";"),
-    (MOMENTS, "return magnitude != 0 && least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;", "return true;"),
+    (
+        MOMENTS,
+        "return magnitude != 0 && least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;",
+        "return true;",
+    ),
     (MOMENTS, "if (fabs(v) < 0x1p-480) rest->note(v);", ";"),
     (MOMENTS, "rest->note(squares.template put<1>(__fma_rn(v, v, -h)));", ";"),
     (MOMENTS, "if (x[j] - x[j] == 0) continue;", "continue;"),
