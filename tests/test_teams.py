@@ -89,9 +89,9 @@ def many(device, dtype):
 
 
 def check_there(device, a, op, axis=None, drawn=True):
-    """Of an array on the device: others cross in pieces, of which each is a part."""
+    """Of an array on the device: others cross in pieces. `drawn`: it must be."""
     there = warpkit.asarray(a, device=device)
-    assert drawn is None or draws(there, op, axis) == drawn
+    assert draws(there, op, axis) or not drawn
     want = np.asarray(warpkit.reduce(a, op, axis, device="cpu"))
     assert_same(warpkit.reduce(there, op, axis).numpy(), want)
 
@@ -103,7 +103,7 @@ def test_drawn_chunks(device, dtype):
     for op in ("sum", "mean") if a.dtype.kind == "c" else ("sum", "max", "argmax", "var"):
         check_there(device, a, op)
         check_there(device, a[3:-5], op)
-    check_there(device, a[1::2], "sum", drawn=None)
+    check_there(device, a[1::2], "sum", drawn=False)  # too few of some dtypes
     rows = a.reshape(-1, 16)
     check_there(device, rows, "sum", 0)
     if a.dtype.kind != "c":
