@@ -192,6 +192,28 @@ wk_plan_transpose(wk_array *a, const int *axes)
     wk_fuse(a, 0);
 }
 
+/* By insertion, as numpy.nditer sorts axes: larger strides outside. An axis along which the address
+ * does not change says nothing of the order, and stays where it is among those that do. */
+void
+wk_plan_copy(wk_array *a)
+{
+    int order[WK_MAX_DIMS];
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        const int64_t stride = a->shape[d] == 1 ? 0 : llabs(a->strides[d]);
+        int at = d;
+        for (int i = d + 1; i < a->ndim; i++) {
+            const int64_t inner = a->shape[order[i]] == 1 ? 0 : llabs(a->strides[order[i]]);
+            if (stride == 0 || inner == 0) continue;
+            if (inner <= stride) break;
+            at = i;
+        }
+        for (int i = d; i < at; i++) order[i] = order[i + 1];
+        order[at] = d;
+    }
+    permute(a, order);
+    wk_fuse(a, 0);
+}
+
 int
 wk_dense(const wk_array *a)
 {

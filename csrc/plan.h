@@ -32,6 +32,10 @@ void wk_see_parts(wk_array *a);
  * neighbours. */
 void wk_plan_transpose(wk_array *a, const int *axes);
 
+/* Permutes the axes into the order of the memory, the fastest last: numpy.ravel's order "K". Then as
+ * wk_plan_transpose. */
+void wk_plan_copy(wk_array *a);
+
 /* Fills strides with those of a C-contiguous array of a's shape. */
 void wk_set_contiguous(wk_array *a);
 

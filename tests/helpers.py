@@ -14,6 +14,7 @@ import ml_dtypes  # also so that NumPy knows bfloat16 by its name
 import numpy as np
 import pytest
 import warpkit
+from warpkit import reference
 
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")
@@ -74,6 +75,11 @@ def rows_by_dtype(op: str, dtypes: tuple[str, ...] = DTYPES) -> list[Any]:
         for dtype in dtypes
         if dtype in row.dtypes
     ]
+
+
+def transposed(row: Row, a: Any, axes: Any = None) -> np.ndarray:
+    """What a row of the transposes gives: one of them only copies."""
+    return (reference.transposed_copy if row.name == "copy" else reference.transpose)(a, axes)
 
 
 def allowed(shape: Any) -> bool:

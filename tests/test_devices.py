@@ -66,7 +66,8 @@ def test_the_default_device_is_used(device):
     warpkit.set_default_device(device)
     for row in warpkit.variants("transpose"):
         if row.device == kind:
-            assert warpkit.transpose([[1, 2]], variant=row.name).tolist() == [[1], [2]]
+            a = np.array([[1, 2]], np.int32)
+            assert warpkit.transpose(a, variant=row.name).tolist() == [[1], [2]]
         else:
             with pytest.raises(ValueError, match=f"on '{kind}'"):
                 warpkit.transpose([[1, 2]], variant=row.name)

@@ -24,6 +24,7 @@ from helpers import (
     rows_by_dtype,
     sizes,
     special_floats,
+    transposed,
     values,
 )
 from warpkit import reference
@@ -173,7 +174,7 @@ def test_nan_propagates_from_every_place(row, dtype, n, op):
 
 
 def check_transpose(row, a, axes=None):
-    want = reference.transpose(a, axes)
+    want = transposed(row, a, axes)
     poison(want)
     assert_same(row(a, axes), want)
 
@@ -186,9 +187,15 @@ def test_every_row_transposes_matrices(row, dtype, n):
             check_transpose(row, raw_bits(dtype, (n, m), seed=m))
 
 
+def large_transposes():
+    """Rungs move 4-byte words, whatever they are called: one dtype of those will do."""
+    params = rows_by_dtype("transpose", ALL_DTYPES)
+    return [p for p in params if p.values[0].production or p.values[1] == "float32"]
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("shape", [(1025, 257), (3, 87_383), (87_383, 3), (2**18 + 1,)], ids=str)
-@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("transpose", ALL_DTYPES))
+@pytest.mark.parametrize(("row", "dtype"), large_transposes())
 def test_every_row_transposes_large_and_lopsided_matrices(row, dtype, shape):
     check_transpose(row, raw_bits(dtype, shape))
 
@@ -204,6 +211,45 @@ def test_every_row_permutes_axes_in_every_order(row, dtype, shape):
     for axes in itertools.permutations(range(len(shape))):
         check_transpose(row, a, axes)
         check_transpose(row, a, [d - len(shape) for d in axes])
+
+
+def views(a):
+    """Of a matrix: rows that start, end and lie apart by whole vectors of 16 bytes, and not."""
+    yield from (a, a[4:, 8:], a[:, 1:], a[1:, :-3], a[:, 3:-1])
+    yield from (a[::-1], a[:, ::-1], a[::2], a[:, ::-3], a[:0])
+    yield from (a[::5, None].repeat(4, 1), a[:, None, 4:], a.reshape(2, -1, a.shape[1])[:, 1:])
+    yield from (np.broadcast_to(x, a.shape) for x in (a[0], a[:, :1], a[0, 0]))
+    yield np.lib.stride_tricks.sliding_window_view(a[:4], 9, 1)
+
+
+@pytest.mark.parametrize("width", [64, 67])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("transpose", ("float32",)))
+def test_every_row_transposes_views(row, dtype, width):
+    for a in views(raw_bits(dtype, (70, width))):
+        check_transpose(row, a)
+        check_transpose(row, a.T, tuple(np.roll(range(a.ndim), 1)))
+
+
+@pytest.mark.parametrize("width", [64, 67])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("transpose", ("float32",)))
+def test_every_row_transposes_views_of_device_arrays(row, dtype, width):
+    if row.device == "cpu":
+        pytest.skip("a host array is where it is")
+    a = raw_bits(dtype, (70, width))
+    there = warpkit.asarray(a, device=row.device)
+    for cut in (np.s_[:], np.s_[4:, 8:], np.s_[1:, 1:], np.s_[::-1, ::2], np.s_[:, ::-1]):
+        assert_same(row(there[cut]).numpy(), transposed(row, a[cut]))
+        assert_same(row(there[cut].T).numpy(), transposed(row, a[cut].T))
+
+
+@pytest.mark.parametrize("row", rows("transpose"), ids=str)
+def test_every_row_permutes_more_axes_than_a_kernel_takes(row):
+    a = raw_bits("int32", (2,) * 10)[:, ::-1]
+    axes = (3, 0, 5, 1, 2, 4, 6, 9, 7, 8)
+    check_transpose(row, a, axes)
+    if row.device != "cpu":
+        there = warpkit.asarray(raw_bits("int32", (2,) * 10), device=row.device)[:, ::-1]
+        assert_same(row(there, axes).numpy(), transposed(row, a, axes))
 
 
 @pytest.mark.parametrize("row", rows("transpose"), ids=str)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import warpkit
 from helpers import DTYPES, FOLDS, MODES, ROOT, allowed, assert_same, few_values, python, values
+from warpkit import reference
 
 PIECES = (1024, 100_000)  # bytes, by WARPKIT_PIECE; all smaller than most arrays here
 
@@ -141,11 +142,23 @@ def test_arrays_cross_and_come_back(gpu_in_pieces, layout, dtype):
     assert_same(there.T.numpy(), np.ascontiguousarray(a.T))
 
 
-@pytest.mark.parametrize("variant", ["naive", "smem", "smem_pad"])
+RUNGS = [v.name for v in warpkit.variants("transpose") if v.device == "cuda" and not v.production]
+
+
+@pytest.mark.parametrize("variant", RUNGS)
 def test_teaching_variants_take_pieces_too(gpu_in_pieces, variant):
     a = values("float32", (301, 203))
     got = warpkit.transpose(a, device=gpu_in_pieces, variant=variant)
-    assert_same(got, np.ascontiguousarray(a.T))
+    oracle = reference.transposed_copy if variant == "copy" else reference.transpose
+    assert_same(got, oracle(a))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_copy_in_pieces_is_in_the_order_of_the_whole_arrays_memory(gpu_in_pieces, layout):
+    a = dict(layouts("float32"))[layout]
+    for axes in (None, (*range(1, a.ndim), 0)):
+        got = warpkit.transpose(a, axes, device=gpu_in_pieces, variant="copy")
+        assert_same(got, reference.transposed_copy(a, axes))
 
 
 def pinned_copy(a):

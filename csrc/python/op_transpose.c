@@ -1,6 +1,8 @@
 /* op_transpose.c -- _core.transpose(a, axes, options ...) */
 #include "glue.h"
 
+#include <string.h>
+
 /* None (reversed) or a sequence that names every axis once. */
 static int
 permutation_of(wk_state *state, PyObject *axes, int ndim, int *order)
@@ -37,6 +39,14 @@ done:
     return status;
 }
 
+/* The rung "copy" leaves the elements in the order of the memory. That order is the plan's and not
+ * the kernel's business: the call may come to the kernel in pieces, or packed. */
+static int
+is_copy(const char *variant)
+{
+    return variant && strcmp(variant, "copy") == 0;
+}
+
 static int
 transpose(wk_frame *f, PyObject *axes)
 {
@@ -46,7 +56,10 @@ transpose(wk_frame *f, PyObject *axes)
     if (wk_place(f) < 0 || permutation_of(f->state, axes, in->ndim, order) < 0) return -1;
     for (int d = 0; d < in->ndim; d++) shape[d] = in->shape[order[d]];
     if (wk_result_new(f, 0, in->dtype, in->ndim, shape) < 0) return -1;
-    wk_plan_transpose(in, order);
+    if (is_copy(f->options.variant))
+        wk_plan_copy(in);
+    else
+        wk_plan_transpose(in, order);
     return wk_call_row(f);
 }
 

@@ -232,7 +232,7 @@ void report(block *b, const char *format, ...) __attribute__((format(printf, 2, 
 
 // ---- symbols.cc ---------------------------------------------------------------------------
 
-// "wk::transpose_tile<unsigned int, 1>", and the shared arrays that its blocks may use. Gives the
+// "sum_smem<float>", and the shared arrays that its blocks may use. Gives the
 // bytes of the kernel's own.
 size_t describe_kernel(const void *kernel, std::string *name, std::vector<array_range> *arrays);
 char *shared_arrays(); // where this thread's begin; array_range counts from there

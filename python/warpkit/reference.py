@@ -568,6 +568,20 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarray:
     return np.array(np.transpose(a, axes), a.dtype.newbyteorder("="), order="C", copy=True)
 
 
+def transposed_copy(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarray:
+    """The oracle of the transpose variant "copy", which moves the bytes and turns nothing.
+
+    a        4-byte integer or float32, any shape and strides
+    Returns  C-contiguous array of the transposed shape, with a's elements in the order of a's
+             memory
+    Raises   AxisError, ValueError (axes)
+    Source   numpy.ravel, order "K"
+    """
+    a = np.asarray(a)
+    flat = np.array(a.ravel(order="K"), a.dtype.newbyteorder("="), copy=True)
+    return flat.reshape(np.transpose(a, axes).shape)
+
+
 @_QUIET
 def stencil1d(
     a: ArrayLike,
