@@ -366,6 +366,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "matrix": matrix_table,
     },
     "docs/reductions.md": {},
+    "docs/transposes.md": {},
 }
 
 

@@ -30,9 +30,8 @@ __launch_bounds__(kThreads, kBlocks) transpose_smem(const uint32_t *in, uint32_t
         for (int64_t column = blockIdx.x; column < task.tiles_q; column += gridDim.x) {
             const wk::tile_place at = wk::tile_at(task, strip, column, in, out);
             if (x < at.wide && y < at.high) tile[y][x] = at.in[x * task.in_p + y * task.in_q];
-            __syncthreads();                // the tile is full before its columns are read
-            if (y < at.wide && x < at.high) // a thread writes what another has read
-                at.out[y * task.out_p + x] = tile[x][y];
+            __syncthreads(); // the tile is full before its columns are read
+            if (y < at.wide && x < at.high) at.out[y * task.out_p + x] = tile[x][y];
             __syncthreads(); // all have read it before the next tile overwrites it
         }
 }

@@ -40,7 +40,8 @@ transpose_smem_unroll_pad_dyn(const uint32_t *in, uint32_t *out,
                 for (int k = 0; k < kEach; k++) tile[(row + k * kRows) * pitch + x] = words[k];
             }
             __syncthreads(); // the tile is full before its columns are read
-#pragma unroll 4             // four stores a trip: the trips are a multiple of four
+            // Rows of the output, whose number is a multiple of four times kRows.
+#pragma unroll 4
             for (int x = row; x < wide; x += kRows)
                 if (x < at.wide && lane < at.high)
                     at.out[x * task.out_p + lane] = tile[lane * pitch + x];

@@ -8,7 +8,8 @@
 //           blocks may fit a processor. Rows start at a multiple of 16 bytes still, which
 //           padding by one word spoils, and 14_vectorised needs.
 // Still bad an XOR for each index; and 4 bytes a lane are a quarter of what one load can carry.
-// Source    NVIDIA, "CUTLASS: Fast Linear Algebra in CUDA C++" (2017), conflict-free layouts.
+// Source    A. Kerr, "Developing CUDA Kernels to Push Tensor Cores to the Absolute Limit on NVIDIA
+//           A100" (GTC 2020), permuted shared memory tiles.
 #include "transpose/tile.cuh"
 
 namespace

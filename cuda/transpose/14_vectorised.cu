@@ -61,6 +61,7 @@ transpose_vectorised(const uint32_t *in, uint32_t *out,
             for (int j = 0; j < kQuad; j++)
                 v[j] = load_quad(at.in + x0 * task.in_p + (y0 + j) * task.in_q, task.in_p,
                                  y0 + j < at.high ? at.wide - x0 : 0, whole_in);
+            // Columns of the 4 x 4 words: the turn is in the names of the registers.
             tile[x0][b ^ a] = {v[0].x, v[1].x, v[2].x, v[3].x};
             tile[x0 + 1][b ^ a] = {v[0].y, v[1].y, v[2].y, v[3].y};
             tile[x0 + 2][b ^ a] = {v[0].z, v[1].z, v[2].z, v[3].z};
