@@ -40,7 +40,7 @@ tile_at(const tile_task &task, int64_t strip, int64_t column, const uint32_t *in
     if (task.others.ndim > 0) { // else there is one matrix, and nothing to divide
         int64_t rest = strip / task.tiles_p;
         row = strip % task.tiles_p;
-        for (int d = task.others.ndim - 1; d >= 0; d--) {
+        for (int d = 0; d < task.others.ndim; d++) {
             const int64_t i = rest % task.others.shape[d];
             rest /= task.others.shape[d];
             in += i * task.others.strides[d];

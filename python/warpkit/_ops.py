@@ -59,6 +59,8 @@ def transpose(
              bits
     Raises   AxisError, TypeError (dtype), ValueError (axes, variant), MemoryError, DeviceError
     Notes    numpy.transpose returns a view; this is numpy.ascontiguousarray of it.
+             The CUDA variant "copy" turns nothing: it shows what moving the bytes costs, and
+             gives a.ravel(order="K").reshape(shape of the result).
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.transpose
     """
