@@ -20,6 +20,26 @@ DTYPES = (
 )
 
 
+# ---------------------------------------------------------------------------- data
+
+
+def spread(cupy: Any, dtype: str, n: int, what: str | int) -> Array:
+    """Floats of a distribution, or of either sign over so many binades, each as likely."""
+    if what == "uniform":
+        return cupy.random.random(n, dtype=dtype)
+    normal = cupy.random.standard_normal(n, dtype=dtype)
+    if what == "normal":
+        return normal
+    if what == "lognormal(3)":
+        normal *= 3
+        return cupy.exp(normal, out=normal)
+    assert isinstance(what, int)
+    exponent = cupy.floor((cupy.random.random(n, dtype=dtype) - 0.5) * what).astype("int32")
+    mantissa = cupy.random.random(n, dtype=dtype)
+    mantissa += 1
+    return cupy.ldexp(cupy.copysign(mantissa, normal), exponent)
+
+
 # ---------------------------------------------------------------------------- layouts
 
 
