@@ -81,8 +81,9 @@ bench: $(VENV)/installed ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
 	$(PY) bench/emu.py
 
-gpu-bench: $(VENV)/installed ## reductions, and what crosses the bus, beside CuPy, PyTorch and CUB; writes bench/results
+gpu-bench: $(VENV)/installed ## reductions, transposes, what crosses the bus, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
 	$(PY) bench/reduce.py
+	$(PY) bench/transpose.py
 	$(PY) bench/transfer.py
 
 gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer

@@ -8,6 +8,9 @@
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
 - <!-- transfer --> ... <!-- /transfer -->: a table for each GPU in bench/results/transfer_*.json.
+- <!-- transpose ladder table -->, <!-- transpose sizes -->, <!-- transpose matrix -->, each up to
+  its <!-- /... -->: the sections of bench/results/transpose_*.json, a table for each GPU;
+  <!-- transpose gpu -->: a selection of the last.
 - <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- matrix -->, each up to its
   <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU.
 
@@ -19,22 +22,29 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-import math
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
+import transpose_tables
 import warpkit
+from pages import (
+    RESULTS,
+    ROOT,
+    complain,
+    gpu_tables,
+    matrix_cell,
+    milliseconds,
+    summary,
+    table,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
-CPU_RESULTS = ROOT / "bench" / "results" / "cpu.json"
-EMU_RESULTS = ROOT / "bench" / "results" / "emu.json"
+CPU_RESULTS = RESULTS / "cpu.json"
+EMU_RESULTS = RESULTS / "emu.json"
 TRANSFER_RESULTS = "transfer_*.json"  # beside them, one for each GPU
-REDUCE_RESULTS = "reduce_*.json"
 
 EXAMPLE = re.compile(
     r"^```python\n(?P<code>(?:(?!```).*\n)*)```\n\s*^```text\n(?P<output>(?:(?!```).*\n)*)```$",
@@ -71,22 +81,6 @@ ACROSS = (
     *((op, "float32") for op in ("sum", "max", "mean", "std", "argmax")),
     *(("sum", dtype) for dtype in ("int8", "int32", "float16", "float64")),
 )
-
-
-def complain(text: str) -> None:
-    print(f"readme.py: {text}", file=sys.stderr)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> str:
-    """Markdown, padded; right has one character a column, ">" for numbers and "<" for words."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    rules = ["-" * (w - 1) + (":" if s == ">" else "-") for w, s in zip(widths, right, strict=True)]
-    return "".join(
-        "| "
-        + " | ".join(f"{text:{s}{w}}" for text, w, s in zip(line, widths, right, strict=True))
-        + " |\n"
-        for line in (head, rules, *rows)
-    )
 
 
 def printed_by(code: str, place: str) -> str:
@@ -130,11 +124,6 @@ def kernel_table() -> str:
         for row in warpkit.variants()
     ]
     return table(("operation", "device", "variant", "production", "what it teaches"), rows, "<<<<<")
-
-
-def milliseconds(x: float) -> str:
-    """Three digits, and no exponent."""
-    return f"{x:.{max(0, 2 - math.floor(math.log10(x)))}f}"
 
 
 def cpu_table() -> str | None:
@@ -220,32 +209,11 @@ def transfer_table(result: dict[str, Any]) -> str:
 
 
 def transfer_tables() -> str | None:
-    found = sorted(CPU_RESULTS.parent.glob(TRANSFER_RESULTS))
+    found = sorted(RESULTS.glob(TRANSFER_RESULTS))
     results = [json.loads(path.read_text()) for path in found]
     # the emulated device only shows that the script runs
     gpus = [r for r in results if not r["machine"]["device"].startswith("emulated")]
     return "\n".join(map(transfer_table, gpus)) or None  # not every tree has been measured
-
-
-def reduce_tables(section: str, make: Callable[[list[dict[str, Any]]], str]) -> str | None:
-    """What make says of one section of bench/reduce.py's results, for each GPU."""
-    found = sorted(CPU_RESULTS.parent.glob(REDUCE_RESULTS))
-    results = {path.name: json.loads(path.read_text()) for path in found}
-    tables = []
-    for name, result in results.items():
-        if not result.get(section, {}).get("rows"):
-            complain(f"{name} has no {section}: run bench/reduce.py {section}; it has no table")
-            continue
-        m, date = result["machine"], result[section]["date"][:10]
-        peers = "".join(f"{peer} {version}, " for peer, version in m["peers"].items())
-        copy = result[section].get("copy_gb_s")
-        rate = f" a copy there runs at {copy:.0f} GB/s;" if copy else ""
-        source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {date}."
-        tables.append(f"{make(result[section]['rows'])}\n{source}\n")
-    if not found:
-        where = f"{CPU_RESULTS.parent.relative_to(ROOT)}/{REDUCE_RESULTS}"
-        complain(f"no {where}: run bench/reduce.py on a GPU; the {section} table stays")
-    return "\n".join(tables) or None
 
 
 def ladder_table() -> str | None:
@@ -265,7 +233,7 @@ def ladder_table() -> str | None:
         head = ("sum of 256 MiB, GB/s", *dtypes, "what the rung teaches")
         return table(head, lines, "<>>><")
 
-    return reduce_tables("ladder", make)
+    return gpu_tables("reduce", "ladder", make)
 
 
 def exponents_table() -> str | None:
@@ -283,7 +251,7 @@ def exponents_table() -> str | None:
         ]
         return table(("elements", "dtype", "GB/s", "of a copy", *PEERS), lines, "<<>>>>>")
 
-    return reduce_tables("exponents", make)
+    return gpu_tables("reduce", "exponents", make)
 
 
 def sizes_table() -> str | None:
@@ -300,16 +268,7 @@ def sizes_table() -> str | None:
         head = ("us", *(f"{words}: {name}" for words in what.values() for name in names))
         return table(head, lines, ">" * len(head))
 
-    return reduce_tables("sizes", make)
-
-
-def matrix_cell(row: dict[str, Any] | None) -> str:
-    """Share of a copy's rate, and the best peer's time over ours."""
-    if row is None:
-        return ""
-    if row["gb_s"] is None:
-        return "fails"
-    return f"{row['share']:.2f}" + (f" ({row['ratio']:.1f})" if "ratio" in row else "")
+    return gpu_tables("reduce", "sizes", make)
 
 
 def matrix_table() -> str | None:
@@ -328,17 +287,9 @@ def matrix_table() -> str | None:
         first = table(("flat", *dtypes), flat, "<" + ">" * len(dtypes))
         names = (f"{op} {dtype}" for op, dtype in ACROSS)
         second = table(("layout", *names), shaped, "<" + ">" * len(ACROSS))
-        good = [row for row in rows if row["gb_s"]]
-        fast = sum(row["share"] >= 0.9 for row in good)
-        rivals = [row["ratio"] for row in good if "ratio" in row]
-        ahead = sum(ratio >= 1 for ratio in rivals)
-        summary = (
-            f"{len(rows)} cells: {fast} at 0.9 of a copy's rate or more; of the {len(rivals)} "
-            f"that a peer has too, {ahead} at least as fast as the best peer.\n"
-        )
-        return f"{first}\n{second}\n{summary}"
+        return f"{first}\n{second}\n{summary(rows)}"
 
-    return reduce_tables("matrix", make)
+    return gpu_tables("reduce", "matrix", make)
 
 
 def with_section(text: str, page: str, name: str, make: Callable[[], str | None]) -> str:
@@ -356,7 +307,12 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
 
 
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
-    "README.md": {"kernels": kernel_table, "cpu": cpu_table, "ladder table": ladder_table},
+    "README.md": {
+        "kernels": kernel_table,
+        "cpu": cpu_table,
+        "ladder table": ladder_table,
+        "transpose gpu": transpose_tables.selection,
+    },
     "docs/emulator.md": {"emu": emu_table},
     "docs/arrays.md": {"transfer": transfer_tables},
     "docs/ladder.md": {
@@ -366,7 +322,11 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "matrix": matrix_table,
     },
     "docs/reductions.md": {},
-    "docs/transposes.md": {},
+    "docs/transposes.md": {
+        "transpose ladder table": transpose_tables.ladder,
+        "transpose sizes": transpose_tables.sizes,
+        "transpose matrix": transpose_tables.matrix,
+    },
 }
 
 
@@ -377,6 +337,9 @@ def main() -> None:
 
     stale = False
     for page, sections in PAGES.items():
+        if not (ROOT / page).exists():
+            complain(f"no {page}; it is left out")
+            continue
         old = (ROOT / page).read_text()
         new = with_output(old, page)
         for name, make in sections.items():

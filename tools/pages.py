@@ -1,0 +1,82 @@
+"""What makes the tables of README.md and docs/: Markdown, numbers, and the results of bench/."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+
+Row = dict[str, Any]
+
+
+def complain(text: str) -> None:
+    print(f"readme.py: {text}", file=sys.stderr)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> str:
+    """Markdown, padded; right has one character a column, ">" for numbers and "<" for words."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    rules = ["-" * (w - 1) + (":" if s == ">" else "-") for w, s in zip(widths, right, strict=True)]
+    return "".join(
+        "| "
+        + " | ".join(f"{text:{s}{w}}" for text, w, s in zip(line, widths, right, strict=True))
+        + " |\n"
+        for line in (head, rules, *rows)
+    )
+
+
+def milliseconds(x: float) -> str:
+    """Three digits, and no exponent."""
+    return f"{x:.{max(0, 2 - math.floor(math.log10(x)))}f}"
+
+
+def gpu_tables(script: str, section: str, make: Callable[[list[Row]], str]) -> str | None:
+    """What make says of one section of a script's results on a GPU, for each GPU."""
+    found = sorted(RESULTS.glob(f"{script}_*.json"))
+    results = {path.name: json.loads(path.read_text()) for path in found}
+    tables = []
+    for name, result in results.items():
+        if not result.get(section, {}).get("rows"):
+            complain(f"{name} has no {section}: run bench/{script}.py {section}; it has no table")
+            continue
+        m, date = result["machine"], result[section]["date"][:10]
+        peers = "".join(f"{peer} {version}, " for peer, version in m["peers"].items())
+        copy = result[section].get("copy_gb_s")
+        rate = f" a copy there runs at {copy:.0f} GB/s;" if copy else ""
+        source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {date}."
+        tables.append(f"{make(result[section]['rows'])}\n{source}\n")
+    if not found:
+        where = f"{RESULTS.relative_to(ROOT)}/{script}_*.json"
+        complain(f"no {where}: run bench/{script}.py on a GPU; the {section} table stays")
+    return "\n".join(tables) or None
+
+
+def matrix_cell(row: Row | None) -> str:
+    """Share of a copy's rate, and the best peer's time over ours."""
+    if row is None:
+        return ""
+    if row["gb_s"] is None:
+        return "fails"
+    wrong = " !" if row.get("wrong") else ""
+    return f"{row['share']:.2f}" + (f" ({row['ratio']:.1f})" if "ratio" in row else "") + wrong
+
+
+def summary(rows: list[Row]) -> str:
+    """Of a matrix, in one line."""
+    good = [row for row in rows if row["gb_s"]]
+    fast = sum(row["share"] >= 0.9 for row in good)
+    rivals = [row["ratio"] for row in good if "ratio" in row]
+    ahead = sum(ratio >= 1 for ratio in rivals)
+    wrong = sum(row.get("wrong", False) for row in rows)
+    return (
+        f"{len(rows)} cells: {fast} at 0.9 of a copy's rate or more; of the {len(rivals)} "
+        f"that a peer has too, {ahead} at least as fast as the best peer."
+        + (f" In {wrong}, marked !, the result is another than the peer's." if wrong else "")
+        + "\n"
+    )
