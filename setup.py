@@ -36,7 +36,16 @@ DEFAULT_ARCHS = ["80", "89", "90"]  # A100, RTX 40, H100; PTX of the last serves
 # What the core and the plug-ins both hold.
 SHARED = [
     ROOT / "csrc" / name
-    for name in ("contract.c", "cut.c", "pieces.c", "plan.c", "reduce.c", "teams.c", "walk.c")
+    for name in (
+        "contract.c",
+        "cut.c",
+        "pieces.c",
+        "plan.c",
+        "reduce.c",
+        "teams.c",
+        "tiles.c",
+        "walk.c",
+    )
 ]
 X86 = platform.machine() in ("x86_64", "AMD64")
 ISAS = {"base": []}

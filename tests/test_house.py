@@ -72,7 +72,7 @@ def test_kernels_need_no_implicit_warp_synchrony():
     plain = {name: re.sub(r"\basm\s+volatile\b", "", text) for name, text in CUDA.items()}
     assert having(r"\bvolatile\b", plain) == []
     beyond = {name: text for name, text in CUDA.items() if not name.startswith("cuda/prim/")}
-    assert having(r"\basm\b", beyond) == []
+    assert having(r"\b(asm|WK_PTX)\b", beyond) == ["cuda/runtime/cuda.cuh"]  # which names it
 
 
 def test_no_source_names_a_place_on_somebodys_machine():

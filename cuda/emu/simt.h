@@ -28,7 +28,8 @@
 #define __shared__ thread_local __attribute__((aligned(128)))
 #endif
 
-// Dynamic shared memory lies in the runtime; cuda.cuh tells what stands here under nvcc.
+// Dynamic shared memory lies in the runtime; cuda.cuh tells what stands here under nvcc, as for PTX.
+#define WK_PTX(plain, ...) plain
 #define WK_DYNAMIC_SHARED(T, name) T *name = static_cast<T *>(emu::dynamic_shared())
 
 // Hidden: each is found without a detour through the dynamic linker's tables.

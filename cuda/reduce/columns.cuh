@@ -4,6 +4,7 @@
 // outputs go round: all accumulators of a block lie in shared memory, side by side, and each thread
 // joins those of one output, finishes it and goes on with the next.
 #pragma once
+#include "prim/turn.cuh"
 #include "reduce/join.cuh"
 
 namespace wk
@@ -20,21 +21,7 @@ __device__ __forceinline__ void
 transpose_words(uint32_t (&words)[N])
 {
 #pragma unroll
-    for (int w = 0; w < N; w += C) {
-        if constexpr (C == 2) {
-            const uint32_t a = words[w], b = words[w + 1];
-            words[w] = __byte_perm(a, b, 0x5410);
-            words[w + 1] = __byte_perm(a, b, 0x7632);
-        } else {
-            const uint32_t a = words[w], b = words[w + 1], c = words[w + 2], d = words[w + 3];
-            const uint32_t ab = __byte_perm(a, b, 0x5140), AB = __byte_perm(a, b, 0x7362);
-            const uint32_t cd = __byte_perm(c, d, 0x5140), CD = __byte_perm(c, d, 0x7362);
-            words[w] = __byte_perm(ab, cd, 0x5410);
-            words[w + 1] = __byte_perm(ab, cd, 0x7632);
-            words[w + 2] = __byte_perm(AB, CD, 0x5410);
-            words[w + 3] = __byte_perm(AB, CD, 0x7632);
-        }
-    }
+    for (int w = 0; w < N; w += C) turn_words<C>(words + w);
 }
 
 // Rows of C columns by one load each, and what `next` goes on with. A batch's are read together, the

@@ -13,6 +13,12 @@
     T *name = reinterpret_cast<T *>(wk_dynamic_shared_)
 #endif
 
+// An instruction that CUDA C++ has no name for, and the plain form that stands for it on the
+// emulated device, whose header has its own. Used in prim alone.
+#ifndef WK_PTX
+#define WK_PTX(plain, ...) asm(__VA_ARGS__)
+#endif
+
 // What runs once a result is not copied into every kernel. (__noinline__ is no name for a macro of
 // the emulated device's: libstdc++ has the word.)
 #define WK_NOINLINE __attribute__((noinline))

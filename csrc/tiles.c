@@ -1,0 +1,385 @@
+/* tiles.c -- the plan of a transpose on a GPU: which kernel, which axes, how large a tile. */
+#include "tiles.h"
+
+#include <stdlib.h>
+
+enum {
+    ACCESS = 16,         /* bytes: the longest access */
+    GROUPED = 32,        /* bytes of a run that moves as one element, at most: a sector */
+    SHORT = 32,          /* a side of fewer leaves lanes of a warp without work */
+    SHORT_BYTES = 96,    /* rows of bytes, of which a word holds four */
+    LONG_SIDE = 192,     /* bytes: from there on tiles are as good as chunks */
+    LEAST_SIDE = 64,     /* bytes: tiles of a small array get no smaller than that */
+    NUMBERED = INT32_MAX /* indices that kernels divide stay below */
+};
+
+typedef struct axes {
+    wk_tiles_axis axis[WK_MAX_DIMS]; /* in the output's order, the fastest last */
+    int used[WK_MAX_DIMS];
+    int n;
+    uint64_t from, to; /* addresses */
+} axes;
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t
+most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t
+blocks(int64_t extent, int64_t block)
+{
+    return (extent + block - 1) / block;
+}
+
+static int64_t
+round_up(int64_t n, int64_t unit)
+{
+    return blocks(n, unit) * unit;
+}
+
+/* The longest access that all of these are multiples of. */
+static int
+widest(uint64_t bits)
+{
+    bits |= ACCESS;
+    return (int)(bits & (~bits + 1));
+}
+
+/* What the axes but `except` and the addresses are multiples of, as bits. */
+static uint64_t
+alignment(const axes *x, int except)
+{
+    uint64_t bits = x->from | x->to;
+    for (int d = 0; d < x->n; d++)
+        if (d != except) bits |= (uint64_t)x->axis[d].in | (uint64_t)x->axis[d].out;
+    return bits;
+}
+
+/* The axis whose neighbours lie closest in the input, the last of equals; broadcast ones only if
+ * there is no other. */
+static int
+fastest_in(const axes *x)
+{
+    int p = x->n - 1;
+    for (int d = x->n - 1; d >= 0; d--) {
+        const int64_t a = llabs(x->axis[d].in), b = llabs(x->axis[p].in);
+        if (a != 0 && (b == 0 || a < b)) p = d;
+    }
+    return p;
+}
+
+/* The axes that no side of a tile has, the fastest in the output first. */
+static int64_t
+other_axes(const axes *x, wk_tiles *plan)
+{
+    int64_t all = 1;
+    plan->other_axes = 0;
+    for (int d = x->n - 1; d >= 0; d--) {
+        if (x->used[d]) continue;
+        plan->other[plan->other_axes++] = x->axis[d];
+        all *= x->axis[d].extent;
+    }
+    return all;
+}
+
+static void
+add_row_axis(axes *x, int d, wk_tiles *plan)
+{
+    x->used[d] = 1;
+    plan->row[plan->row_axes++] = x->axis[d];
+    plan->rows *= x->axis[d].extent;
+}
+
+static void
+add_column_axis(axes *x, int d, wk_tiles *plan)
+{
+    x->used[d] = 1;
+    plan->column[plan->column_axes++] = x->axis[d];
+    plan->columns *= x->axis[d].extent;
+}
+
+/* ---- ways that turn nothing --------------------------------------------------------------- */
+
+static void
+plan_rows(axes *x, wk_tiles *plan)
+{
+    const int q = x->n - 1;
+    wk_tiles_axis *run = &x->axis[q];
+    const int64_t bytes = run->extent * plan->unit;
+    plan->way = WK_TILES_ROWS;
+    plan->step = run->in;
+    if (run->in == plan->unit) { /* any unit will do */
+        plan->unit = widest(alignment(x, q) | (uint64_t)bytes);
+        plan->step = run->in = run->out = plan->unit;
+        run->extent = bytes / plan->unit;
+    }
+    add_column_axis(x, q, plan);
+    for (int d = q - 1;
+         d >= 0 && plan->row_axes < WK_TILE_AXES && plan->rows * x->axis[d].extent < NUMBERED;
+         d--)
+        add_row_axis(x, d, plan);
+    const int64_t units = WK_UNITS_TILE / plan->unit;
+    plan->tile_columns = least(plan->columns, units);
+    plan->tile_rows = least(least(plan->rows, WK_TABLE), most(units / plan->columns, 1));
+    plan->tiles = other_axes(x, plan) * blocks(plan->rows, plan->tile_rows) *
+                  blocks(plan->columns, plan->tile_columns);
+}
+
+/* ---- chunks ------------------------------------------------------------------------------- */
+
+/* Are the last `count` axes one run of memory in the input too? */
+static int
+one_run(const axes *x, int count, int64_t unit)
+{
+    int64_t step = unit;
+    for (int found = 0; found < count; found++) {
+        int d = x->n - count;
+        while (d < x->n && x->axis[d].in != step) d++;
+        if (d == x->n) return 0;
+        step *= x->axis[d].extent;
+    }
+    return 1;
+}
+
+/* The last `count` axes are a chunk; the others count chunks. */
+static void
+use_chunks(axes *x, int count, int dense, wk_tiles *plan)
+{
+    plan->way = WK_TILES_CHUNKS;
+    plan->step = dense ? plan->unit : 0;
+    for (int d = x->n - 1; d >= x->n - count; d--) add_row_axis(x, d, plan);
+    plan->columns = other_axes(x, plan);
+    plan->tile_rows = plan->rows;
+    plan->tile_columns = most(WK_UNITS_TILE / (plan->rows * plan->unit), 1);
+    plan->tile_columns = least(least(plan->tile_columns, WK_TABLE), plan->columns);
+    plan->tiles = blocks(plan->columns, plan->tile_columns);
+}
+
+/* Matrices too small for tiles, one after the other. */
+static int
+plan_chunks(axes *x, wk_tiles *plan)
+{
+    const wk_tiles_axis *p = &x->axis[fastest_in(x)], *q = &x->axis[x->n - 1];
+    int64_t units = 1;
+    if (least(p->extent, q->extent) * plan->unit >= LONG_SIDE) return 0;
+    for (int count = 1; count < x->n && count <= WK_TILE_AXES; count++) {
+        units *= x->axis[x->n - count].extent;
+        if (units > WK_MAP || units * plan->unit > WK_CHUNK_BYTES) return 0;
+        if (count < 2 || !one_run(x, count, plan->unit)) continue;
+        use_chunks(x, count, 1, plan);
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- tiles -------------------------------------------------------------------------------- */
+
+/* A run that is the fastest on both sides, and is short, moves as one element: of one unit, or of a
+ * group. Elsewhere the element is one of the array's, of units that the addresses allow. */
+static void
+group_units(axes *x, wk_tiles *plan)
+{
+    int64_t run = plan->unit;
+    axes rest = *x;
+    rest.n--;
+    if (rest.n > 1 && x->axis[rest.n].in == run && x->axis[rest.n].extent * run <= GROUPED &&
+        fastest_in(&rest) != rest.n - 1) {
+        run *= x->axis[rest.n].extent;
+        x->n--;
+    }
+    plan->unit = widest(alignment(x, -1) | (uint64_t)run);
+    plan->group = (int)(run / plan->unit);
+}
+
+/* The next axis outwards in the input continues a row, if it is there. */
+static int
+longer_row(axes *x, wk_tiles *plan)
+{
+    if (plan->column_axes == WK_TILE_AXES) return 0;
+    for (int d = 0; d < x->n; d++) {
+        const wk_tiles_axis *a = &x->axis[d];
+        if (x->used[d] || a->in != plan->step * plan->columns ||
+            plan->columns * a->extent >= NUMBERED)
+            continue;
+        add_column_axis(x, d, plan);
+        return 1;
+    }
+    return 0;
+}
+
+/* The next axis outwards in the output continues a column, if no row has it. */
+static int
+longer_column(axes *x, wk_tiles *plan)
+{
+    const int d = x->n - 1 - plan->row_axes;
+    if (d < 0 || x->used[d] || plan->row_axes == WK_TILE_AXES ||
+        plan->rows * x->axis[d].extent >= NUMBERED)
+        return 0;
+    add_row_axis(x, d, plan);
+    return 1;
+}
+
+/* Both sides of a tile of words, from one axis each: the shorter one grows first. */
+static void
+grow_sides(axes *x, wk_tiles *plan)
+{
+    const int64_t rows = wk_tile_rows(WK_TILES_WORDS, plan->unit);
+    const int64_t columns = wk_tile_columns(WK_TILES_WORDS, plan->unit);
+    for (int grown = 1; grown;) {
+        grown = 0;
+        const int narrow = plan->columns * rows <= plan->rows * columns;
+        if (plan->columns < columns && (narrow || plan->rows >= rows))
+            grown = longer_row(x, plan);
+        if (!grown && plan->rows < rows) grown = longer_column(x, plan);
+        if (!grown && plan->columns < columns) grown = longer_row(x, plan);
+    }
+    while (longer_column(x, plan)) {
+    }
+    while (longer_row(x, plan)) {
+    }
+}
+
+/* What of n blocks of at most `size` each is alike, in multiples of `unit`. */
+static int64_t
+balanced(int64_t n, int64_t size, int64_t unit)
+{
+    return least(round_up(blocks(n, blocks(n, size)), unit), size);
+}
+
+static void
+count_tiles(int64_t others, wk_tiles *plan)
+{
+    const int64_t early = most(plan->lead - 1, 0);
+    plan->tiles = others * blocks(plan->rows + early, plan->tile_rows) *
+                  blocks(plan->columns, plan->tile_columns);
+}
+
+static void
+plan_words(axes *x, int processors, wk_tiles *plan)
+{
+    const int64_t others = other_axes(x, plan), sector = WK_SECTOR / plan->unit;
+    const int64_t word = plan->unit < 4 ? 4 / plan->unit : 1;
+    uint64_t bits = x->to;
+    for (int d = 0; d < plan->column_axes; d++) bits |= (uint64_t)plan->column[d].out;
+    for (int d = 0; d < plan->other_axes; d++) bits |= (uint64_t)plan->other[d].out;
+    plan->way = WK_TILES_WORDS;
+    plan->lead = bits % WK_SECTOR == 0 ? 0 : (int)sector;
+    const int64_t early = most(plan->lead - 1, 0);
+    int64_t rows = wk_tile_rows(WK_TILES_WORDS, plan->unit);
+    int64_t columns = wk_tile_columns(WK_TILES_WORDS, plan->unit);
+    for (;;) {
+        plan->tile_rows = balanced(plan->rows + early, rows, sector);
+        plan->tile_columns = balanced(plan->columns, columns, word);
+        count_tiles(others, plan);
+        if (plan->tiles >= 2 * processors || most(rows, columns) * plan->unit <= LEAST_SIDE)
+            return;
+        if (rows >= columns)
+            rows /= 2;
+        else
+            columns /= 2;
+    }
+}
+
+static int
+plan_aligned(axes *x, int p, int processors, wk_tiles *plan)
+{
+    const int q = x->n - 1, unit = plan->unit;
+    const int64_t rows = wk_tile_rows(WK_TILES_ALIGNED, unit);
+    const int64_t columns = wk_tile_columns(WK_TILES_ALIGNED, unit);
+    const int64_t r = x->axis[q].extent, c = x->axis[p].extent;
+    uint64_t bits = x->from | x->to | (uint64_t)(r * unit) | (uint64_t)(c * unit);
+    for (int d = 0; d < x->n; d++) {
+        if (d != p) bits |= (uint64_t)x->axis[d].in;
+        if (d != q) bits |= (uint64_t)x->axis[d].out;
+    }
+    if (plan->group != 1 || plan->step != unit || bits % ACCESS != 0) return 0;
+    if (4 * r * c < 3 * round_up(r, rows) * round_up(c, columns)) return 0; /* slivers */
+    wk_tiles own = *plan;
+    axes own_axes = *x;
+    own.way = WK_TILES_ALIGNED;
+    own.tile_rows = rows;
+    own.tile_columns = columns;
+    add_row_axis(&own_axes, q, &own);
+    add_column_axis(&own_axes, p, &own);
+    count_tiles(other_axes(&own_axes, &own), &own);
+    if (own.tiles < processors) return 0;
+    *plan = own;
+    return 1;
+}
+
+/* One axis a side. Rows that fill whole sectors of the output, if it starts with one. */
+static void
+plan_units(axes *x, int p, wk_tiles *plan)
+{
+    const int64_t run = (int64_t)plan->unit * plan->group;
+    const int64_t elements = WK_UNITS_TILE / run, sector = WK_SECTOR / (widest((uint64_t)run));
+    int64_t side = 1;
+    while ((side + 1) * (side + 1) <= elements) side++;
+    plan->way = WK_TILES_UNITS;
+    add_row_axis(x, x->n - 1, plan);
+    add_column_axis(x, p, plan);
+    plan->tile_columns = least(plan->columns, side);
+    plan->tile_rows = least(plan->rows, most(elements / plan->tile_columns, 1));
+    if (plan->tile_rows < plan->rows && plan->tile_rows > sector)
+        plan->tile_rows -= plan->tile_rows % sector;
+    plan->tile_columns = least(plan->columns, most(elements / plan->tile_rows, 1));
+    if (plan->tile_columns < plan->columns && plan->tile_columns > sector)
+        plan->tile_columns -= plan->tile_columns % sector;
+    count_tiles(other_axes(x, plan), plan);
+}
+
+static void
+plan_turn(axes *x, int processors, wk_tiles *plan)
+{
+    group_units(x, plan);
+    const int p = fastest_in(x);
+    axes sides = *x;
+    wk_tiles words = *plan;
+    plan->step = words.step = x->axis[p].in;
+    if (plan_aligned(x, p, processors, plan)) return;
+    add_row_axis(&sides, x->n - 1, &words);
+    add_column_axis(&sides, p, &words);
+    grow_sides(&sides, &words);
+    const int64_t shortest = plan->unit == 1 ? SHORT_BYTES : SHORT; /* of columns */
+    if (plan->group > 1 || words.rows <= shortest || words.columns <= SHORT) {
+        plan_units(x, p, plan);
+        return;
+    }
+    plan_words(&sides, processors, &words);
+    *plan = words;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+void
+wk_plan_tiles(const wk_array *in, uint64_t from, uint64_t to, int processors, wk_tiles *plan)
+{
+    axes x = {.n = in->ndim, .from = from, .to = to};
+    const int64_t item = wk_itemsize[in->dtype];
+    int64_t step = item;
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        x.axis[d] = (wk_tiles_axis){in->shape[d], in->strides[d] * item, step};
+        step *= in->shape[d];
+    }
+    *plan = (wk_tiles){.unit = (int)item, .group = 1, .rows = 1, .columns = 1, .tiles = 1};
+    if (x.n == 0 || (x.n == 1 && x.axis[0].in == item)) {
+        plan->way = WK_TILES_COPY;
+        plan->columns = plan->tile_columns = step / item;
+        return;
+    }
+    if (x.n > 1 && plan_chunks(&x, plan)) return;
+    axes trial = x;
+    wk_tiles grouped = *plan;
+    group_units(&trial, &grouped);
+    if (fastest_in(&trial) == trial.n - 1)
+        plan_rows(&x, plan);
+    else
+        plan_turn(&x, processors, plan);
+}

@@ -1,0 +1,39 @@
+// memory.cuh -- accesses with hints that have no name in CUDA C++, each with its plain form.
+#pragma once
+#include "runtime/cuda.cuh"
+
+namespace wk
+{
+
+// A read of what nobody writes meanwhile, with the 256 bytes around it brought to the L2 cache: for
+// rows that start anywhere, whose sectors at the ends two tiles share. H200, 16383 x 16381, share of a
+// copy's rate with it and without: 1 byte 75 and 66 %, 2 bytes 79 and 72, 4 bytes 93 and 90.
+__device__ __forceinline__ uint32_t
+read_ahead(const uint32_t *p)
+{
+    uint32_t x;
+    WK_PTX(x = *p, "ld.global.nc.L2::256B.u32 %0, [%1];" : "=r"(x) : "l"(p));
+    return x;
+}
+
+__device__ __forceinline__ uint2
+read_ahead(const uint2 *p)
+{
+    uint2 x;
+    WK_PTX(x = *p, "ld.global.nc.L2::256B.v2.u32 {%0, %1}, [%2];"
+           : "=r"(x.x), "=r"(x.y)
+           : "l"(p));
+    return x;
+}
+
+__device__ __forceinline__ uint4
+read_ahead(const uint4 *p)
+{
+    uint4 x;
+    WK_PTX(x = *p, "ld.global.nc.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
+           : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+           : "l"(p));
+    return x;
+}
+
+} // namespace wk
