@@ -1,45 +1,185 @@
-/* transpose_body.h -- one tile of elements, or groups of them, of SIZE bytes. No include guard.
+/* transpose_body.h -- tiles of elements, or of groups of them, of SIZE bytes. No include guard.
  * Copies of a constant size are single moves, aligned or not. */
+#ifdef BITS
+#define SIDE (LANE / SIZE) /* of a square */
+#define WIDTH (LANES * SIDE)
+#else
+#define SIDE 1 /* what needs no registers: whole elements are moved */
+#define WIDTH 1
+#define MOVE (SIZE % 3 ? SIZE : SIZE / 3 * 4)
+#endif
 
-/* Reads along p and writes along q, through a buffer: however far apart the rows lie, each line
- * of memory is touched once, so rows that share a cache set cannot evict each other. */
-static void
-TILE(tile)(const char *from, char *to, int64_t rows, int64_t columns, const tiling *t)
+/* n elements, stride bytes apart, to where they lie together. The strides that are usual are
+ * constants, so that the compiler knows of vectors for them. */
+static inline void
+TILE(line)(const char *restrict from, char *restrict to, int64_t n, int64_t stride)
 {
-    char buffer[BUFFER_BYTES];
-    const int64_t pitch = columns * SIZE + PAD_BYTES;
-    const int64_t in_p = t->in_p, in_q = t->in_q, out_p = t->out_p; /* the stores are of char */
-    if (rows <
-        8) { /* too few for a loop of their own: all of them are in the first-level cache */
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < columns; c++)
-                memcpy(to + r * out_p + c * SIZE, from + r * in_p + c * in_q, SIZE);
-        return;
-    }
-    for (int64_t c = 0; c < columns; c++) {
-        const char *x = from + c * in_q;
-        char *b = buffer + c * SIZE;
-        if (c + AHEAD < columns) /* rows far apart: no hardware prefetcher follows */
-            for (int64_t line = 0; line < rows * in_p; line += 64)
-                __builtin_prefetch(x + AHEAD * in_q + line);
-        for (int64_t r = 0; r < rows; r++, x += in_p, b += pitch) memcpy(b, x, SIZE);
-    }
-    for (int64_t r = 0; r < rows; r++)
-        memcpy(to + r * out_p, buffer + r * pitch, (size_t)(columns * SIZE));
+    if (stride == SIZE)
+        copy_run(from, to, n * SIZE);
+    else if (stride == -SIZE)
+        for (int64_t i = 0; i < n; i++) memcpy(to + i * SIZE, from - i * SIZE, SIZE);
+    else if (stride == 2 * SIZE)
+        for (int64_t i = 0; i < n; i++) memcpy(to + i * SIZE, from + 2 * i * SIZE, SIZE);
+    else
+        for (int64_t i = 0; i < n; i++) memcpy(to + i * SIZE, from + i * stride, SIZE);
 }
 
 /* Where one axis is the fastest on both sides: rows of it, each copied straight. */
 static void
 TILE(rows)(const char *from, char *to, int64_t rows, int64_t columns, const tiling *t)
 {
-    const int64_t in_p = t->in_p, in_q = t->in_q, out_p = t->out_p;
-    for (int64_t r = 0; r < rows; r++, from += in_p, to += out_p) {
-        if (in_q == SIZE)
-            memcpy(to, from, (size_t)(columns * SIZE));
-        else
-            for (int64_t c = 0; c < columns; c++) memcpy(to + c * SIZE, from + c * in_q, SIZE);
-    }
+    const int64_t in_p = t->in_p, in_q = t->in_q, out_p = t->out_p; /* the stores are of char */
+    for (int64_t r = 0; r < rows; r++)
+        TILE(line)(from + r * in_p, to + r * out_p, columns, in_q);
 }
 
+#ifdef BITS
+/* SIDE rows of WIDTH elements, from as many elements of WIDTH rows. All of them are loaded, but
+ * only so many rows and bytes of each are stored. */
+static inline void
+TILE(turn)(const char *from, int64_t pitch, char *to, int64_t out_p, int64_t rows,
+           int64_t bytes)
+{
+    wk_lanes x[SIDE], y[SIDE];
+    for (int i = 0; i < SIDE; i++) x[i] = load_lanes(from + i * pitch, SIDE * pitch);
+    for (int left = SIDE; left > 1; left /= 2) { /* a perfect shuffle, log2(SIDE) times */
+        for (int i = 0; i < SIDE / 2; i++) {
+            y[2 * i] = ZIP(lo, BITS, x[i], x[i + SIDE / 2]);
+            y[2 * i + 1] = ZIP(hi, BITS, x[i], x[i + SIDE / 2]);
+        }
+        for (int i = 0; i < SIDE; i++) x[i] = y[i];
+    }
+    for (int i = 0; i < SIDE; i++)
+        if (i < rows) store_lanes(to + i * out_p, x[i], bytes);
+}
+
+static void
+TILE(squares)(const char *from, int64_t pitch, char *to, int64_t out_p, int64_t rows,
+              int64_t columns)
+{
+    for (int64_t r = 0; r < rows; r += SIDE) {
+        /* the last ones are moved back: what two of them hold is written twice */
+        const int64_t at = r + SIDE <= rows || rows < SIDE ? r : rows - SIDE;
+        const char *x = from + at * SIZE;
+        char *y = to + at * out_p;
+        if (rows < SIDE || columns < WIDTH) {
+            for (int64_t c = 0; c < columns; c += WIDTH) {
+                const int64_t left = columns - c;
+                TILE(turn)
+                (x + c * pitch, pitch, y + c * SIZE, out_p, rows,
+                 (left < WIDTH ? left : WIDTH) * SIZE);
+            }
+            continue;
+        }
+        for (int64_t c = 0; c < columns; c += WIDTH) {
+            const int64_t b = c + WIDTH <= columns ? c : columns - WIDTH;
+            TILE(turn)(x + b * pitch, pitch, y + b * SIZE, out_p, SIDE, LANES * LANE);
+        }
+    }
+}
+#else
+/* Moves of MOVE bytes spill over into the next element, which follows; the last is its own size. */
+static void
+TILE(squares)(const char *from, int64_t pitch, char *to, int64_t out_p, int64_t rows,
+              int64_t columns)
+{
+    const int64_t last = columns - 1;
+    for (int64_t r = 0; r < rows; r += 4) { /* about a line of the input at a time */
+        const int64_t end = r + 4 < rows ? r + 4 : rows;
+        if (end - r == 4) {
+            for (int64_t c = 0; c < last; c++)
+                for (int64_t i = r; i < r + 4; i++)
+                    memcpy(to + i * out_p + c * SIZE, from + c * pitch + i * SIZE, MOVE);
+        } else {
+            for (int64_t c = 0; c < last; c++)
+                for (int64_t i = r; i < end; i++)
+                    memcpy(to + i * out_p + c * SIZE, from + c * pitch + i * SIZE, MOVE);
+        }
+        for (int64_t i = r; i < end; i++)
+            memcpy(to + i * out_p + last * SIZE, from + last * pitch + i * SIZE, SIZE);
+    }
+}
+#endif
+
+/* Reads along p and writes along q. Rows of the input that lie far apart go through a buffer:
+ * each line of memory is touched once, so rows that share a cache set cannot evict each other. */
+static void
+TILE(tile)(const char *from, char *to, int64_t rows, int64_t columns, const tiling *t)
+{
+    const int64_t in_p = t->in_p, in_q = t->in_q, out_p = t->out_p;
+    if (t->near && rows >= SIDE && columns >= WIDTH) {
+        TILE(squares)(from, in_q, to, out_p, rows, columns);
+        return;
+    }
+#ifdef BITS
+    /* A short row together with what follows it, as far as the array goes. */
+    if (rows < SIDE && in_p == SIZE && in_q == rows * SIZE && t->end - from >= LANE) {
+        int64_t whole = (t->end - from - LANE) / in_q + 1;
+        whole = (whole < columns ? whole : columns) / WIDTH * WIDTH;
+        TILE(squares)(from, in_q, to, out_p, rows, whole);
+        from += whole * in_q;
+        to += whole * SIZE;
+        columns -= whole;
+    }
+#endif
+    if (rows * columns <= 16) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < columns; c++)
+                memcpy(to + r * out_p + c * SIZE, from + r * in_p + c * in_q, SIZE);
+        return;
+    }
+    char buffer[BUFFER_BYTES] __attribute__((aligned(64)));
+    const int64_t pitch = (rows * SIZE + LANE - 1) / LANE * LANE + PAD_BYTES;
+    for (int64_t c = 0; c < columns; c++) {
+        if (c + AHEAD < columns && in_p == SIZE) /* no hardware prefetcher follows such rows */
+            for (int64_t at = 0; at < rows * SIZE; at += 64)
+                __builtin_prefetch(from + (c + AHEAD) * in_q + at);
+        TILE(line)(from + c * in_q, buffer + c * pitch, rows, in_p);
+    }
+    TILE(squares)(buffer, pitch, to, out_p, rows, columns);
+}
+
+#ifdef BITS
+/* Two, three or four rows or columns: elements that are woven together, or out of each other, by
+ * what the compiler knows of vectors for a constant k. */
+static inline void
+TILE(part)(const char *restrict from, char *restrict to, int64_t out_p, int64_t n, int k)
+{
+    for (int64_t c = 0; c < n; c++)
+        for (int r = 0; r < k; r++)
+            memcpy(to + r * out_p + c * SIZE, from + (c * k + r) * SIZE, SIZE);
+}
+
+static inline void
+TILE(weave)(const char *restrict from, int64_t in_q, char *restrict to, int64_t n, int k)
+{
+    for (int64_t r = 0; r < n; r++)
+        for (int c = 0; c < k; c++)
+            memcpy(to + (r * k + c) * SIZE, from + r * SIZE + c * in_q, SIZE);
+}
+
+static void
+TILE(narrow)(const char *from, char *to, int64_t rows, int64_t columns, const tiling *t)
+{
+    const int64_t k = t->weave ? columns : rows, in_q = t->in_q, out_p = t->out_p;
+    if (t->weave && k == 2)
+        TILE(weave)(from, in_q, to, rows, 2);
+    else if (t->weave && k == 3)
+        TILE(weave)(from, in_q, to, rows, 3);
+    else if (t->weave)
+        TILE(weave)(from, in_q, to, rows, 4);
+    else if (k == 2)
+        TILE(part)(from, to, out_p, columns, 2);
+    else if (k == 3)
+        TILE(part)(from, to, out_p, columns, 3);
+    else
+        TILE(part)(from, to, out_p, columns, 4);
+}
+#endif
+
 #undef SIZE
+#undef BITS
+#undef SIDE
+#undef WIDTH
+#undef MOVE
 #undef TILE
