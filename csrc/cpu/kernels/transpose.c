@@ -22,6 +22,7 @@ enum {
     BUFFER_BYTES =
         5 << 14,          /* tiles of bytes would fill 272 KiB, and run no faster from there */
     NEAR_BYTES = 1 << 17, /* of an array that stays in an L2, however its rows lie */
+    FEW = 16,             /* rows of the input that a cache set may have to hold */
     /* Rows asked for ahead. 1000 x 1000 complex128: 1.6 ms; with none, 2.3 ms. */
     AHEAD = 8,
     STRAIGHT_BYTES = 1 << 16, /* of a tile that is copied straight: any L2's worth */
@@ -46,6 +47,18 @@ struct tiling {
     /* where the tiles lie: along q, along p, then along the other axes from the last on */
     int64_t tiles[WK_MAX_DIMS], in_steps[WK_MAX_DIMS], out_steps[WK_MAX_DIMS];
 };
+
+static int64_t
+smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t
+larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 #define SIZE 1
 #define BITS 8
@@ -172,18 +185,6 @@ face_forward(tiling *t)
     t->out_strides[t->p] *= -1;
 }
 
-static int64_t
-smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t
-larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* A tile is RUN_IN by RUN_OUT bytes where the axes are long enough; what one axis lacks goes to
  * the other, as far as the buffer allows. */
 static void
@@ -191,7 +192,7 @@ choose_tile(tiling *t, int64_t total)
 {
     const int64_t p = t->shape[t->p], q = t->shape[t->q], item = t->item;
     const int64_t rows = (RUN_IN + item - 1) / item, columns = (RUN_OUT + item - 1) / item;
-    const int64_t least = LANES * LANE / item; /* registers load so many rows, there or not */
+    const int64_t least = LANE / item; /* registers load so many rows, there or not */
     t->rows = smaller(p, rows);
     t->columns = smaller(q, columns);
     if (t->rows < rows) t->columns = smaller(q, rows * columns / t->rows);
@@ -199,7 +200,8 @@ choose_tile(tiling *t, int64_t total)
     while ((t->rows * item + LANE - 1 + PAD_BYTES) * larger(t->columns, least) > BUFFER_BYTES)
         *(t->rows > t->columns ? &t->rows : &t->columns) /= 2;
     /* moves of three bytes and the like read on after the last element */
-    t->near = t->in_strides[t->p] == item && item % 3 != 0 && total <= NEAR_BYTES;
+    const int close = t->columns <= FEW || t->in_strides[t->q] == t->rows * item;
+    t->near = t->in_strides[t->p] == item && item % 3 && (close || total <= NEAR_BYTES);
 }
 
 /* The axes, what moves them, and the tiles; returns their number. */

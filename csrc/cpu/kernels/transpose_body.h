@@ -2,10 +2,8 @@
  * Copies of a constant size are single moves, aligned or not. */
 #ifdef BITS
 #define SIDE (LANE / SIZE) /* of a square */
-#define WIDTH (LANES * SIDE)
 #else
 #define SIDE 1 /* what needs no registers: whole elements are moved */
-#define WIDTH 1
 #define MOVE (SIZE % 3 ? SIZE : SIZE / 3 * 4)
 #endif
 
@@ -34,48 +32,27 @@ TILE(rows)(const char *from, char *to, int64_t rows, int64_t columns, const tili
 }
 
 #ifdef BITS
-/* SIDE rows of WIDTH elements, from as many elements of WIDTH rows. All of them are loaded, but
- * only so many rows and bytes of each are stored. */
-static inline void
-TILE(turn)(const char *from, int64_t pitch, char *to, int64_t out_p, int64_t rows,
-           int64_t bytes)
-{
-    wk_lanes x[SIDE], y[SIDE];
-    for (int i = 0; i < SIDE; i++) x[i] = load_lanes(from + i * pitch, SIDE * pitch);
-    for (int left = SIDE; left > 1; left /= 2) { /* a perfect shuffle, log2(SIDE) times */
-        for (int i = 0; i < SIDE / 2; i++) {
-            y[2 * i] = ZIP(lo, BITS, x[i], x[i + SIDE / 2]);
-            y[2 * i + 1] = ZIP(hi, BITS, x[i], x[i + SIDE / 2]);
-        }
-        for (int i = 0; i < SIDE; i++) x[i] = y[i];
-    }
-    for (int i = 0; i < SIDE; i++)
-        if (i < rows) store_lanes(to + i * out_p, x[i], bytes);
-}
+#define KIND(name) TILE(name##_wide)
+#define COUNT LANES
+#define VECTOR wk_lanes
+#define LOAD load_lanes
+#define ZIP ZIP_LANES
+#include "transpose_squares_body.h"
+#define KIND(name) TILE(name##_narrow)
+#define COUNT 1
+#define VECTOR wk_lane
+#define LOAD(from, step) load_lane(from)
+#define ZIP ZIP_LANE
+#include "transpose_squares_body.h"
 
 static void
 TILE(squares)(const char *from, int64_t pitch, char *to, int64_t out_p, int64_t rows,
               int64_t columns)
 {
-    for (int64_t r = 0; r < rows; r += SIDE) {
-        /* the last ones are moved back: what two of them hold is written twice */
-        const int64_t at = r + SIDE <= rows || rows < SIDE ? r : rows - SIDE;
-        const char *x = from + at * SIZE;
-        char *y = to + at * out_p;
-        if (rows < SIDE || columns < WIDTH) {
-            for (int64_t c = 0; c < columns; c += WIDTH) {
-                const int64_t left = columns - c;
-                TILE(turn)
-                (x + c * pitch, pitch, y + c * SIZE, out_p, rows,
-                 (left < WIDTH ? left : WIDTH) * SIZE);
-            }
-            continue;
-        }
-        for (int64_t c = 0; c < columns; c += WIDTH) {
-            const int64_t b = c + WIDTH <= columns ? c : columns - WIDTH;
-            TILE(turn)(x + b * pitch, pitch, y + b * SIZE, out_p, SIDE, LANES * LANE);
-        }
-    }
+    if (columns >= LANES * SIDE)
+        TILE(squares_wide)(from, pitch, to, out_p, rows, columns);
+    else
+        TILE(squares_narrow)(from, pitch, to, out_p, rows, columns);
 }
 #else
 /* Moves of MOVE bytes spill over into the next element, which follows; the last is its own size. */
@@ -107,7 +84,7 @@ static void
 TILE(tile)(const char *from, char *to, int64_t rows, int64_t columns, const tiling *t)
 {
     const int64_t in_p = t->in_p, in_q = t->in_q, out_p = t->out_p;
-    if (t->near && rows >= SIDE && columns >= WIDTH) {
+    if (t->near && rows >= SIDE && columns >= SIDE) {
         TILE(squares)(from, in_q, to, out_p, rows, columns);
         return;
     }
@@ -115,7 +92,7 @@ TILE(tile)(const char *from, char *to, int64_t rows, int64_t columns, const tili
     /* A short row together with what follows it, as far as the array goes. */
     if (rows < SIDE && in_p == SIZE && in_q == rows * SIZE && t->end - from >= LANE) {
         int64_t whole = (t->end - from - LANE) / in_q + 1;
-        whole = (whole < columns ? whole : columns) / WIDTH * WIDTH;
+        whole = smaller(whole, columns) / SIDE * SIDE;
         TILE(squares)(from, in_q, to, out_p, rows, whole);
         from += whole * in_q;
         to += whole * SIZE;
@@ -180,6 +157,5 @@ TILE(narrow)(const char *from, char *to, int64_t rows, int64_t columns, const ti
 #undef SIZE
 #undef BITS
 #undef SIDE
-#undef WIDTH
 #undef MOVE
 #undef TILE

@@ -53,19 +53,21 @@ copy_run(const char *restrict from, char *restrict to, int64_t n)
 #include <immintrin.h>
 enum { LANES = 4 };
 typedef __m512i wk_lanes;
-#define ZIP_(half, bits, a, b) _mm512_unpack##half##_epi##bits(a, b)
+#define PASTE_LANES(half, bits, a, b) _mm512_unpack##half##_epi##bits(a, b)
 #elif defined(__AVX2__)
 #include <immintrin.h>
 enum { LANES = 2 };
 typedef __m256i wk_lanes;
-#define ZIP_(half, bits, a, b) _mm256_unpack##half##_epi##bits(a, b)
+#define PASTE_LANES(half, bits, a, b) _mm256_unpack##half##_epi##bits(a, b)
 #else
 enum { LANES = 1 };
 typedef wk_lane wk_lanes;
-#define ZIP_(half, bits, a, b) zip_##half##_##bits(a, b)
+#define PASTE_LANES PASTE_LANE
 #endif
 
-#define ZIP(half, bits, a, b) ZIP_(half, bits, a, b)
+#define PASTE_LANE(half, bits, a, b) zip_##half##_##bits(a, b)
+#define ZIP_LANES(half, bits, a, b) PASTE_LANES(half, bits, a, b) /* bits may be a macro */
+#define ZIP_LANE(half, bits, a, b) PASTE_LANE(half, bits, a, b)
 
 /* Lane i from address from + i * step. */
 static inline wk_lanes
@@ -82,23 +84,6 @@ load_lanes(const char *from, int64_t step)
 #else
     (void)step;
     return load_lane(from);
-#endif
-}
-
-/* The first so many bytes. */
-static inline void
-store_lanes(char *to, wk_lanes v, int64_t bytes)
-{
-    if (bytes == LANES * LANE) {
-        memcpy(to, &v, sizeof v);
-        return;
-    }
-#if defined(__AVX512BW__)
-    _mm512_mask_storeu_epi8(to, ((uint64_t)1 << bytes) - 1, v);
-#else
-    char all[LANES * LANE];
-    memcpy(all, &v, sizeof v);
-    copy_run(all, to, bytes);
 #endif
 }
 
