@@ -156,6 +156,9 @@ def transpositions() -> Iterator[Case]:
     yield transposition("NCHW to NHWC", "f4", (32, 64, 180, 180), (0, 2, 3, 1))
     yield transposition("NCHW to NHWC", "f4", (64, 3, 512, 512), (0, 2, 3, 1))
     yield transposition("NHWC to NCHW", "u1", (64, 512, 512, 3), (0, 3, 1, 2))
+    yield transposition("image, (1, 0, 2)", "u1", (2160, 3840, 3), (1, 0, 2))
+    yield transposition("tall", "f4", (2**23, 8), (1, 0))
+    yield transposition("in L3", "f4", (1000, 1000), (1, 0))
     yield transposition("in cache", "f4", (256, 256), (1, 0))
     yield transposition("tiny", "f4", (32, 32), (1, 0))
 
