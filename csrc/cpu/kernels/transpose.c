@@ -23,7 +23,7 @@ enum {
     BUFFER_BYTES = 5 << 14,
     NEAR_BYTES = 1 << 17, /* of an array that stays in an L2, however its rows lie */
     FEW = 16, /* rows of the input that caches hold at once, also where they share a set */
-    /* Rows asked for ahead. 1000 x 1000 complex128: 1.6 ms; with none, 2.3 ms. */
+    /* Rows asked for ahead. 16 x 64 x 56 x 56 float32, NCHW to NHWC: 1.0 ms; with none, 1.3 ms. */
     AHEAD = 8,
     STRAIGHT_BYTES = 1 << 16, /* of a tile that is copied straight: any L2's worth */
     TASK_BYTES = 1 << 18,     /* what a thread takes at once */
