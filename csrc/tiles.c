@@ -8,6 +8,7 @@ enum {
     GROUPED = 32,        /* bytes of a run that moves as one element, at most: a sector */
     SHORT = 32,          /* a side of fewer leaves lanes of a warp without work */
     SHORT_BYTES = 96,    /* rows of bytes, of which a word holds four */
+    FEW = 1024,          /* elements: tiles of fewer leave most threads without work */
     LONG_SIDE = 192,     /* bytes: from there on tiles are as good as chunks */
     LEAST_SIDE = 64,     /* bytes: tiles of a small array get no smaller than that */
     NUMBERED = INT32_MAX /* indices that kernels divide stay below */
@@ -335,6 +336,17 @@ plan_units(axes *x, int p, wk_tiles *plan)
     count_tiles(other_axes(x, plan), plan);
 }
 
+/* Does one side stay so short that units are better? Not where sides of several axes have much more
+ * than those of one. */
+static int
+short_side(const axes *x, int p, const wk_tiles *words)
+{
+    const int64_t shortest = words->unit == 1 ? SHORT_BYTES : SHORT;
+    const int64_t one = x->axis[x->n - 1].extent * x->axis[p].extent;
+    if (one < FEW && words->rows * words->columns > 2 * one) return 0;
+    return words->rows <= shortest || words->columns <= SHORT;
+}
+
 static void
 plan_turn(axes *x, int processors, wk_tiles *plan)
 {
@@ -347,8 +359,7 @@ plan_turn(axes *x, int processors, wk_tiles *plan)
     add_row_axis(&sides, x->n - 1, &words);
     add_column_axis(&sides, p, &words);
     grow_sides(&sides, &words);
-    const int64_t shortest = plan->unit == 1 ? SHORT_BYTES : SHORT; /* of columns */
-    if (plan->group > 1 || words.rows <= shortest || words.columns <= SHORT) {
+    if (plan->group > 1 || short_side(x, p, &words)) {
         plan_units(x, p, plan);
         return;
     }

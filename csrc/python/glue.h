@@ -213,6 +213,7 @@ int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
 
 WK_ENTRY(wk_py_reduce);
 WK_ENTRY(wk_py_explain_reduce);
+WK_ENTRY(wk_py_explain_transpose);
 WK_ENTRY(wk_py_transpose);
 WK_ENTRY(wk_py_stencil1d);
 WK_ENTRY(wk_py_histogram);

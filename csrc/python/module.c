@@ -8,6 +8,7 @@
 static PyMethodDef methods[] = {
     {"reduce", FAST(wk_py_reduce)},
     {"explain_reduce", FAST(wk_py_explain_reduce)},
+    {"explain_transpose", FAST(wk_py_explain_transpose)},
     {"transpose", FAST(wk_py_transpose)},
     {"stencil1d", FAST(wk_py_stencil1d)},
     {"histogram", FAST(wk_py_histogram)},

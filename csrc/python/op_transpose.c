@@ -1,5 +1,7 @@
 /* op_transpose.c -- _core.transpose(a, axes, options ...) */
 #include "glue.h"
+#include "plan.h"
+#include "tiles.h"
 
 #include <string.h>
 
@@ -71,4 +73,95 @@ wk_py_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int status = wk_begin(module, &f, WK_TRANSPOSE, 1, args[0], args + 2);
     if (status == 0) status = transpose(&f, args[1]);
     return wk_end(&f, status, 0);
+}
+
+/* ---- how it would be run ------------------------------------------------------------------ */
+
+static PyObject *
+side_of(int axes, const wk_tiles_axis *axis)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (int i = axes - 1; text && i >= 0; i--)
+        Py_SETREF(text, PyUnicode_FromFormat("%U%lld%s", text, (long long)axis[i].extent,
+                                             i ? " x " : ""));
+    return text;
+}
+
+static PyObject *
+tell_tiles(const wk_tiles *p)
+{
+    PyObject *rows = side_of(p->row_axes, p->row), *text = NULL;
+    PyObject *columns = side_of(p->column_axes, p->column);
+    const int access = p->way == WK_TILES_ALIGNED                ? 16
+                       : p->way == WK_TILES_WORDS && p->unit < 4 ? 4
+                                                                 : p->unit;
+    if (rows && columns)
+        text = PyUnicode_FromFormat(
+            "%s: %lld tiles of %lld x %lld, rows of %U by columns of %U; %d byte%s an access%s",
+            p->way == WK_TILES_ALIGNED ? "aligned"
+            : p->way == WK_TILES_WORDS ? "words"
+                                       : "units",
+            (long long)p->tiles, (long long)p->tile_rows, (long long)p->tile_columns, rows,
+            columns, access, access == 1 ? "" : "s",
+            p->lead ? "; columns' windows start with a sector of 32 bytes" : "");
+    Py_XDECREF(rows);
+    Py_XDECREF(columns);
+    if (text && p->group > 1)
+        Py_SETREF(text,
+                  PyUnicode_FromFormat("%U; %d of them stay side by side", text, p->group));
+    return text;
+}
+
+static PyObject *
+tell(const wk_tiles *p)
+{
+    switch (p->way) {
+    case WK_TILES_COPY: return PyUnicode_FromString("copy: one run of memory on both sides");
+    case WK_TILES_ROWS:
+        return PyUnicode_FromFormat("rows: runs of %lld units of %d byte%s; %lld tiles",
+                                    (long long)p->columns, p->unit, p->unit == 1 ? "" : "s",
+                                    (long long)p->tiles);
+    case WK_TILES_CHUNKS:
+        return PyUnicode_FromFormat("chunks: %lld of %lld units of %d byte%s, permuted inside",
+                                    (long long)p->columns, (long long)p->rows, p->unit,
+                                    p->unit == 1 ? "" : "s");
+    default: return tell_tiles(p);
+    }
+}
+
+static PyObject *
+explain(wk_frame *f, PyObject *axes)
+{
+    int order[WK_MAX_DIMS];
+    wk_array *in = &f->call.in;
+    wk_device_info info;
+    wk_tiles plan;
+    if (wk_place(f) < 0 || permutation_of(f->state, axes, in->ndim, order) < 0) return NULL;
+    const wk_slot *slot = wk_load_slot(f->state, f->options.device.kind);
+    wk_error error = {.status = WK_OK};
+    if (!slot->backend || slot->backend->info(f->call.ordinal, &info, &error) != WK_OK) {
+        wk_raise(f->state, &error);
+        return NULL;
+    }
+    wk_plan_transpose(in, order);
+    if (wk_size(in) == 0) return PyUnicode_FromString("nothing: no elements");
+    if (info.processors == 0)
+        return PyUnicode_FromString("blocked: squares of elements turned in registers");
+    const uintptr_t from = in->host ? 0 : (uintptr_t)in->data + (uintptr_t)in->first;
+    wk_plan_tiles(in, from, 0, info.processors, &plan);
+    return tell(&plan);
+}
+
+/* explain_transpose(a, axes, options ...) -> str */
+PyObject *
+wk_py_explain_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    wk_frame f;
+    if (wk_check_count("explain_transpose", count, 2 + WK_OPTIONS) < 0) return NULL;
+    PyObject *text = NULL;
+    if (wk_begin(module, &f, WK_TRANSPOSE, 1, args[0], args + 2) == 0)
+        text = explain(&f, args[1]);
+    PyObject *nothing = wk_end(&f, -1, 0);
+    Py_XDECREF(nothing);
+    return text;
 }

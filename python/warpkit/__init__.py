@@ -31,8 +31,10 @@ from warpkit._devices import (
 )
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
 from warpkit._interop import from_dlpack
-from warpkit._ops import stencil1d, transpose
-from warpkit._reduce import Description, describe, explain, reduce
+from warpkit._explain import explain
+from warpkit._ops import stencil1d
+from warpkit._reduce import Description, describe, reduce
+from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
 
 def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
@@ -52,6 +54,7 @@ __all__ = [
     "Variant",
     "WarpHistogram",
     "asarray",
+    "ascontiguousarray",
     "bincount",
     "describe",
     "devices",
@@ -60,11 +63,13 @@ __all__ = [
     "from_dlpack",
     "histogram",
     "memory_info",
+    "moveaxis",
     "reduce",
     "release_memory",
     "set_default_device",
     "show_config",
     "stencil1d",
+    "swapaxes",
     "transpose",
     "variants",
     "warp_histogram",

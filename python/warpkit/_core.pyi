@@ -62,6 +62,16 @@ def reduce(
     counter: np.ndarray | None,
     /,
 ) -> Any: ...
+def explain_transpose(
+    a: ArrayLike,
+    axes: Sequence[int] | None,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> str: ...
 def explain_reduce(
     a: ArrayLike,
     op: str | tuple[str, ...],

@@ -1,4 +1,4 @@
-"""transpose and stencil1d: signatures and docstrings; the work is in _core."""
+"""stencil1d, and the options that all operations take; the work is in _core."""
 
 from __future__ import annotations
 
@@ -36,38 +36,6 @@ def with_options(
     from warpkit import _progress  # threads, which most calls do without
 
     return _progress.run(run, progress, function.__name__)
-
-
-def transpose(
-    a: Any,
-    /,
-    axes: Sequence[int] | None = None,
-    *,
-    out: Any = None,
-    device: Device = None,
-    stream: Any = None,
-    variant: str | None = None,
-    progress: Progress = False,
-) -> Any:
-    """Permute the axes of ``a`` into a new C-contiguous array.
-
-    a        bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any shape
-             and strides; host or device
-    axes     one int per axis of a, each once; None reverses them
-    out      array of the result's shape and dtype, host or device: written and returned
-    Returns  C-contiguous array r of a's kind with r.shape[i] == a.shape[axes[i]], a's dtype and
-             bits
-    Raises   AxisError, TypeError (dtype), ValueError (axes, variant), MemoryError, DeviceError
-    Notes    numpy.transpose returns a view; this is numpy.ascontiguousarray of it.
-             The CUDA variant "copy" turns nothing: it shows what moving the bytes costs, and
-             gives a.ravel(order="K").reshape(shape of the result).
-             device, stream, variant and progress are the module's (see help(warpkit))
-    Source   numpy.transpose
-    """
-    if stream is None and not progress:
-        return _core.transpose(a, axes, out, device, None, variant, None)
-    arguments = (a, axes)
-    return with_options(_core.transpose, arguments, out, device, stream, variant, progress)
 
 
 def stencil1d(

@@ -118,32 +118,6 @@ def reduce(
     return fields._make((result,) if one else result)
 
 
-def explain(
-    function: str,
-    a: Any,
-    /,
-    op: str | Ops = "sum",
-    axis: Axis = None,
-    *,
-    where: Any = True,
-    device: Device = None,
-) -> str:
-    """How a reduction would be run: its passes, and on a GPU how threads would share the work.
-
-    function "reduce"
-    a, op, axis, where, device   as reduce takes them; nothing is computed
-    Returns  text, a paragraph for each pass over a
-    Raises   ValueError (function), and what reduce raises
-    Notes    a host array crosses to a GPU in pieces, each of which is planned by itself; a product
-             of floats goes by a fixed tree whatever the shape
-    """
-    if function != "reduce":
-        raise ValueError(f"explain knows 'reduce', not {function!r}")
-    ops = op if isinstance(op, tuple) else (op,)
-    arguments = (a, ops[0] if len(ops) == 1 else ops, axis, False, None, NO_VALUE, where, 0)
-    return "\n".join(_core.explain_reduce(*arguments, None, device, None, None, None))
-
-
 @functools.lru_cache(maxsize=256)
 def _fields(ops: Ops) -> Any:
     """The type of the results of several ops."""

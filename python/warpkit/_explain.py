@@ -1,0 +1,41 @@
+"""explain: how an operation would be run; the plans are in _core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from warpkit import _core
+from warpkit._ops import NO_VALUE, Device
+from warpkit._reduce import Axis, Ops
+
+
+def explain(
+    function: str,
+    a: Any,
+    /,
+    op: str | Ops = "sum",
+    axis: Axis = None,
+    *,
+    axes: Sequence[int] | None = None,
+    where: Any = True,
+    device: Device = None,
+) -> str:
+    """How a call would be run: on a GPU, how threads would share the work.
+
+    function "reduce" or "transpose"
+    a, op, axis, where, device   as reduce takes them; nothing is computed
+    a, axes, device              as transpose takes them
+    Returns  text; of a reduction a paragraph for each pass over a
+    Raises   ValueError (function), and what the function raises
+    Notes    a host array crosses to a GPU in pieces, each of which is planned by itself; a product
+             of floats goes by a fixed tree whatever the shape
+    """
+    options = (None, device, None, None, None)
+    if function == "transpose":
+        return _core.explain_transpose(a, axes, *options)
+    if function != "reduce":
+        raise ValueError(f"explain knows 'reduce' and 'transpose', not {function!r}")
+    ops = op if isinstance(op, tuple) else (op,)
+    arguments = (a, ops[0] if len(ops) == 1 else ops, axis, False, None, NO_VALUE, where, 0)
+    return "\n".join(_core.explain_reduce(*arguments, *options))
