@@ -347,6 +347,32 @@ short_side(const axes *x, int p, const wk_tiles *words)
     return words->rows <= shortest || words->columns <= SHORT;
 }
 
+/* A side of 2 to 8 whose elements lie in one run with the other side's: all that 16 bytes can hold
+ * of it is permuted in registers. */
+static int
+plan_short(axes *x, int p, wk_tiles *plan)
+{
+    const int q = x->n - 1, unit = plan->unit;
+    const wk_tiles_axis row = x->axis[q], column = x->axis[p];
+    const int tall = column.extent <= WK_SHORT_SIDE;
+    const int64_t side = tall ? column.extent : row.extent;
+    const int64_t length = tall ? row.extent : column.extent;
+    uint64_t bits = x->from | x->to | (uint64_t)(length * unit);
+    if (plan->group != 1 || unit > 4 || plan->step != unit || side > WK_SHORT_SIDE) return 0;
+    if (length <= WK_SHORT_SIDE || (tall ? row.in : column.out) != side * unit) return 0;
+    bits |= (uint64_t)(tall ? column.out : row.in);
+    for (int d = 0; d < x->n; d++)
+        if (d != p && d != q) bits |= (uint64_t)x->axis[d].in | (uint64_t)x->axis[d].out;
+    if (bits % ACCESS != 0) return 0;
+    plan->way = WK_TILES_SHORT;
+    add_row_axis(x, q, plan);
+    add_column_axis(x, p, plan);
+    *(tall ? &plan->tile_columns : &plan->tile_rows) = side;
+    *(tall ? &plan->tile_rows : &plan->tile_columns) = WK_SHORT_PIECES * ACCESS / unit;
+    count_tiles(other_axes(x, plan), plan);
+    return 1;
+}
+
 static void
 plan_turn(axes *x, int processors, wk_tiles *plan)
 {
@@ -355,7 +381,7 @@ plan_turn(axes *x, int processors, wk_tiles *plan)
     axes sides = *x;
     wk_tiles words = *plan;
     plan->step = words.step = x->axis[p].in;
-    if (plan_aligned(x, p, processors, plan)) return;
+    if (plan_aligned(x, p, processors, plan) || plan_short(x, p, plan)) return;
     add_row_axis(&sides, x->n - 1, &words);
     add_column_axis(&sides, p, &words);
     grow_sides(&sides, &words);

@@ -64,6 +64,12 @@ WAYS = {
     "aligned, in a batch": ((3, 64, 5, 128), (0, 2, 3, 1), 4, same, "aligned"),
     "aligned, upside down": ((256, 320), (1, 0), 4, lambda a: a[::-1], "aligned"),
     "pairs as elements": ((126, 156, 2), (1, 0, 2), 4, same, "aligned"),
+    "pixels to channels, aligned": ((2, 40, 52, 3), (0, 3, 1, 2), 4, same, "short"),
+    "channels to pixels, aligned": ((2, 3, 40, 56), (0, 2, 3, 1), 2, same, "short"),
+    "some pixels to channels": ((4, 16, 48, 3), (0, 3, 1, 2), 1, lambda a: a[::2, 1:], "chunks"),
+    "points": ((1000, 3), (1, 0), 4, same, "short"),
+    "coordinates": ((3, 1000), (1, 0), 4, same, "short"),
+    "real and imaginary parts": ((2, 24), (1, 0), 4, same, "short"),
     "a tall matrix": ((3001, 5), (1, 0), 4, same, "units"),
     "a tall matrix of bytes": ((3001, 7), (1, 0), 1, same, "units"),
     "a wide matrix": ((3, 3001), (1, 0), 8, same, "units"),
@@ -78,9 +84,13 @@ WAYS = {
         lambda a: a[:, :, :3],
         "units",
     ),
-    "channels to pixels": ((3, 40, 50), (1, 2, 0), 1, same, "units"),
-    "pixels to channels": ((2, 40, 51, 3), (0, 3, 1, 2), 4, same, "units"),
+    "channels to pixels": ((3, 41, 51), (1, 2, 0), 1, same, "units"),
+    "pixels to channels": ((2, 41, 51, 3), (0, 3, 1, 2), 4, same, "units"),
 }
+for n in (1, 2, 4):
+    for k in range(2, 9):
+        WAYS[f"{k} columns, {n} bytes"] = ((16 * 331, k), (1, 0), n, same, "short")
+        WAYS[f"{k} rows, {n} bytes"] = ((k, 16 * 331), (1, 0), n, same, "short")
 # Odd sizes, where tiles start anywhere: for each size of element, with and without windows.
 for n in SIZES:
     way = "aligned" if n == 16 else "words"

@@ -92,15 +92,16 @@ tell_tiles(const wk_tiles *p)
 {
     PyObject *rows = side_of(p->row_axes, p->row), *text = NULL;
     PyObject *columns = side_of(p->column_axes, p->column);
-    const int access = p->way == WK_TILES_ALIGNED                ? 16
-                       : p->way == WK_TILES_WORDS && p->unit < 4 ? 4
-                                                                 : p->unit;
+    const int access = p->way == WK_TILES_ALIGNED || p->way == WK_TILES_SHORT ? 16
+                       : p->way == WK_TILES_WORDS && p->unit < 4              ? 4
+                                                                              : p->unit;
     if (rows && columns)
         text = PyUnicode_FromFormat(
             "%s: %lld tiles of %lld x %lld, rows of %U by columns of %U; %d byte%s an access%s",
-            p->way == WK_TILES_ALIGNED ? "aligned"
-            : p->way == WK_TILES_WORDS ? "words"
-                                       : "units",
+            p->way == WK_TILES_SHORT     ? "short"
+            : p->way == WK_TILES_ALIGNED ? "aligned"
+            : p->way == WK_TILES_WORDS   ? "words"
+                                         : "units",
             (long long)p->tiles, (long long)p->tile_rows, (long long)p->tile_columns, rows,
             columns, access, access == 1 ? "" : "s",
             p->lead ? "; columns' windows start with a sector of 32 bytes" : "");

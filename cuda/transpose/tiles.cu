@@ -4,6 +4,7 @@
 // Ways      copy     one run of memory on both sides
 //           rows     one axis is the fastest on both sides: its runs are moved
 //           chunks   many small matrices, one after the other
+//           short    2 to 8 rows or columns, 16 bytes an access on both sides
 //           aligned  tiles, 16 bytes an access on both sides
 //           words    tiles of any alignment and any axes
 //           units    tiles with a short side, or of elements of 3, 6, 12 ... bytes
@@ -136,6 +137,7 @@ wk_transpose_cuda_tiles(wk_call *call)
         return WK_OK;
     case WK_TILES_ROWS: return wk::transpose_rows(call, &plan);
     case WK_TILES_CHUNKS: return wk::transpose_chunks(call, &plan);
+    case WK_TILES_SHORT: return wk::transpose_short(call, &plan);
     case WK_TILES_ALIGNED: return wk::transpose_aligned(call, &plan);
     case WK_TILES_WORDS: return wk::transpose_words(call, &plan);
     default: return wk::transpose_units(call, &plan);

@@ -187,6 +187,7 @@ launch_turn(wk_call *call, const wk_tiles *plan, int threads, int64_t shared,
                   turn_task_of(call, plan));
 }
 
+wk_status transpose_short(wk_call *call, const wk_tiles *plan);
 wk_status transpose_aligned(wk_call *call, const wk_tiles *plan);
 wk_status transpose_words(wk_call *call, const wk_tiles *plan);
 wk_status transpose_units(wk_call *call, const wk_tiles *plan);
