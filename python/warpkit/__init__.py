@@ -29,9 +29,9 @@ from warpkit._devices import (
     show_config,
     variants,
 )
+from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
 from warpkit._interop import from_dlpack
-from warpkit._explain import explain
 from warpkit._ops import stencil1d
 from warpkit._reduce import Description, describe, reduce
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose

@@ -133,7 +133,7 @@ def _is_contiguous(a: Any) -> bool:
     step = array.itemsize
     for extent, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
         if extent != 1 and stride != step:
-            return array.size == 0
+            return bool(array.size == 0)
         step *= extent
     return True
 
