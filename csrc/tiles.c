@@ -4,13 +4,14 @@
 #include <stdlib.h>
 
 enum {
-    ACCESS = 16,         /* bytes: the longest access */
-    GROUPED = 32,        /* bytes of a run that moves as one element, at most: a sector */
-    SHORT = 32,          /* a side of fewer leaves lanes of a warp without work */
-    SHORT_BYTES = 96,    /* rows of bytes, of which a word holds four */
-    FEW = 1024,          /* elements: tiles of fewer leave most threads without work */
-    LONG_SIDE = 192,     /* bytes: from there on tiles are as good as chunks */
-    LEAST_SIDE = 64,     /* bytes: tiles of a small array get no smaller than that */
+    ACCESS = 16,      /* bytes: the longest access */
+    GROUPED = 32,     /* bytes of a run that moves as one element, at most: a sector */
+    SHORT = 32,       /* a side of fewer leaves lanes of a warp without work */
+    SHORT_BYTES = 96, /* rows of bytes, of which a word holds four */
+    ELEMENTS = 512,   /* a multiprocessor: what is read in vain is in its cache when needed */
+    FEW = 1024,       /* elements: tiles of fewer leave most threads without work */
+    LONG_SIDE = 192,  /* bytes: from there on tiles are as good as chunks */
+    LEAST_SIDE = 64,  /* bytes: tiles of a small array get no smaller than that */
     NUMBERED = INT32_MAX /* indices that kernels divide stay below */
 };
 
@@ -131,6 +132,29 @@ plan_rows(axes *x, wk_tiles *plan)
     plan->tile_rows = least(least(plan->rows, WK_TABLE), most(units / plan->columns, 1));
     plan->tiles = other_axes(x, plan) * blocks(plan->rows, plan->tile_rows) *
                   blocks(plan->columns, plan->tile_columns);
+}
+
+/* Elements a multiprocessor; WARPKIT_FEW=0 has tests meet the other ways with little data. */
+static int64_t
+few_elements(void)
+{
+    const char *wanted = getenv("WARPKIT_FEW");
+    return wanted && *wanted ? atoll(wanted) : ELEMENTS;
+}
+
+/* All axes are others. */
+static int
+plan_few(axes *x, int processors, wk_tiles *plan)
+{
+    const int64_t n = other_axes(x, plan);
+    const int whole = widest(alignment(x, -1) | (uint64_t)plan->unit) == plan->unit;
+    if (!whole || n > few_elements() * processors) return 0;
+    plan->way = WK_TILES_FEW;
+    plan->rows = n;
+    plan->tile_rows = WK_FEW;
+    plan->tile_columns = 1;
+    plan->tiles = blocks(n, WK_FEW);
+    return 1;
 }
 
 /* ---- chunks ------------------------------------------------------------------------------- */
@@ -411,7 +435,7 @@ wk_plan_tiles(const wk_array *in, uint64_t from, uint64_t to, int processors, wk
         plan->columns = plan->tile_columns = step / item;
         return;
     }
-    if (x.n > 1 && plan_chunks(&x, plan)) return;
+    if (plan_few(&x, processors, plan) || (x.n > 1 && plan_chunks(&x, plan))) return;
     axes trial = x;
     wk_tiles grouped = *plan;
     group_units(&trial, &grouped);

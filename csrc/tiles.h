@@ -16,6 +16,7 @@ enum {
     WK_SECTOR = 32,            /* bytes: what memory reads and writes at least */
     WK_CHUNK_BYTES = 16 << 10, /* of a chunk, at most */
     WK_UNITS_TILE = 16 << 10,  /* bytes of a tile of units or rows, about */
+    WK_FEW = 256,              /* elements of a block of FEW */
     WK_TABLE = 512,            /* rows or chunks of a tile, at most: a kernel has a table */
     WK_MAP = 1 << 12,          /* units of a chunk, at most: likewise */
     WK_SHORT_SIDE = 8,         /* of a tile of SHORT, at most; the other side has so many */
@@ -24,6 +25,7 @@ enum {
 
 typedef enum {
     WK_TILES_COPY,    /* one run of memory on both sides */
+    WK_TILES_FEW,     /* too few elements for tiles: a thread an element */
     WK_TILES_ROWS,    /* one axis is the fastest on both sides: its runs are moved */
     WK_TILES_CHUNKS,  /* a chunk of memory on one side is one on the other, permuted inside */
     WK_TILES_SHORT,   /* 2 to 8 rows or columns, 16 bytes an access on both sides */

@@ -102,7 +102,8 @@ for n in SIZES:
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_every_way(device, name):
+def test_every_way(device, name, monkeypatch):
+    monkeypatch.setenv("WARPKIT_FEW", "0")
     shape, axes, size, view, way = WAYS[name]
     if not allowed(shape):
         pytest.skip("--small")
@@ -110,9 +111,20 @@ def test_every_way(device, name):
     check(device, a, view, axes)
     if device != "cpu":
         told = warpkit.explain("transpose", view(on(device, a)), axes=axes, device=device)
-        # Few rows or columns are units'; few tiles for many multiprocessors are made smaller by words.
+        # Few rows or columns are units'; words have smaller tiles for many multiprocessors.
         others = {"words": ("units",) if "small" in name else (), "aligned": ("words",)}
         assert told.startswith((way, *others.get(way, ()))), told
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_few_elements(device, size):
+    for shape, axes in (((17, 31), (1, 0)), ((3, 5, 7), (2, 0, 1)), ((2,) * 8, range(7, -1, -1))):
+        a = raw_bits(SIZES[size], shape)
+        check(device, a, same, tuple(axes))
+        check(device, a, lambda x: x[::-1, 1:], tuple(axes))
+        if device != "cpu":
+            told = warpkit.explain("transpose", a, axes=axes, device=device)
+            assert told == f"few: a thread for each of {a.size} elements"
 
 
 @pytest.mark.large
@@ -172,12 +184,17 @@ def views(draw):
 def test_any_view(device, case, seed):
     shape, key, axes, size = case
     a = raw_bits(SIZES[size], shape, seed)
-    if 0 not in a[key].shape:
-        check(device, a, lambda x: x[key], axes)
+    for few in ("", "0") if device != "cpu" else ("",):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("WARPKIT_FEW", few)
+            if 0 not in a[key].shape:
+                check(device, a, lambda x: x[key], axes)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_broadcast_axis_is_read_again(device, size):
+@pytest.mark.parametrize("few", ["", "0"])
+def test_a_broadcast_axis_is_read_again(device, size, few, monkeypatch):
+    monkeypatch.setenv("WARPKIT_FEW", few)
     row = raw_bits(SIZES[size], (70,))
     a = np.broadcast_to(row, (40, 70))
     assert_same(warpkit.transpose(a, device=device), np.ascontiguousarray(a.T))

@@ -118,6 +118,9 @@ tell(const wk_tiles *p)
 {
     switch (p->way) {
     case WK_TILES_COPY: return PyUnicode_FromString("copy: one run of memory on both sides");
+    case WK_TILES_FEW:
+        return PyUnicode_FromFormat("few: a thread for each of %lld elements",
+                                    (long long)p->rows);
     case WK_TILES_ROWS:
         return PyUnicode_FromFormat("rows: runs of %lld units of %d byte%s; %lld tiles",
                                     (long long)p->columns, p->unit, p->unit == 1 ? "" : "s",

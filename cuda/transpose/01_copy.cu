@@ -4,8 +4,8 @@
 //           The result has the transposed shape all the same: what NumPy gives by
 //           a.ravel(order="K").reshape(shape). The plan has brought the axes into that order.
 // How       neighbouring threads read neighbours and write neighbours: a warp's 32 words are 128
-//           bytes, four sectors of 32 bytes, all of which are used. A thread has four words on
-//           their way at once, since one a thread is too little to keep the memory busy.
+//           bytes, four sectors of 32 bytes, all of which are used. A thread has eight words
+//           on their way at once, since one a thread is too little to keep the memory busy.
 // Bound     every byte of the input is read once and every byte of the output written once: no
 //           transpose does with less. How near the rungs come to this one is their measure.
 // Source    J. Cheng, M. Grossman, T. McKercher, "Professional CUDA C Programming" (2014),
@@ -17,7 +17,7 @@ namespace
 {
 
 constexpr int kThreads = 256; // any multiple of a warp does: no thread needs another
-constexpr int kEach = 4;      // words of a thread on their way
+constexpr int kEach = 8;      // words of a thread on their way
 constexpr int kBlock = kThreads * kEach;
 
 __global__ void

@@ -2,6 +2,7 @@
 //
 // In, out   any strides, axes in the output's order (plan.h) -> C-contiguous.
 // Ways      copy     one run of memory on both sides
+//           few      too few elements for tiles: a thread an element
 //           rows     one axis is the fastest on both sides: its runs are moved
 //           chunks   many small matrices, one after the other
 //           short    2 to 8 rows or columns, 16 bytes an access on both sides
@@ -135,6 +136,7 @@ wk_transpose_cuda_tiles(wk_call *call)
                cudaMemcpyAsync(to, from, (size_t)call->out[0].bytes, cudaMemcpyDeviceToDevice,
                                wk::session_of(call)->stream));
         return WK_OK;
+    case WK_TILES_FEW: return wk::transpose_few(call, &plan);
     case WK_TILES_ROWS: return wk::transpose_rows(call, &plan);
     case WK_TILES_CHUNKS: return wk::transpose_chunks(call, &plan);
     case WK_TILES_SHORT: return wk::transpose_short(call, &plan);
