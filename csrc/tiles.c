@@ -127,7 +127,7 @@ plan_rows(axes *x, wk_tiles *plan)
          d >= 0 && plan->row_axes < WK_TILE_AXES && plan->rows * x->axis[d].extent < NUMBERED;
          d--)
         add_row_axis(x, d, plan);
-    const int64_t units = WK_UNITS_TILE / plan->unit;
+    const int64_t units = WK_RUNS_TILE / plan->unit;
     plan->tile_columns = least(plan->columns, units);
     plan->tile_rows = least(least(plan->rows, WK_TABLE), most(units / plan->columns, 1));
     plan->tiles = other_axes(x, plan) * blocks(plan->rows, plan->tile_rows) *
@@ -182,7 +182,7 @@ use_chunks(axes *x, int count, int dense, wk_tiles *plan)
     for (int d = x->n - 1; d >= x->n - count; d--) add_row_axis(x, d, plan);
     plan->columns = other_axes(x, plan);
     plan->tile_rows = plan->rows;
-    plan->tile_columns = most(WK_UNITS_TILE / (plan->rows * plan->unit), 1);
+    plan->tile_columns = most(WK_RUNS_TILE / (plan->rows * plan->unit), 1);
     plan->tile_columns = least(least(plan->tile_columns, WK_TABLE), plan->columns);
     plan->tiles = blocks(plan->columns, plan->tile_columns);
 }
@@ -339,12 +339,14 @@ plan_aligned(axes *x, int p, int processors, wk_tiles *plan)
     return 1;
 }
 
-/* One axis a side. Rows that fill whole sectors of the output, if it starts with one. */
+/* One axis a side, and tiles that end with a line of the caches if they begin with one. H200, 3, 5 and 12
+ * floats a row or column: 94, 92 and 91 % of a copy's rate; 16 KiB and ends with sectors: 87, 86 and
+ * 90. */
 static void
 plan_units(axes *x, int p, wk_tiles *plan)
 {
     const int64_t run = (int64_t)plan->unit * plan->group;
-    const int64_t elements = WK_UNITS_TILE / run, sector = WK_SECTOR / (widest((uint64_t)run));
+    const int64_t elements = WK_UNITS_TILE / run, line = WK_LINE / (widest((uint64_t)run));
     int64_t side = 1;
     while ((side + 1) * (side + 1) <= elements) side++;
     plan->way = WK_TILES_UNITS;
@@ -352,11 +354,11 @@ plan_units(axes *x, int p, wk_tiles *plan)
     add_column_axis(x, p, plan);
     plan->tile_columns = least(plan->columns, side);
     plan->tile_rows = least(plan->rows, most(elements / plan->tile_columns, 1));
-    if (plan->tile_rows < plan->rows && plan->tile_rows > sector)
-        plan->tile_rows -= plan->tile_rows % sector;
+    if (plan->tile_rows < plan->rows && plan->tile_rows > line)
+        plan->tile_rows -= plan->tile_rows % line;
     plan->tile_columns = least(plan->columns, most(elements / plan->tile_rows, 1));
-    if (plan->tile_columns < plan->columns && plan->tile_columns > sector)
-        plan->tile_columns -= plan->tile_columns % sector;
+    if (plan->tile_columns < plan->columns && plan->tile_columns > line)
+        plan->tile_columns -= plan->tile_columns % line;
     count_tiles(other_axes(x, plan), plan);
 }
 

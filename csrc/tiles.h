@@ -15,7 +15,9 @@ enum {
     WK_TILE_AXES = 4,          /* that one side of a tile spans, at most */
     WK_SECTOR = 32,            /* bytes: what memory reads and writes at least */
     WK_CHUNK_BYTES = 16 << 10, /* of a chunk, at most */
-    WK_UNITS_TILE = 16 << 10,  /* bytes of a tile of units or rows, about */
+    WK_LINE = 128,             /* bytes: what the caches keep together */
+    WK_RUNS_TILE = 16 << 10,   /* bytes of a tile of rows or chunks, about */
+    WK_UNITS_TILE = 20 << 10,  /* bytes of a tile of units, about */
     WK_FEW = 256,              /* elements of a block of FEW */
     WK_TABLE = 512,            /* rows or chunks of a tile, at most: a kernel has a table */
     WK_MAP = 1 << 12,          /* units of a chunk, at most: likewise */
