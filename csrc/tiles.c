@@ -334,7 +334,7 @@ plan_aligned(axes *x, int p, int processors, wk_tiles *plan)
     add_row_axis(&own_axes, q, &own);
     add_column_axis(&own_axes, p, &own);
     count_tiles(other_axes(&own_axes, &own), &own);
-    if (own.tiles < processors) return 0;
+    if (4 * own.tiles < processors) return 0; /* smaller ones keep more of them busy */
     *plan = own;
     return 1;
 }
