@@ -75,7 +75,7 @@ def main() -> None:
         print(", ".join(f"{key} {value}" for key, value in row.items()))
     name = warpkit.memory_info("cuda")["name"]
     slug = re.sub(r"[^a-z0-9]+", "_", name.lower().removeprefix("nvidia ")).strip("_")
-    path = options.output or common.RESULTS / f"transpose_counters_{slug}.json"
+    path = options.output or common.RESULTS / f"counters_transpose_{slug}.json"
     common.write(path, {"machine": common.machine() | {"device": name}, "rows": rows})
 
 
