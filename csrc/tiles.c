@@ -9,7 +9,8 @@ enum {
     SHORT = 32,       /* a side of fewer leaves lanes of a warp without work */
     SHORT_BYTES = 96, /* rows of bytes, of which a word holds four */
     ELEMENTS = 512,   /* a multiprocessor: what is read in vain is in its cache when needed */
-    FEW = 1024,       /* elements: tiles of fewer leave most threads without work */
+    SMALL = 256,      /* elements of a matrix that is read one by one */
+    BUSY = 1024,      /* elements: tiles of fewer leave most threads without work */
     LONG_SIDE = 192,  /* bytes: from there on tiles are as good as chunks */
     LEAST_SIDE = 64,  /* bytes: tiles of a small array get no smaller than that */
     NUMBERED = INT32_MAX /* indices that kernels divide stay below */
@@ -123,10 +124,11 @@ plan_rows(axes *x, wk_tiles *plan)
         run->extent = bytes / plan->unit;
     }
     add_column_axis(x, q, plan);
-    for (int d = q - 1;
-         d >= 0 && plan->row_axes < WK_TILE_AXES && plan->rows * x->axis[d].extent < NUMBERED;
-         d--)
+    for (int d = q - 1; d >= 0 && plan->row_axes < WK_TILE_AXES; d--) {
+        const int numbered = plan->rows * x->axis[d].extent < NUMBERED;
+        if (plan->row_axes > 0 && !numbered) break; /* one that stands alone is not divided */
         add_row_axis(x, d, plan);
+    }
     const int64_t units = WK_RUNS_TILE / plan->unit;
     plan->tile_columns = least(plan->columns, units);
     plan->tile_rows = least(least(plan->rows, WK_TABLE), most(units / plan->columns, 1));
@@ -147,8 +149,7 @@ static int
 plan_few(axes *x, int processors, wk_tiles *plan)
 {
     const int64_t n = other_axes(x, plan);
-    const int whole = widest(alignment(x, -1) | (uint64_t)plan->unit) == plan->unit;
-    if (!whole || n > few_elements() * processors) return 0;
+    if (n > few_elements() * processors) return 0;
     plan->way = WK_TILES_FEW;
     plan->rows = n;
     plan->tile_rows = WK_FEW;
@@ -174,34 +175,40 @@ one_run(const axes *x, int count, int64_t unit)
 }
 
 /* The last `count` axes are a chunk; the others count chunks. */
-static void
-use_chunks(axes *x, int count, int dense, wk_tiles *plan)
+static int
+use_chunks(axes *x, int count, int64_t step, wk_tiles *plan)
 {
     plan->way = WK_TILES_CHUNKS;
-    plan->step = dense ? plan->unit : 0;
+    plan->step = step;
     for (int d = x->n - 1; d >= x->n - count; d--) add_row_axis(x, d, plan);
     plan->columns = other_axes(x, plan);
     plan->tile_rows = plan->rows;
     plan->tile_columns = most(WK_RUNS_TILE / (plan->rows * plan->unit), 1);
     plan->tile_columns = least(least(plan->tile_columns, WK_TABLE), plan->columns);
     plan->tiles = blocks(plan->columns, plan->tile_columns);
+    return 1;
 }
 
-/* Matrices too small for tiles, one after the other. */
+/* Matrices too small for tiles, one after the other. If their elements are apart in the input they are
+ * read one by one, which pays for the smallest. */
 static int
 plan_chunks(axes *x, wk_tiles *plan)
 {
-    const wk_tiles_axis *p = &x->axis[fastest_in(x)], *q = &x->axis[x->n - 1];
-    int64_t units = 1;
-    if (least(p->extent, q->extent) * plan->unit >= LONG_SIDE) return 0;
+    const int p = fastest_in(x), q = x->n - 1;
+    const int64_t a = x->axis[p].extent, b = x->axis[q].extent;
+    int64_t units = 1, reach = 0;
+    int apart = 0;
+    if (least(a, b) * plan->unit >= LONG_SIDE) return 0;
     for (int count = 1; count < x->n && count <= WK_TILE_AXES; count++) {
-        units *= x->axis[x->n - count].extent;
-        if (units > WK_MAP || units * plan->unit > WK_CHUNK_BYTES) return 0;
-        if (count < 2 || !one_run(x, count, plan->unit)) continue;
-        use_chunks(x, count, 1, plan);
-        return 1;
+        const wk_tiles_axis *next = &x->axis[x->n - count];
+        units *= next->extent;
+        reach += (next->extent - 1) * llabs(next->in);
+        if (units > WK_MAP || units * plan->unit > WK_CHUNK_BYTES) break;
+        if (count < 2) continue;
+        if (one_run(x, count, plan->unit)) return use_chunks(x, count, plan->unit, plan);
+        if (p != q && p >= x->n - count && a * b <= SMALL && reach <= INT32_MAX) apart = count;
     }
-    return 0;
+    return apart && use_chunks(x, apart, 0, plan);
 }
 
 /* ---- tiles -------------------------------------------------------------------------------- */
@@ -369,7 +376,7 @@ short_side(const axes *x, int p, const wk_tiles *words)
 {
     const int64_t shortest = words->unit == 1 ? SHORT_BYTES : SHORT;
     const int64_t one = x->axis[x->n - 1].extent * x->axis[p].extent;
-    if (one < FEW && words->rows * words->columns > 2 * one) return 0;
+    if (one < BUSY && words->rows * words->columns > 2 * one) return 0;
     return words->rows <= shortest || words->columns <= SHORT;
 }
 

@@ -12,6 +12,7 @@ extern "C" {
 #endif
 
 enum {
+    WK_KERNEL_AXES = 8,        /* of an array; those of more are packed first */
     WK_TILE_AXES = 4,          /* that one side of a tile spans, at most */
     WK_SECTOR = 32,            /* bytes: what memory reads and writes at least */
     WK_CHUNK_BYTES = 16 << 10, /* of a chunk, at most */
@@ -47,8 +48,7 @@ typedef struct wk_tiles {
     wk_tiles_way way;
     int unit;  /* bytes that move together                                                  */
     int group; /* units that stay side by side                                              */
-    int64_t
-        step; /* bytes between neighbours of a row, in the input                           */
+    int64_t step; /* bytes between neighbours of a row, in the input; of CHUNKS 0: apart       */
     int row_axes, column_axes, other_axes;
     wk_tiles_axis row[WK_TILE_AXES], column[WK_TILE_AXES], other[WK_MAX_DIMS];
     int64_t rows, columns; /* of all                                                 */

@@ -54,6 +54,21 @@ WAYS = {
     "8 x 16 bytes": ((40, 8, 16), (0, 2, 1), 1, same, "chunks"),
     "32 x 32 matrices": ((5, 32, 32), (0, 2, 1), 4, same, "chunks"),
     "three axes inside": ((50, 2, 3, 4), (0, 3, 2, 1), 8, same, "chunks"),
+    "3 x 4 parts of 4 x 4 matrices": (
+        (700, 4, 4),
+        (0, 2, 1),
+        4,
+        lambda a: a[:, :, :3],
+        "chunks",
+    ),
+    "3 x 3 matrices upside down": ((400, 3, 3), (0, 2, 1), 8, lambda a: a[:, ::-1, ::-1], "chunks"),
+    "small parts of a batch in another order": (
+        (7, 90, 3, 5),
+        (1, 0, 3, 2),
+        1,
+        lambda a: a[:, ::-1, :, 1:],
+        "chunks",
+    ),
     "some of 3 x 3 matrices": ((400, 3, 3), (0, 2, 1), 4, lambda a: a[::2], "chunks"),
     "aligned bytes": ((512, 768), (1, 0), 1, same, "aligned"),
     "aligned halves": ((512, 512), (1, 0), 2, same, "aligned"),
@@ -241,6 +256,24 @@ def test_elements_of_any_size_are_moved_as_they_are(device, name):
     assert out.tobytes() == np.ascontiguousarray(a.T).tobytes()
 
 
+def test_records_of_many_axes_are_moved_and_explained(device):
+    a = raw_bits("uint8", (7, 5 * 24)).view("V24").reshape((7, *(1,) * 62, 5))
+    got = warpkit.transpose(a, device=device)
+    assert got.shape == a.T.shape
+    assert got.tobytes() == np.ascontiguousarray(a.T).tobytes()
+    told = warpkit.explain("transpose", a, device=device)
+    assert told == warpkit.explain(
+        "transpose", raw_bits("float64", (7, 5, 3)), axes=(1, 0, 2), device=device
+    )
+    assert warpkit.transpose([["a", "bc"]], device=device).tolist() == [["a"], ["bc"]]
+
+
+def test_explain_tells_of_more_axes_than_kernels_take(device):
+    if device != "cpu":
+        told = warpkit.explain("transpose", np.zeros((2, 3) * 6), device=device)
+        assert told.startswith("packed: 12 axes")
+
+
 def test_a_field_of_records_is_moved(device):
     a = raw_bits("uint8", (20, 30 * 13)).view([("tag", "u1"), ("x", "<f4", 3)])
     field = a["x"][:, :, 1]  # at odd addresses
@@ -255,6 +288,10 @@ def test_what_cannot_be_moved_is_refused(device):
     records = np.zeros((2, 3), "V3")
     with pytest.raises(TypeError, match=r"out must be a NumPy array of \|V3, not int64"):
         warpkit.transpose(records, out=np.zeros((3, 2), int), device=device)
+    fixed = np.zeros((3, 2), "V3")
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        warpkit.transpose(records, out=fixed, device=device)
     with pytest.raises(ValueError, match=r"shape \(3, 2\), not \(2, 3\)"):
         warpkit.transpose(records, out=np.zeros((2, 3), "V3"), device=device)
     with pytest.raises(ValueError, match="axes don't match"):
@@ -266,7 +303,15 @@ def test_what_cannot_be_moved_is_refused(device):
 # ---- what is made of transpose -----------------------------------------------------------------
 
 MADE = {
-    "moveaxis": [(0, 2), (-1, 0), ((0, 1), (2, 0)), ([2, 0], [0, 1]), ((), ())],
+    "moveaxis": [
+        (np.int64(0), np.int8(2)),
+        (range(2), np.arange(1, 3)),
+        (0, 2),
+        (-1, 0),
+        ((0, 1), (2, 0)),
+        ([2, 0], [0, 1]),
+        ((), ()),
+    ],
     "swapaxes": [(0, 2), (1, 1), (-1, 0)],
 }
 
@@ -308,6 +353,41 @@ def test_bad_axes_are_numpys_errors(device, name, arguments):
         getattr(np, name)(a, *arguments)
     with pytest.raises(wanted.type):
         getattr(warpkit, name)(a, *arguments, device=device)
+
+
+def test_any_number_of_axes_is_moved(device):
+    a = np.arange(6.0).reshape((2, *(1,) * 61, 3))
+    for function, arguments in ((np.moveaxis, (0, -1)), (np.swapaxes, (62, 0))):
+        want = np.ascontiguousarray(function(a, *arguments))
+        got = getattr(warpkit, function.__name__)(a, *arguments, device=device)
+        assert_same(got, want)
+
+
+class OnlyDLPack:
+    """An array of a library that nobody knows."""
+
+    def __init__(self, a):
+        self.a = a
+
+    def __dlpack__(self, **options):
+        return self.a.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.a.__dlpack_device__()
+
+
+def test_arrays_of_any_library_have_their_axes_moved():
+    a = raw_bits("float32", (3, 5))
+    for function, arguments in (
+        (warpkit.moveaxis, (0, 1)),
+        (warpkit.swapaxes, (0, 1)),
+        (warpkit.transpose, ()),
+    ):
+        assert_same(np.asarray(function(OnlyDLPack(a), *arguments, device="cpu")), a.T.copy())
+    there = OnlyDLPack(a)
+    assert warpkit.ascontiguousarray(there, device="cpu") is there
+    assert_same(np.asarray(warpkit.ascontiguousarray(OnlyDLPack(a.T), device="cpu")), a.T.copy())
+    assert warpkit.ascontiguousarray(memoryview(b"abc")).tolist() == [97, 98, 99]
 
 
 def test_a_contiguous_array_is_itself(device):

@@ -1,5 +1,5 @@
 """Remove each barrier and fence of the kernels in turn, and list those that no test misses; or
-(--planted) plant each fault of planted.py in the exact sums, and list those that no test sees.
+(--planted) plant each fault of planted.py, and list those that no test sees.
 
 A mutant is the emulated device's plug-in, built with one statement less; of the files that see the
 statement only those are built anew that the tests need. The tests of the file's rows run on it with
@@ -97,6 +97,8 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_reduce.py", "tests/test_teams.py")
     if any(source in TEAMS for source in sources):
         return ("tests/test_teams.py",)
+    if any(source.stem.startswith("tiles") for source in sources):
+        return ("tests/test_transpose.py",)
     names = [re.sub(r"^\d+_", "", source.stem) for source in sources]
     ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
     return ("tests/test_rows.py", "-k", " or ".join(ids))
@@ -123,7 +125,7 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
         changed.parent.mkdir(parents=True)
         changed.write_text(site.mutant)
         affected = sorted(source for source in sources if site.path in sees[source])
-        if (site.path, site.statement) in faults:
+        if (site.path, site.statement) in faults and not set(EXACT).isdisjoint(affected):
             affected = EXACT
         elif set(TEAMS) <= set(affected):
             affected = TEAMS

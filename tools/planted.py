@@ -1,4 +1,5 @@
-"""Faults for tools/mutate.py to plant in the exact sums, one at a time: each must fail a test.
+"""Faults for tools/mutate.py to plant in the exact sums and in the production transposes, one at a
+time: each must fail a test.
 
 Of the file's text the first is there once, and the second takes its place.
 """
@@ -12,6 +13,17 @@ TAKE = "cuda/reduce/take.cuh"
 TASK = "cuda/reduce/task.cuh"
 SUMMARY = "cuda/reduce/summary.cuh"
 JOIN = "cuda/reduce/join.cuh"
+
+PLAN = "csrc/tiles.c"
+TILES = "cuda/transpose/tiles.cu"
+SHARED = "cuda/transpose/tiles.cuh"
+ALIGNED = "cuda/transpose/tiles_aligned.cu"
+CHUNKS = "cuda/transpose/tiles_chunks.cu"
+ROWS = "cuda/transpose/tiles_rows.cu"
+SHORT = "cuda/transpose/tiles_short.cu"
+UNITS = "cuda/transpose/tiles_units.cu"
+WORDS = "cuda/transpose/tiles_words.cu"
+TURN = "cuda/prim/turn.cuh"
 
 PLANTED = [
     # limbs: adding, carrying, the leading bits
@@ -102,4 +114,47 @@ PLANTED = [
     (SLOW, "if (how == 2 && first) Acc::add_words_to(mine.words, all);", ";"),
     (SUMMARY, "if (kMany) words[1] |= kManyDoubles;", ";"),
     (JOIN, "quick = Acc::narrow(record, words) && quick;", "Acc::narrow(record, words);"),
+    # transposes: the plan
+    (
+        PLAN,
+        "const int64_t early = most(plan->lead - 1, 0);\n    plan->tiles",
+        "const int64_t early = 0;\n    plan->tiles",
+    ),
+    (PLAN, "bits |= (uint64_t)plan->column[d].out;", ";"),
+    (PLAN, "a->in != plan->step * plan->columns ||", ""),
+    (PLAN, "if (d < 0 || x->used[d] ||", "if (d < 0 ||"),
+    (
+        PLAN,
+        "if (bits % ACCESS != 0) return 0;\n    plan->way = WK_TILES_SHORT;",
+        "plan->way = WK_TILES_SHORT;",
+    ),
+    # places
+    (SHARED, "at = (uint32_t)index - next * axes[i].extent.by;", ";"),
+    (SHARED, "at.far += w.carry_far[1];", ";"),
+    (SHARED, "at.near += w.carry_near[0];", ";"),
+    (TILES, "const int64_t early = plan->lead ? plan->lead - 1 : 0;", "const int64_t early = 0;"),
+    # rows that start inside a word, windows that start before the tile
+    (WORDS, "x = __funnelshift_r(low, high, (uint32_t)row << 3); // mod 32", "x = low;"),
+    (WORDS, "v = __funnelshift_r(v, x[i + 1], skipped << 3);", ";"),
+    (WORDS, "if (row >= 0 && row + shape::kPer <= t.rows) {", "if (row + shape::kPer <= t.rows) {"),
+    (
+        WORDS,
+        "if (at.row >= t.lead && at.row + t.tile_rows <= t.rows)",
+        "if (at.row + t.tile_rows <= t.rows)",
+    ),
+    # registers
+    (TURN, "w[1] = __byte_perm(ab, cd, 0x7632);", "w[1] = __byte_perm(ab, cd, 0x5410);"),
+    (ALIGNED, "if (down * shape::kPer < rows && column < columns)", "if (column < columns)"),
+    (ALIGNED, "part = index / kRun % shape::kParts;", "part = 0;"),
+    (SHORT, "__syncwarp(); // the warp's pieces are there before its lanes read others'", ";"),
+    (SHORT, "? to % kLong * kSide + to / kLong", "? to"),
+    # tables
+    (CHUNKS, "in += (index - next * extent) * t.other[i].in;", "in += index * t.other[i].in;"),
+    (
+        CHUNKS,
+        "tile[padded<T>(to.near + source[to.element])]",
+        "tile[padded<T>(to.near + to.element)]",
+    ),
+    (ROWS, "at.column * t.step;", "0;"),
+    (UNITS, "if (kAll || at.element < rows)", "if (true)"),
 ]

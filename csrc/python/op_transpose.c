@@ -151,6 +151,10 @@ explain(wk_frame *f, PyObject *axes)
     if (wk_size(in) == 0) return PyUnicode_FromString("nothing: no elements");
     if (info.processors == 0)
         return PyUnicode_FromString("blocked: squares of elements turned in registers");
+    if (in->ndim > WK_KERNEL_AXES)
+        return PyUnicode_FromFormat(
+            "packed: %d axes, of which kernels take %d; element by element", in->ndim,
+            WK_KERNEL_AXES);
     const uintptr_t from = in->host ? 0 : (uintptr_t)in->data + (uintptr_t)in->first;
     wk_plan_tiles(in, from, 0, info.processors, &plan);
     return tell(&plan);

@@ -25,7 +25,7 @@ constexpr int64_t kStrip = 16 << 20;
 turn_axis
 axis_of(const wk_tiles_axis &a)
 {
-    return {divisor_of(a.extent < INT32_MAX ? a.extent : 1), a.in, a.out};
+    return {divisor_of(a.extent < INT32_MAX ? a.extent : 1), a.extent, a.in, a.out};
 }
 
 // By digits: a group of units, a line of elements.

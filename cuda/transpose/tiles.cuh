@@ -33,9 +33,11 @@ operator/(uint32_t n, const divisor &d)
 }
 
 struct turn_axis {
-    divisor extent;
+    divisor extent; // if it is below 2^31
+    int64_t length;
     int64_t in, out; // strides, in bytes
 };
+static_assert(kAxes == WK_KERNEL_AXES, "as explain says");
 
 // How a thread goes through the units of a tile, kUnitThreads at a time, without a division a unit: it
 // counts in three digits, the unit in its group, the element in its line, and the line. Each digit is
@@ -169,7 +171,7 @@ place_of(const turn_task &t, uint32_t tile)
     return p;
 }
 
-// One block a tile; more than 48 KiB of shared memory must be asked for.
+// A block for each of the plan's tiles; more than 48 KiB of shared memory must be asked for.
 template <typename... P>
 wk_status
 launch_turn(wk_call *call, const wk_tiles *plan, int threads, int64_t shared,

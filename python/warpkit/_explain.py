@@ -8,6 +8,7 @@ from typing import Any
 from warpkit import _core
 from warpkit._ops import NO_VALUE, Device
 from warpkit._reduce import Axis, Ops
+from warpkit._transpose import explain_transpose
 
 
 def explain(
@@ -31,11 +32,10 @@ def explain(
     Notes    a host array crosses to a GPU in pieces, each of which is planned by itself; a product
              of floats goes by a fixed tree whatever the shape
     """
-    options = (None, device, None, None, None)
     if function == "transpose":
-        return _core.explain_transpose(a, axes, *options)
+        return explain_transpose(a, axes, device)
     if function != "reduce":
         raise ValueError(f"explain knows 'reduce' and 'transpose', not {function!r}")
     ops = op if isinstance(op, tuple) else (op,)
     arguments = (a, ops[0] if len(ops) == 1 else ops, axis, False, None, NO_VALUE, where, 0)
-    return "\n".join(_core.explain_reduce(*arguments, *options))
+    return "\n".join(_core.explain_reduce(*arguments, None, device, None, None, None))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from warpkit import _core
 from warpkit._ops import Device, Progress, with_options
@@ -26,7 +26,7 @@ def transpose(
     """Permute the axes of ``a`` into a new C-contiguous array.
 
     a        any shape and strides, host or device; on the host any dtype but object: elements of
-             records, texts and dates are moved as they are
+             records, texts and dates are moved as they are, numbers in the machine's byte order
     axes     one int per axis of a, each once; None reverses them
     out      array of the result's shape and dtype, host or device, any strides: written and
              returned
@@ -45,9 +45,10 @@ def transpose(
         arguments = (a, axes)
         return with_options(_core.transpose, arguments, out, device, stream, variant, progress)
     except TypeError:
-        if not _has_units(a):
+        records = _records(a)
+        if records is None:
             raise
-    return _transpose_units(a, axes, out, device, stream, variant, progress)
+    return _transpose_units(records, axes, out, device, stream, variant, progress)
 
 
 def moveaxis(
@@ -68,8 +69,17 @@ def moveaxis(
     Raises   AxisError, ValueError (numbers that differ, or an axis twice), and as transpose
     Source   numpy.moveaxis
     """
-    ndim = _ndim(a)
-    axes = np.moveaxis(_axes_of(ndim), _ints(source), _ints(destination)).shape
+    ndim = _array(a)[0].ndim
+    moved = normalize_axis_tuple(source, ndim, "source")
+    places = normalize_axis_tuple(destination, ndim, "destination")
+    if len(moved) != len(places):
+        raise ValueError(
+            f"`source` and `destination` arguments must have the same number of elements, not "
+            f"{len(moved)} and {len(places)}"
+        )
+    axes = [d for d in range(ndim) if d not in moved]
+    for place, axis in sorted(zip(places, moved, strict=True)):
+        axes.insert(place, axis)
     return transpose(a, axes, out=out, device=device, stream=stream)
 
 
@@ -90,7 +100,10 @@ def swapaxes(
     Raises   AxisError, and as transpose
     Source   numpy.swapaxes
     """
-    axes = np.swapaxes(_axes_of(_ndim(a)), axis1, axis2).shape
+    ndim = _array(a)[0].ndim
+    first, second = (normalize_axis_index(axis, ndim) for axis in (axis1, axis2))
+    axes = list(range(ndim))
+    axes[first], axes[second] = second, first
     return transpose(a, axes, out=out, device=device, stream=stream)
 
 
@@ -103,33 +116,28 @@ def ascontiguousarray(a: Any, /, *, device: Device = None, stream: Any = None) -
     Notes    a host array is returned as it is whatever the device; views are copied by it
     Source   numpy.ascontiguousarray
     """
-    if not hasattr(a, "ndim"):
-        return np.ascontiguousarray(a)
-    if a.ndim == 0:
-        return a.reshape(1)
-    if _is_contiguous(a):
-        return a
-    return transpose(a, range(a.ndim), device=device, stream=stream)
+    array, own = _array(a)
+    if array.ndim == 0:
+        return array.reshape(1) if own else a.reshape(1)
+    if _is_contiguous(array):
+        return array if own else a
+    return transpose(a, range(array.ndim), device=device, stream=stream)
 
 
-def _ndim(a: Any) -> int:
-    ndim = getattr(a, "ndim", None)
-    return np.ndim(a) if ndim is None else operator.index(ndim)
-
-
-def _axes_of(ndim: int) -> np.ndarray:
-    """No elements, and each axis as long as its number: NumPy's views of it permute numbers."""
-    return np.lib.stride_tricks.as_strided(np.empty(1), tuple(range(ndim)), (0,) * ndim)
-
-
-def _ints(axes: int | Sequence[int]) -> Any:
-    return axes if isinstance(axes, int) else tuple(axes)
-
-
-def _is_contiguous(a: Any) -> bool:
+def _array(a: Any) -> tuple[Any, bool]:
+    """``a`` as an array, and is that another object, which NumPy made of what is no array?"""
     if isinstance(a, np.ndarray):
-        return bool(a.flags.c_contiguous)
-    array, _ = _core.operand(a)
+        return a, False
+    try:
+        array, library = _core.operand(a)
+    except TypeError:  # of a dtype that is moved by units
+        array, library = np.asarray(a), None
+    return array, array is not a and library is None
+
+
+def _is_contiguous(array: Any) -> bool:
+    if isinstance(array, np.ndarray):
+        return bool(array.flags.c_contiguous)
     step = array.itemsize
     for extent, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
         if extent != 1 and stride != step:
@@ -141,14 +149,17 @@ def _is_contiguous(a: Any) -> bool:
 # ---- elements that are no numbers: records, texts, dates -----------------------------------------
 
 
-def _has_units(a: Any) -> bool:
-    if not isinstance(a, np.ndarray):
-        return False
+def _records(a: Any) -> np.ndarray | None:
+    """``a``, if it is its dtype that is refused, and its elements can be moved all the same."""
+    if isinstance(a, list | tuple):
+        a = np.asarray(a)
+    if not isinstance(a, np.ndarray) or a.dtype.hasobject or a.dtype.itemsize == 0:
+        return None
     try:
         _core.transpose(np.empty(0, a.dtype), None, None, "cpu", None, None, None)
     except TypeError:
-        return not a.dtype.hasobject and a.dtype.itemsize > 0
-    return False  # it is not the dtype that was refused
+        return a
+    return None
 
 
 class _Memory:
@@ -168,13 +179,29 @@ class _Memory:
 
 def _units(a: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both with one more axis, of the widest unsigned integers that their elements consist of."""
+    inner = tuple(0 if extent == 1 else slice(None) for extent in a.shape)
+    a, out = a[(*inner, ...)], out[(*inner, ...)]  # or there may be no room for it
     places = (a.dtype.itemsize, *a.strides, *out.strides, a.ctypes.data, out.ctypes.data)
     unit = next(n for n in (8, 4, 2, 1) if all(place % n == 0 for place in places))
-    extents = a.dtype.itemsize // unit
+    extents, typestr = a.dtype.itemsize // unit, f"|u{unit}" if unit == 1 else f"=u{unit}"
     return (
-        np.asarray(_Memory(a, f"|u{unit}" if unit == 1 else f"=u{unit}", extents, True)),
-        np.asarray(_Memory(out, f"|u{unit}" if unit == 1 else f"=u{unit}", extents, False)),
+        np.asarray(_Memory(a, typestr, extents, True)),
+        np.asarray(_Memory(out, typestr, extents, False)),
     )
+
+
+def explain_transpose(a: Any, axes: Sequence[int] | None, device: Device) -> str:
+    """For warpkit.explain."""
+    options = (None, device, None, None, None)
+    try:
+        return _core.explain_transpose(a, axes, *options)
+    except TypeError:
+        records = _records(a)
+        if records is None:
+            raise
+    view = np.transpose(records, axes)
+    units, _ = _units(view, np.empty(view.shape, view.dtype))
+    return _core.explain_transpose(units, range(units.ndim), *options)
 
 
 def _transpose_units(
@@ -192,8 +219,10 @@ def _transpose_units(
     if not isinstance(out, np.ndarray) or out.dtype != a.dtype:
         given = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
         raise TypeError(f"out must be a NumPy array of {a.dtype}, not {given}")
-    if out.shape != view.shape or not out.flags.writeable:
-        raise ValueError(f"out must be writeable and have shape {view.shape}, not {out.shape}")
+    if out.shape != view.shape:
+        raise ValueError(f"out must have shape {view.shape}, not {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
     units, target = _units(view, out)
     transpose(
         units,
