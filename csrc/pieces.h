@@ -77,14 +77,14 @@ void wk_piece_of_results(const wk_call *call, wk_piece *piece);
 
 void wk_piece_of(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece);
 
-/* Bytes from .. to - 1 of the packed input, to packed[0 ..]; multiples of 8, but for the end. */
+/* Bytes from .. to - 1 of the packed input, whole elements, to packed[0 ..]. */
 void wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from,
                    int64_t to, void *packed);
 
 /* Where the packed input lies already, one run of memory in its order; else NULL. */
 char *wk_piece_in_place(const wk_call *call, const wk_cut *cut, const wk_piece *piece);
 
-/* Bytes from .. to - 1 of the packed output, from packed[0 ..], to where they belong. */
+/* Bytes from .. to - 1 of the packed output, whole elements, from packed[0 ..], to where they belong. */
 void wk_piece_drain(const wk_piece *piece, int64_t from, int64_t to, const void *packed,
                     int stream);
 

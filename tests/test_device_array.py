@@ -170,6 +170,20 @@ def test_asarray_takes_what_numpy_takes_and_copies_only_if_it_must(gpu):
     )
 
 
+@pytest.mark.parametrize("piece", [1032, 1048])
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "float16"])
+def test_elements_are_not_cut_between_pieces(gpu, dtype, piece, monkeypatch):
+    """Pieces of an odd number of 8 bytes."""
+    monkeypatch.setenv("WARPKIT_PIECE", str(piece))
+    a = values(dtype, (23, 17, 6))
+    for view in (a, a[::-1, 1:], a[:, :, ::2], a.T):
+        d = there(view, gpu)
+        assert_same(d.numpy(), np.ascontiguousarray(view))
+        out = np.empty((*view.shape[:-1], 2 * view.shape[-1]), dtype)[..., ::2]
+        warpkit.transpose(d, range(view.ndim), out=out)
+        assert_same(np.ascontiguousarray(out), np.ascontiguousarray(view))
+
+
 # ---- operations --------------------------------------------------------------------------------
 
 COUNTABLE = np.abs(values("int16", 4000) % 50).astype(np.int32)

@@ -148,7 +148,8 @@ lane::out_part_at(const span &s, int64_t part) const
         to = wk_walk_run(&s.piece.out[0], s.piece.out_begin[0], s.piece.out_end[0]);
     if (to == nullptr || part == 0) return part_at(bytes, part, out_parts);
     const int64_t ahead = (int64_t)((uintptr_t)(to + s.out_from) % kHugePage);
-    return part == out_parts ? bytes : std::min(part * kHugePage - ahead, bytes);
+    const int64_t end = (part * kHugePage - ahead) / kElement * kElement;
+    return part == out_parts ? bytes : std::min(end, bytes);
 }
 
 bool

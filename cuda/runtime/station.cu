@@ -160,7 +160,7 @@ carry(station *at, wk_call *call, const wk_cut *cut, way how, void *block, int64
     t.call = call;
     t.cut = cut;
     t.how = how;
-    t.unit = (piece_size(bytes) + 7) / 8 * 8;
+    t.unit = (piece_size(bytes) + kElement - 1) / kElement * kElement;
     t.parts = parts_of(t.unit);
     t.pinned_in = how == way::in && call->in.host && is_pinned(call->in.host, call->in.bytes);
     t.pinned_out =
