@@ -48,7 +48,8 @@ typedef struct wk_tiles {
     wk_tiles_way way;
     int unit;  /* bytes that move together                                                  */
     int group; /* units that stay side by side                                              */
-    int64_t step; /* bytes between neighbours of a row, in the input; of CHUNKS 0: apart       */
+    int64_t
+        step; /* bytes between neighbours of a row, in the input; of CHUNKS 0: apart       */
     int row_axes, column_axes, other_axes;
     wk_tiles_axis row[WK_TILE_AXES], column[WK_TILE_AXES], other[WK_MAX_DIMS];
     int64_t rows, columns; /* of all                                                 */
