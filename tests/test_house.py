@@ -4,6 +4,7 @@ import ast
 import collections
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,12 @@ def test_kernels_need_no_implicit_warp_synchrony():
     assert having(r"\bvolatile\b", plain) == []
     beyond = {name: text for name, text in CUDA.items() if not name.startswith("cuda/prim/")}
     assert having(r"\b(asm|WK_PTX)\b", beyond) == ["cuda/runtime/cuda.cuh"]  # which names it
+
+
+def test_faults_are_planted_where_their_texts_are():
+    faults = runpy.run_path(str(ROOT / "tools" / "planted.py"))["PLANTED"]
+    assert faults
+    assert [(name, x) for name, x, _ in faults if (ROOT / name).read_text().count(x) != 1] == []
 
 
 def test_no_source_names_a_place_on_somebodys_machine():

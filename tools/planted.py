@@ -150,11 +150,8 @@ PLANTED = [
     (SHORT, "? to % kLong * kSide + to / kLong", "? to"),
     # tables
     (CHUNKS, "in += (index - next * extent) * t.other[i].in;", "in += index * t.other[i].in;"),
-    (
-        CHUNKS,
-        "tile[padded<T>(to.near + source[to.element])]",
-        "tile[padded<T>(to.near + to.element)]",
-    ),
+    (CHUNKS, "source[to.element] / (int)sizeof(T)", "to.element"),
+    (CHUNKS, "t.in + from[in.near] + source[in.element]", "t.in + from[in.near]"),
     (ROWS, "at.column * t.step;", "0;"),
     (UNITS, "if (kAll || at.element < rows)", "if (true)"),
 ]
