@@ -120,7 +120,6 @@ PLANTED = [
         "const int64_t early = most(plan->lead - 1, 0);\n    plan->tiles",
         "const int64_t early = 0;\n    plan->tiles",
     ),
-    (PLAN, "bits |= (uint64_t)plan->column[d].out;", ";"),
     (PLAN, "a->in != plan->step * plan->columns ||", ""),
     (PLAN, "if (d < 0 || x->used[d] ||", "if (d < 0 ||"),
     (
