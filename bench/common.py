@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -140,6 +141,12 @@ def machine() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "warpkit": warpkit.__version__,
     }
+
+
+def file_name(what: str, device: str) -> str:
+    """Of the results of one device: reduce_h100_80gb_hbm3.json."""
+    name = re.sub(r"[^a-z0-9]+", "_", device.lower().removeprefix("nvidia "))
+    return f"{what}_{name.strip('_')}.json"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import re
 import statistics
 import sys
 import time
@@ -154,8 +153,7 @@ def main(
 
     path = options.output
     if path is None and options.mib == FULL:
-        name = re.sub(r"[^a-z0-9]+", "_", machine["device"].lower().removeprefix("nvidia "))
-        path = common.RESULTS / f"{script}_{name.strip('_')}.json"
+        path = common.RESULTS / common.file_name(script, machine["device"])
     result: dict[str, Any] = {}
     if path is not None and path.exists():
         result = json.loads(path.read_text())

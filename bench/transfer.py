@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import re
 import statistics
 import sys
 import time
@@ -547,8 +546,7 @@ def main() -> None:
 
     path = options.output
     if path is None and not options.quick and options.only == "abcdefg":
-        name = re.sub(r"[^a-z0-9]+", "_", machine["device"].lower().removeprefix("nvidia "))
-        path = common.RESULTS / f"transfer_{name.strip('_')}.json"
+        path = common.RESULTS / common.file_name("transfer", machine["device"])
     if path is not None:
         common.write(path, {"machine": machine, "rows": rows})
         print(f"written: {path}")

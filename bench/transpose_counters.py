@@ -74,8 +74,7 @@ def main() -> None:
     for row in rows:
         print(", ".join(f"{key} {value}" for key, value in row.items()))
     name = warpkit.memory_info("cuda")["name"]
-    slug = re.sub(r"[^a-z0-9]+", "_", name.lower().removeprefix("nvidia ")).strip("_")
-    path = options.output or common.RESULTS / f"counters_transpose_{slug}.json"
+    path = options.output or common.RESULTS / common.file_name("counters_transpose", name)
     common.write(path, {"machine": common.machine() | {"device": name}, "rows": rows})
 
 
