@@ -170,17 +170,17 @@ static void
 cut_lines(const wk_call *call, int64_t target, wk_cut *cut)
 {
     const wk_stencil_args *s = &call->args.stencil;
-    const int64_t item = wk_itemsize[call->in.dtype], halo = s->taps - 1;
-    const int64_t line = s->n * s->inner * item;
+    const int64_t item = wk_most(wk_itemsize[call->in.dtype], wk_itemsize[call->out[0].dtype]);
+    const int64_t line = s->n * s->inner * item, halo = s->taps - 1;
     cut->kind = WK_CUT_LINE;
     cut->axes = 3;
     wk_walk_c_order(&call->in, &cut->walk);
-    const int64_t extent[3] = {s->outer, s->n, s->inner};
+    const int64_t extent[3] = {s->outer, s->outputs, s->inner};
     for (int d = 0; d < 3; d++) cut->extent[d] = cut->block[d] = extent[d];
     cut->block[0] = wk_least(wk_most(target / line, 1), s->outer);
     if (line > target) {
         const int64_t rows = target / (s->inner * item) - halo;
-        cut->block[1] = wk_least(wk_most(rows, wk_most(LEAST_ROWS, 4 * halo)), s->n);
+        cut->block[1] = wk_least(wk_most(rows, wk_most(LEAST_ROWS, 4 * halo)), s->outputs);
         const int64_t columns = target / ((cut->block[1] + halo) * item);
         if (columns < s->inner)
             cut->block[2] = wk_least(wk_most(columns / ALIGN_ROW, 1) * ALIGN_ROW, s->inner);
@@ -211,7 +211,7 @@ wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
     cut->out_bytes = first.out_bytes;
     if (cut->kind == WK_CUT_LINE) { /* a halo is whole somewhere inside only */
         const wk_stencil_args *s = &call->args.stencil;
-        const int64_t rows = cut->block[1] < s->n ? cut->block[1] + s->taps - 1 : s->n;
+        const int64_t rows = cut->block[1] < s->outputs ? cut->block[1] + s->taps - 1 : s->n;
         cut->in_bytes = cut->block[0] * rows * cut->block[2] * wk_itemsize[call->in.dtype];
     }
 }

@@ -127,11 +127,11 @@ static void
 line_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece)
 {
     const wk_stencil_args *s = &call->args.stencil;
-    const int64_t item = wk_itemsize[call->in.dtype];
+    const int64_t item = wk_itemsize[call->out[0].dtype];
     find_block(cut, index, piece);
     piece->row = 0;
     piece->rows = s->n;
-    if (piece->size[1] < s->n) {
+    if (piece->size[1] < s->outputs) {
         int64_t first = piece->start[1] - s->before;
         int64_t after = piece->start[1] + piece->size[1] + s->taps - 1 - s->before;
         if (s->mode == WK_CONSTANT) { /* what is outside is no element: the kernel knows it */
@@ -141,14 +141,15 @@ line_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piec
         piece->row = first;
         piece->rows = after - first;
     }
-    piece->in_bytes = piece->size[0] * piece->rows * piece->size[2] * item;
+    piece->in_bytes =
+        piece->size[0] * piece->rows * piece->size[2] * wk_itemsize[call->in.dtype];
     wk_walk *to = &piece->out[0];
     to->ndim = 0;
     to->item = item;
     to->start =
         (char *)call->out[0].host +
-        ((piece->start[0] * s->n + piece->start[1]) * s->inner + piece->start[2]) * item;
-    wk_walk_add(to, piece->size[0], s->n * s->inner * item);
+        ((piece->start[0] * s->outputs + piece->start[1]) * s->inner + piece->start[2]) * item;
+    wk_walk_add(to, piece->size[0], s->outputs * s->inner * item);
     wk_walk_add(to, piece->size[1], s->inner * item);
     wk_walk_add(to, piece->size[2], item);
     piece->outs = 1;
@@ -216,7 +217,7 @@ wk_piece_in_place(const wk_call *call, const wk_cut *cut, const wk_piece *piece)
     if (elements == 0) return NULL;
     if (cut->kind == WK_CUT_BOX) return wk_walk_run(&piece->in, 0, elements);
     if (cut->kind == WK_CUT_RUN) return wk_walk_run(&cut->walk, piece->begin, piece->end);
-    if (cut->block[1] < s->n || cut->block[2] < s->inner) return NULL;
+    if (cut->block[1] < s->outputs || cut->block[2] < s->inner) return NULL;
     const int64_t first = piece->start[0] * s->n * s->inner;
     return wk_walk_run(&cut->walk, first, first + elements);
 }
@@ -316,7 +317,9 @@ wk_piece_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, voi
         s->n = piece->rows;
         s->outputs = piece->size[1];
         s->inner = piece->size[2];
-        if (piece->size[1] < call->args.stencil.n) s->before -= piece->start[1] - piece->row;
+        if (piece->size[1] < call->args.stencil.outputs)
+            s->before -= piece->start[1] - piece->row;
+        wk_set_lines(&sub->in, s);
     }
     for (int i = 0; i < piece->outs; i++) {
         sub->out[i].dtype = call->out[i].dtype;

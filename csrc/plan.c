@@ -182,6 +182,44 @@ wk_plan_parts(wk_array *a, wk_array *where, int fold, wk_reduce_args *args)
 }
 
 void
+wk_set_lines(wk_array *a, const wk_stencil_args *args)
+{
+    a->ndim = 3;
+    a->shape[0] = args->outer;
+    a->shape[1] = args->n;
+    a->shape[2] = args->inner;
+    wk_set_contiguous(a);
+}
+
+int
+wk_in_lines(const wk_array *a, const wk_stencil_args *args)
+{
+    return a->ndim == 3 && a->shape[0] == args->outer && a->shape[1] == args->n &&
+           a->shape[2] == args->inner && (args->inner == 1 || a->strides[2] == 1);
+}
+
+void
+wk_plan_lines(wk_array *a, int axis, int parts, wk_stencil_args *args)
+{
+    if (parts) { /* the last axis: behind the stencil's own */
+        axis = fuse(a, NULL, 0, axis);
+        wk_fuse(a, axis + 1);
+        see_parts(a, a->ndim);
+    }
+    args->outer = args->inner = 1;
+    for (int d = 0; d < axis; d++) args->outer *= a->shape[d];
+    for (int d = axis + 1; d < a->ndim; d++) args->inner *= a->shape[d];
+    args->n = args->outputs = a->shape[axis];
+    wk_array lines = *a;
+    int outer = fuse(&lines, NULL, 0, axis);
+    if (outer == 0) insert(&lines, outer++, 1, 0);
+    if (outer > 1) return;
+    wk_fuse(&lines, 2);
+    if (lines.ndim == 2) insert(&lines, 2, 1, 1);
+    if (wk_in_lines(&lines, args)) *a = lines;
+}
+
+void
 wk_plan_transpose(wk_array *a, const int *axes)
 {
     const wk_array from = *a;

@@ -36,6 +36,16 @@ void wk_plan_transpose(wk_array *a, const int *axes);
  * wk_plan_transpose. */
 void wk_plan_copy(wk_array *a);
 
+/* Sets the lines of a stencil along an axis; complex elements as their parts, if asked. The array
+ * becomes [outer][n][inner] where its strides allow that, else it keeps more axes. */
+void wk_plan_lines(wk_array *a, int axis, int parts, wk_stencil_args *args);
+
+/* Is it [outer][n][inner] of the call's extents, the inner ones side by side? */
+int wk_in_lines(const wk_array *a, const wk_stencil_args *args);
+
+/* A C-contiguous array as such lines. */
+void wk_set_lines(wk_array *a, const wk_stencil_args *args);
+
 /* Fills strides with those of a C-contiguous array of a's shape. */
 void wk_set_contiguous(wk_array *a);
 

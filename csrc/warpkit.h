@@ -145,13 +145,18 @@ typedef enum {
     WK_CONSTANT
 } wk_mode; /* scipy.ndimage's names */
 
-typedef struct
-    wk_stencil_args { /* in: C-contiguous [outer][n][inner], out: the same or fewer */
+/* in: lines of n along the axis, [outer][n][inner] in any strides (wk_in_lines: as kernels take it);
+ * out: [outer][outputs][inner]. aux holds the coefficients, of the dtype that sums have: float32,
+ * float64, or complex128 where the coefficients are. Complex elements with real ones come as twice
+ * as many real elements, their parts. */
+typedef struct wk_stencil_args {
     int64_t outer, n, inner;
-    int64_t outputs;      /* along the axis; n, or fewer in a piece that brings its halo    */
-    int64_t taps, before; /* out[i] = sum over t of c[t] in[i + t - before]; aux holds c  */
+    int64_t outputs;      /* along the axis: n; fewer with no element beyond the ends, or in a
+                             piece that brings its halo                                    */
+    int64_t taps, before; /* out[i] = sum over t of c[t] in[i + t - before]                */
     wk_mode mode;
-    double cval;
+    double cval[2]; /* of elements of even and of odd inner index: of parts; of complex ones
+                       with complex coefficients: their parts                              */
 } wk_stencil_args;
 
 typedef enum {
@@ -211,7 +216,7 @@ typedef struct wk_call {
     uint32_t devices;          /* bit i: device i takes part too, with an input on the host */
     void *stream;              /* a cudaStream_t                                           */
     void *session;             /* the backend's own: stream, allocations                  */
-    wk_array in, aux;          /* aux.host NULL: there is none                            */
+    wk_array in, aux;          /* aux.host NULL: there is none; a stencil's stays on the host */
     wk_array where;            /* reduce: bool, of in's shape; ndim -1: all elements count */
     wk_array out[WK_MAX_OUTS]; /* C-contiguous; written whole by the kernel               */
     int outs;

@@ -1,9 +1,21 @@
-/* op_stencil1d.c -- _core.stencil1d(a, coefficients, axis, mode, cval, origin,
+/* op_stencil1d.c -- _core.stencil1d(a, coefficients, axis, mode, cval, origin, output, accumulate,
  *                                   options ...) */
 #include "glue.h"
 
+#include <string.h>
+
+typedef struct request { /* what was asked for, beside the array */
+    PyArrayObject *taps; /* contiguous, of the dtype that sums have; owned */
+    wk_dtype sums;
+    wk_mode mode;
+    int valid; /* no element beyond the ends */
+    Py_ssize_t axis, origin;
+    PyObject *cval; /* borrowed */
+    int output;     /* a wk_dtype; -1: as it comes */
+} request;
+
 static int
-mode_of(PyObject *object, wk_mode *mode)
+mode_of(PyObject *object, request *r)
 {
     static const struct {
         const char *name;
@@ -13,97 +25,205 @@ mode_of(PyObject *object, wk_mode *mode)
         {"mirror", WK_MIRROR},          {"wrap", WK_WRAP},         {"grid-mirror", WK_REFLECT},
         {"grid-constant", WK_CONSTANT}, {"grid-wrap", WK_WRAP}};
     const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    r->valid = text && strcmp(text, "valid") == 0;
+    r->mode = WK_NEAREST; /* that of "valid", which meets no end */
+    if (r->valid) return 0;
     for (size_t i = 0; text && i < sizeof modes / sizeof modes[0]; i++) {
         if (strcmp(text, modes[i].name) != 0) continue;
-        *mode = modes[i].mode;
+        r->mode = modes[i].mode;
         return 0;
     }
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_RuntimeError, /* SciPy's type */
                      "boundary mode not supported: %R; there are: 'reflect', 'constant', "
-                     "'nearest', 'mirror', 'wrap'",
+                     "'nearest', 'mirror', 'wrap', 'valid'",
                      object);
     return -1;
 }
 
-/* Coefficients as a contiguous float64 array, or NULL with an exception set. */
-static PyArrayObject *
-coefficients_of(PyObject *object, Py_ssize_t origin)
+static int
+check_coefficients(const PyArrayObject *c, const request *r)
 {
-    PyArrayObject *given = (PyArrayObject *)PyArray_FROM_O(object);
-    if (given == NULL) return NULL;
-    const char kind = PyArray_DESCR(given)->kind;
-    if (!strchr("biuf", kind)) {
-        PyErr_Format(PyExc_TypeError, "coefficients must be real numbers, not %S",
-                     PyArray_DESCR(given));
-        Py_DECREF(given);
-        return NULL;
+    const Py_ssize_t taps = PyArray_SIZE((PyArrayObject *)c);
+    if (!strchr("biufc", PyArray_DESCR(c)->kind) && wk_dtype_of(PyArray_DESCR(c)) < 0) {
+        PyErr_Format(PyExc_TypeError, "coefficients must be real or complex numbers, not %S",
+                     PyArray_DESCR(c));
+        return -1;
     }
-    if (PyArray_NDIM(given) != 1 || PyArray_SIZE(given) == 0) {
+    if (PyArray_NDIM(c) != 1 || taps == 0) {
         PyErr_Format(
             PyExc_RuntimeError, /* SciPy's type */
             "no filter weights given: coefficients must have one axis and at least one "
             "element, not %d axes and %zd elements",
-            PyArray_NDIM(given), (Py_ssize_t)PyArray_SIZE(given));
-        Py_DECREF(given);
-        return NULL;
+            PyArray_NDIM(c), taps);
+        return -1;
     }
-    const Py_ssize_t taps = PyArray_SIZE(given);
-    if (origin < -(taps / 2) || origin > (taps - 1) / 2) {
+    if (r->valid && r->origin != 0) {
+        PyErr_Format(PyExc_ValueError, "invalid origin %zd; with mode 'valid' it is 0",
+                     r->origin);
+        return -1;
+    }
+    if (r->origin < -(taps / 2) || r->origin > (taps - 1) / 2) {
         PyErr_Format(PyExc_ValueError,
-                     "invalid origin %zd; with %zd coefficients it lies in %zd .. %zd", origin,
-                     taps, -(taps / 2), (taps - 1) / 2);
-        Py_DECREF(given);
-        return NULL;
+                     "invalid origin %zd; with %zd coefficients it lies in %zd .. %zd",
+                     r->origin, taps, -(taps / 2), (taps - 1) / 2);
+        return -1;
     }
-    PyObject *c =
-        PyArray_FROMANY((PyObject *)given, NPY_DOUBLE, 1, 1,
-                        NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
+    return 0;
+}
+
+/* Those of r->sums, contiguous; complex ones conjugated, as SciPy correlates. -1 with an exception
+ * set. */
+static int
+coefficients_of(PyObject *object, request *r)
+{
+    PyArrayObject *given = (PyArrayObject *)PyArray_FROM_O(object);
+    if (given == NULL || check_coefficients(given, r) < 0) {
+        Py_XDECREF(given);
+        return -1;
+    }
+    const int complex = PyArray_ISCOMPLEX(given);
+    if (complex) r->sums = r->sums == WK_F32 ? WK_C64 : WK_C128;
+    PyObject *whole = complex ? PyObject_CallMethod((PyObject *)given, "conj", NULL)
+                              : Py_NewRef((PyObject *)given);
     Py_DECREF(given);
-    return (PyArrayObject *)c;
+    if (whole == NULL) return -1;
+    r->taps = (PyArrayObject *)PyArray_FromAny(
+        whole, wk_descr_of(r->sums), 1, 1,
+        NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST, NULL);
+    Py_DECREF(whole);
+    return r->taps ? 0 : -1;
+}
+
+/* float64, or float32 where that was asked for. */
+static int
+sums_of(PyObject *object, request *r)
+{
+    const int dtype = object == Py_None ? (int)WK_F64 : wk_dtype_arg(object);
+    if (dtype < 0) return -1;
+    r->sums = (wk_dtype)dtype;
+    if (dtype == WK_F32 || dtype == WK_F64) return 0;
+    PyErr_Format(PyExc_TypeError, "accumulate must be None, float32 or float64, not %s",
+                 wk_dtype_names[dtype]);
+    return -1;
 }
 
 static int
-stencil(wk_frame *f, Py_ssize_t axis)
+cval_of(PyObject *object, int complex, double cval[2])
+{
+    if (complex) {
+        const Py_complex c = PyComplex_AsCComplex(object);
+        cval[0] = c.real;
+        cval[1] = c.imag;
+    } else if (PyComplex_Check(object) || PyArray_IsScalar(object, ComplexFloating)) {
+        PyErr_Format(PyExc_ValueError,
+                     "Cannot provide a complex-valued cval when the input is real: %R", object);
+    } else {
+        cval[0] = cval[1] = PyFloat_AsDouble(object);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* What SciPy gives: the input's, complex where the input or a coefficient is. -1 with an exception
+ * set. */
+static int
+result_dtype(const wk_frame *f, const request *r, wk_dtype in)
+{
+    const int complex = wk_is_complex(in) || wk_is_complex(r->sums);
+    const int wide = in == WK_F64 || (in >= WK_I32 && in <= WK_U64);
+    const wk_dtype own = !complex || wk_is_complex(in) ? in : wide ? WK_C128 : WK_C64;
+    const wk_operand *target = &f->options.target[0];
+    const int asked = target->array ? (int)wk_operand_dtype(target) : r->output;
+    if (asked < 0) return own;
+    if (wk_is_complex((wk_dtype)asked) && !complex) {
+        PyErr_Format(PyExc_TypeError,
+                     "output of dtype %s needs a complex array or complex coefficients",
+                     wk_dtype_names[asked]);
+        return -1;
+    }
+    if (!complex || wk_is_complex((wk_dtype)asked)) return asked;
+    if (target->array) {
+        PyErr_Format(PyExc_RuntimeError, "output must have complex dtype, not %s", /* SciPy's */
+                     wk_dtype_names[asked]);
+        return -1;
+    }
+    const int promoted = asked == WK_F64 || (asked >= WK_I32 && asked <= WK_U64);
+    if (PyErr_WarnEx(PyExc_UserWarning, "promoting specified output dtype to complex", 1) < 0)
+        return -1;
+    return promoted ? WK_C128 : WK_C64;
+}
+
+/* The lines; for the CPU, whose kernels read them in place, a copy where they are not. */
+static int
+lines_of(wk_frame *f, int along, int parts)
 {
     wk_stencil_args *s = &f->call.args.stencil;
-    const wk_array *in = &f->call.in;
+    wk_array *in = &f->call.in;
+    wk_plan_lines(in, along, parts, s);
+    if (wk_in_lines(in, s) || f->operand.on_device || f->options.device.kind != WK_CPU) return 0;
+    if (wk_contiguous_for_cpu(f) < 0) return -1;
+    wk_plan_lines(in, along, parts, s);
+    return 0;
+}
+
+static int
+stencil(wk_frame *f, const request *r)
+{
+    wk_stencil_args *s = &f->call.args.stencil;
+    wk_array *in = &f->call.in, *out = &f->call.out[0];
     npy_intp shape[WK_MAX_DIMS];
     if (wk_place(f) < 0) return -1;
-    const int ndim = in->ndim, along = wk_check_axis(f->state, axis, ndim);
-    if (along < 0 || wk_contiguous_for_cpu(f) < 0) return -1;
-    s->outer = s->inner = 1;
+    const int ndim = in->ndim, along = wk_check_axis(f->state, r->axis, ndim);
+    const int from_complex = wk_is_complex(in->dtype), by_complex = wk_is_complex(r->sums);
+    const int parts = from_complex && !by_complex;
+    if (along < 0 || cval_of(r->cval, from_complex, s->cval) < 0) return -1;
+    if (by_complex && !from_complex) s->cval[1] = 0;
+    const int dtype = result_dtype(f, r, in->dtype);
+    if (dtype < 0) return -1;
     for (int d = 0; d < ndim; d++) shape[d] = in->shape[d];
-    for (int d = 0; d < along; d++) s->outer *= shape[d];
-    for (int d = along + 1; d < ndim; d++) s->inner *= shape[d];
-    s->n = s->outputs = shape[along];
-    return wk_result_new(f, 0, in->dtype, ndim, shape) < 0 ? -1 : wk_call_row(f);
+    s->mode = r->mode;
+    s->taps = PyArray_SIZE(r->taps);
+    s->before = r->valid ? 0 : s->taps / 2 + r->origin;
+    if (r->valid && s->taps > shape[along]) {
+        PyErr_Format(PyExc_ValueError,
+                     "mode 'valid': %lld coefficients are more than the %lld elements of axis %d",
+                     (long long)s->taps, (long long)shape[along], along);
+        return -1;
+    }
+    if (r->valid) shape[along] -= s->taps - 1;
+    if (wk_result_new(f, 0, (wk_dtype)dtype, ndim, shape) < 0 || lines_of(f, along, parts) < 0)
+        return -1;
+    s->outputs = shape[along];
+    if (parts) wk_see_parts(out);
+    return wk_call_row(f);
+}
+
+static int
+request_of(PyObject *const *args, request *r)
+{
+    r->axis = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
+    if (r->axis == -1 && PyErr_Occurred()) return -1;
+    r->origin = PyNumber_AsSsize_t(args[5], PyExc_OverflowError);
+    if (r->origin == -1 && PyErr_Occurred()) return -1;
+    r->cval = args[4];
+    r->output = args[6] == Py_None ? -1 : wk_dtype_arg(args[6]);
+    if (r->output < 0 && PyErr_Occurred()) return -1;
+    return mode_of(args[3], r) < 0 ? -1 : sums_of(args[7], r);
 }
 
 PyObject *
 wk_py_stencil1d(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_frame f;
-    wk_mode mode;
-    if (wk_check_count("stencil1d", count, 6 + WK_OPTIONS) < 0) return NULL;
-    const Py_ssize_t axis = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
-    if (axis == -1 && PyErr_Occurred()) return NULL;
-    const double cval = PyFloat_AsDouble(args[4]);
-    if (cval == -1 && PyErr_Occurred()) return NULL;
-    const Py_ssize_t origin = PyNumber_AsSsize_t(args[5], PyExc_OverflowError);
-    if (origin == -1 && PyErr_Occurred()) return NULL;
-    if (mode_of(args[3], &mode) < 0) return NULL;
-    int status = wk_begin(module, &f, WK_STENCIL1D, 1, args[0], args + 6);
-    PyArrayObject *c = status == 0 ? coefficients_of(args[1], origin) : NULL;
-    if (c) {
-        wk_stencil_args *s = &f.call.args.stencil;
-        wk_from_numpy(c, &f.call.aux);
-        s->mode = mode;
-        s->cval = cval;
-        s->taps = PyArray_SIZE(c);
-        s->before = s->taps / 2 + origin;
+    request r = {.taps = NULL};
+    if (wk_check_count("stencil1d", count, 8 + WK_OPTIONS) < 0) return NULL;
+    if (request_of(args, &r) < 0) return NULL;
+    int status = wk_begin(module, &f, WK_STENCIL1D, 1, args[0], args + 8);
+    if (status == 0) status = coefficients_of(args[1], &r);
+    if (status == 0) {
+        wk_from_numpy(r.taps, &f.call.aux);
+        status = stencil(&f, &r);
     }
-    status = c ? stencil(&f, axis) : -1;
-    Py_XDECREF(c);
+    Py_XDECREF(r.taps);
     return wk_end(&f, status, 0);
 }

@@ -19,10 +19,10 @@ wk_status
 suit(wk_call *call)
 {
     wk_array *a = &call->in;
-    const bool flat = call->op == WK_STENCIL1D || call->op == WK_WARP_HISTOGRAM;
-    const bool fits = flat                       ? wk_c_contiguous(a)
-                      : call->op == WK_HISTOGRAM ? wk_dense(a)
-                                                 : a->ndim <= kAxes;
+    const bool fits = call->op == WK_WARP_HISTOGRAM ? wk_c_contiguous(a)
+                      : call->op == WK_STENCIL1D    ? wk_in_lines(a, &call->args.stencil)
+                      : call->op == WK_HISTOGRAM    ? wk_dense(a)
+                                                    : a->ndim <= kAxes;
     if (fits || wk_size(a) == 0) return WK_OK;
     void *packed = nullptr;
     const int64_t bytes = wk_size(a) * wk_itemsize[a->dtype];
@@ -46,6 +46,7 @@ suit(wk_call *call)
         wk_fuse_reduced(a, &call->args.reduce);
     }
     if (call->op == WK_TRANSPOSE) wk_fuse(a, 0);
+    if (call->op == WK_STENCIL1D) wk_set_lines(a, &call->args.stencil);
     return WK_OK;
 }
 
@@ -55,7 +56,7 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
     wk_error *error = &call->error;
     const cudaStream_t stream = session_of(call)->stream;
     if (suit(call) != WK_OK) return error->status;
-    if (call->aux.host) {
+    if (call->aux.host && call->op != WK_STENCIL1D) {
         if (allocate(call, call->aux.bytes, &call->aux.data) != WK_OK) return error->status;
         if (copy_in(call->aux.data, call->aux.host, call->aux.bytes, stream, error) != WK_OK)
             return error->status;

@@ -32,7 +32,7 @@ from warpkit._devices import (
 from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
 from warpkit._interop import from_dlpack
-from warpkit._ops import stencil1d
+from warpkit._ops import convolve1d, stencil1d
 from warpkit._reduce import Description, describe, reduce
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
@@ -56,6 +56,7 @@ __all__ = [
     "asarray",
     "ascontiguousarray",
     "bincount",
+    "convolve1d",
     "describe",
     "devices",
     "empty",

@@ -1,4 +1,4 @@
-"""stencil1d, and the options that all operations take; the work is in _core."""
+"""stencil1d and convolve1d, and the options that all operations take; the work is in _core."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from warpkit import _core, _interop
 
@@ -45,8 +45,10 @@ def stencil1d(
     axis: int = -1,
     *,
     mode: str = "reflect",
-    cval: float = 0.0,
+    cval: complex = 0.0,
     origin: int = 0,
+    output: Any = None,
+    accumulate: DTypeLike | None = None,
     out: Any = None,
     device: Device = None,
     stream: Any = None,
@@ -55,27 +57,85 @@ def stencil1d(
 ) -> Any:
     """Correlate ``a`` with ``coefficients`` along ``axis``.
 
-    out[i] = sum over t of coefficients[t] * a[i + t - len(coefficients) // 2 - origin]
+    out[i] = sum over t of conj(coefficients[t]) * a[i + t - len(coefficients) // 2 - origin]
 
-    a        bool, integer, float32 or float64, at least one axis, any strides; host or device
-    coefficients  real, shape (k,), k >= 1, on the host; any k, also longer than the axis
+    a        any dtype in help(warpkit), at least one axis, any strides; host or device
+    coefficients  real or complex, shape (k,), k >= 1, on the host; any k, also longer than the axis
     mode     what stands beyond the ends of abcd:
              "reflect" dcba|abcd|dcba, "constant" kkkk|abcd|kkkk with k = cval,
-             "nearest" aaaa|abcd|dddd, "mirror" dcb|abcd|cba, "wrap" abcd|abcd|abcd
+             "nearest" aaaa|abcd|dddd, "mirror" dcb|abcd|cba, "wrap" abcd|abcd|abcd;
+             "valid" nothing: n - k + 1 results, out[i] = sum of conj(coefficients[t]) * a[i + t]
+    cval     a number; complex where a is
     origin   shifts the window, within -(k // 2) .. (k - 1) // 2; 0 is centred
-    out      array of a's shape and dtype, host or device: written and returned
-    Returns  array of a's kind, shape and dtype
-    Raises   AxisError, TypeError (dtype), ValueError (origin, variant), RuntimeError as in
-             SciPy (mode, coefficients empty or not 1-D), MemoryError, DeviceError
-    Notes    accumulated in float64 by fused multiply-adds in the order of t, starting from 0,
-             then converted: the same bits on every device. Integers are truncated towards zero
-             and wrap as in C; bool is the truncated value != 0.
+    output   dtype of the result, or the array to write, as out; None: a's dtype, complex where
+             the coefficients are
+    accumulate  what products are added in: None is float64 as in SciPy, "float32" is faster
+    out      array of the result's shape and any dtype as output; host or device: written and
+             returned
+    Returns  array of a's kind and shape ("valid": axis n - k + 1), of output's dtype
+    Raises   AxisError, TypeError (dtype, output, accumulate), ValueError (origin, cval, "valid"
+             with k > n, variant), RuntimeError as in SciPy (mode, coefficients empty or not 1-D,
+             output not complex), MemoryError, DeviceError
+    Notes    fused multiply-adds in the order of t, starting from 0, then converted: the same bits
+             on every device. Coefficients are rounded to what is added in. Integers are truncated
+             towards zero and wrap as in C; bool is the truncated value != 0. Complex numbers by
+             their parts: c.real * x.real, then -c.imag * x.imag are added to the real one,
+             c.real * x.imag, then c.imag * x.real to the imaginary one.
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   scipy.ndimage.correlate1d
     """
+    if output is not None:
+        if not isinstance(output, (str, type, np.dtype)):
+            if out is not None:
+                raise TypeError("an array is given twice, as output and as out")
+            out, output = output, None
+        elif out is not None:
+            raise TypeError(f"output {output!r} is out of place: out has a dtype of its own")
+    arguments = (a, coefficients, axis, mode, cval, origin, output, accumulate)
     if stream is None and not progress:
-        return _core.stencil1d(
-            a, coefficients, axis, mode, cval, origin, out, device, None, variant, None
-        )
-    arguments = (a, coefficients, axis, mode, cval, origin)
+        return _core.stencil1d(*arguments, out, device, None, variant, None)
     return with_options(_core.stencil1d, arguments, out, device, stream, variant, progress)
+
+
+def convolve1d(
+    a: Any,
+    /,
+    coefficients: ArrayLike,
+    axis: int = -1,
+    *,
+    mode: str = "reflect",
+    cval: complex = 0.0,
+    origin: int = 0,
+    output: Any = None,
+    accumulate: DTypeLike | None = None,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+    progress: Progress = False,
+) -> Any:
+    """Convolve ``a`` with ``coefficients`` along ``axis``: stencil1d with them reversed.
+
+    out[i] = sum over t of coefficients[t] * a[i - t + len(coefficients) // 2 + origin]
+
+    Arguments, Returns, Raises, Notes   as stencil1d's
+    Source   scipy.ndimage.convolve1d
+    """
+    taps = np.asarray(coefficients)[::-1]
+    if mode != "valid":  # the window is not where a reversed one of even length would be
+        origin = -origin - (1 - taps.size % 2 if taps.ndim == 1 else 0)
+    return stencil1d(
+        a,
+        taps.conj() if taps.dtype.kind == "c" else taps,
+        axis,
+        mode=mode,
+        cval=cval,
+        origin=origin,
+        output=output,
+        accumulate=accumulate,
+        out=out,
+        device=device,
+        stream=stream,
+        variant=variant,
+        progress=progress,
+    )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 LANES, CHUNK = 32, 1024
 
@@ -588,32 +588,84 @@ def stencil1d(
     coefficients: ArrayLike,
     axis: int = -1,
     mode: str = "reflect",
-    cval: float = 0.0,
+    cval: complex = 0.0,
     origin: int = 0,
+    output: DTypeLike | None = None,
+    accumulate: DTypeLike | None = None,
 ) -> np.ndarray:
     """The oracle of warpkit.stencil1d.
 
-    a        bool, integer, float32 or float64, at least one axis
-    coefficients  real, shape (k,), k >= 1
-    Returns  C-contiguous array of a's shape and dtype
+    a        any dtype, at least one axis
+    coefficients  real or complex, shape (k,), k >= 1
+    output   dtype of the result, complex where a or the coefficients are; None: as SciPy's
+    accumulate  float64 or float32, of coefficients, products and sums
+    Returns  C-contiguous array of a's shape; mode "valid": axis n - k + 1
     Raises   AxisError, KeyError (mode)
     Source   scipy.ndimage.correlate1d
     """
-    a, taps = np.asarray(a), np.asarray(coefficients, np.float64)
+    a, taps = np.asarray(a), np.conj(np.asarray(coefficients))
     axis = normalize_axis_index(axis, a.ndim)
-    out = np.empty(a.shape, a.dtype.newbyteorder("="))
-    if a.size == 0:
-        return out
+    complex_result = a.dtype.kind == "c" or taps.dtype.kind == "c"
+    dtype = np.dtype(output) if output is not None else a.dtype.newbyteorder("=")
+    if complex_result and dtype.kind != "c":
+        wide = dtype.kind in "iuf" and dtype.itemsize >= (8 if dtype.kind == "f" else 4)
+        dtype = np.dtype(np.complex128 if wide else np.complex64)
     lines = np.moveaxis(a, axis, -1)
-    n, before = lines.shape[-1], len(taps) // 2 + origin
-    x = lines.reshape(-1, n).astype(np.float64)
-    at = extend(np.arange(-before, n + len(taps) - 1 - before), n, mode)
-    extended = np.where(at >= 0, x[:, at], cval)
-    total = np.zeros(x.shape)
-    for t, tap in enumerate(taps):
-        total = fma(tap, extended[:, t : t + n], total)
-    out[...] = np.moveaxis(cast(total, out.dtype).reshape(lines.shape), -1, axis)
+    n, k = lines.shape[-1], len(taps)
+    before, outputs = (0, n - k + 1) if mode == "valid" else (k // 2 + origin, n)
+    out = np.empty((*a.shape[:axis], outputs, *a.shape[axis + 1 :]), dtype)
+    if out.size == 0:
+        return out
+    at = np.arange(-before, outputs + k - 1 - before)
+    at = at if mode == "valid" else extend(at, n, mode)
+    x = lines.reshape(-1, n)[:, at]
+    single = accumulate is not None and np.dtype(accumulate) == np.float32
+    (re, im), (wr, wi) = _parts(x, single), _parts(taps, single)
+    (edge_re,), (edge_im,) = _parts(np.array([cval], np.complex128), single)
+    re, im = np.where(at >= 0, re, edge_re), np.where(at >= 0, im, edge_im)
+    total = np.zeros((2, *re.shape[:-1], outputs))
+    add = fma32 if single else fma
+    for t in range(k):
+        r, i = re[:, t : t + outputs], im[:, t : t + outputs]
+        total[0] = add(wr[t], r, total[0])
+        if taps.dtype.kind == "c" and a.dtype.kind == "c":
+            total[0] = add(-wi[t], i, total[0])
+        if a.dtype.kind == "c":
+            total[1] = add(wr[t], i, total[1])
+        if taps.dtype.kind == "c":
+            total[1] = add(wi[t], r, total[1])
+    shape = (*lines.shape[:-1], outputs)
+    if not complex_result:
+        out[...] = np.moveaxis(cast(total[0], dtype).reshape(shape), -1, axis)
+        return out
+    part = np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
+    out.real, out.imag = (np.moveaxis(cast(x, part).reshape(shape), -1, axis) for x in total)
     return out
+
+
+def _parts(x: np.ndarray, single: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Real and imaginary parts, rounded once to what is added in."""
+    if x.dtype.kind == "c":
+        parts = [x.real, x.imag]
+    else:
+        parts = [x, np.zeros(x.shape)]
+    re, im = (part.astype(np.float32 if single else np.float64) for part in parts)
+    return re.astype(np.float64), im.astype(np.float64)
+
+
+@_QUIET
+def fma32(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> np.ndarray:
+    """a * b + c, rounded once to float32, as C's fmaf does it.
+
+    a, b, c  float64 that float32 has, shapes that broadcast
+    Returns  float64 of the common shape, which float32 has
+    Source   the product is exact in float64; the sum is rounded to odd there, then to float32
+             (S. Boldo, G. Melquiond, 2008)
+    """
+    product, c = np.broadcast_arrays(np.asarray(a) * np.asarray(b), np.asarray(c, np.float64))
+    total = product + c
+    odd = np.where(np.isfinite(total), _sum_to_odd(product, c), total)
+    return odd.astype(np.float32).astype(np.float64)
 
 
 def extend(index: np.ndarray, n: int, mode: str) -> np.ndarray:
@@ -645,13 +697,13 @@ def cast(x: ArrayLike, dtype: Any) -> np.ndarray:
     64-bit integer holds, become the smallest int64 first. bool is the truncated value != 0.
 
     x        float64
-    dtype    bool, integer, float32 or float64
+    dtype    bool, integer, float16, bfloat16, float32 or float64
     Returns  array of x's shape
     Source   csrc/scalar.h, "double to integer"
     """
     x, dtype = np.asarray(x, np.float64), np.dtype(dtype)
-    if dtype.kind == "f":
-        return _one_nan(x.astype(dtype))
+    if dtype.kind == "f" or dtype.name == "bfloat16":
+        return _one_nan(_narrowed(x, dtype))
     fits = (x >= -(2.0**63)) & (x < 2.0**63)
     whole = np.where(fits, x, -(2.0**63)).astype(np.int64)
     if dtype == np.uint64:
