@@ -194,8 +194,10 @@ wk_set_lines(wk_array *a, const wk_stencil_args *args)
 int
 wk_in_lines(const wk_array *a, const wk_stencil_args *args)
 {
+    enum { WIDE = 32 }; /* so many side by side are worth being read where they are */
     return a->ndim == 3 && a->shape[0] == args->outer && a->shape[1] == args->n &&
-           a->shape[2] == args->inner && (args->inner == 1 || a->strides[2] == 1);
+           a->shape[2] == args->inner && (args->inner == 1 || a->strides[2] == 1) &&
+           (args->n == 1 || a->strides[1] == args->inner || args->inner >= WIDE);
 }
 
 void

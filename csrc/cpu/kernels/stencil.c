@@ -132,7 +132,7 @@ load_extended(const job *j, const char *line, int64_t start, int64_t count, doub
         if (i >= count) break;
         const int64_t at = wk_extend(start + i, a->n, a->mode);
         if (at < 0)
-            x[i] = a->cval;
+            x[i] = a->cval[0];
         else
             j->convert->load(line + at * j->item, 1, x + i);
     }
@@ -164,7 +164,7 @@ other_axis(const job *j, int64_t task, int thread)
         const int64_t at = wk_extend(i + t - a->before, a->n, a->mode);
         const double tap = j->taps[t];
         if (at < 0) {
-            for (int64_t w = 0; w < width; w++) y[w] = fma(tap, a->cval, y[w]);
+            for (int64_t w = 0; w < width; w++) y[w] = fma(tap, a->cval[0], y[w]);
             continue;
         }
         j->convert->load(j->in + ((outer * a->n + at) * a->inner + column) * j->item, width, x);
