@@ -82,9 +82,9 @@ coefficients_of(PyObject *object, request *r)
         Py_XDECREF(given);
         return -1;
     }
-    const int complex = PyArray_ISCOMPLEX(given);
-    if (complex) r->sums = r->sums == WK_F32 ? WK_C64 : WK_C128;
-    PyObject *whole = complex ? PyObject_CallMethod((PyObject *)given, "conj", NULL)
+    const int by_complex = PyArray_ISCOMPLEX(given);
+    if (by_complex) r->sums = r->sums == WK_F32 ? WK_C64 : WK_C128;
+    PyObject *whole = by_complex ? PyObject_CallMethod((PyObject *)given, "conj", NULL)
                               : Py_NewRef((PyObject *)given);
     Py_DECREF(given);
     if (whole == NULL) return -1;
@@ -109,9 +109,9 @@ sums_of(PyObject *object, request *r)
 }
 
 static int
-cval_of(PyObject *object, int complex, double cval[2])
+cval_of(PyObject *object, int by_parts, double cval[2])
 {
-    if (complex) {
+    if (by_parts) {
         const Py_complex c = PyComplex_AsCComplex(object);
         cval[0] = c.real;
         cval[1] = c.imag;
@@ -129,19 +129,19 @@ cval_of(PyObject *object, int complex, double cval[2])
 static int
 result_dtype(const wk_frame *f, const request *r, wk_dtype in)
 {
-    const int complex = wk_is_complex(in) || wk_is_complex(r->sums);
+    const int to_complex = wk_is_complex(in) || wk_is_complex(r->sums);
     const int wide = in == WK_F64 || (in >= WK_I32 && in <= WK_U64);
-    const wk_dtype own = !complex || wk_is_complex(in) ? in : wide ? WK_C128 : WK_C64;
+    const wk_dtype own = !to_complex || wk_is_complex(in) ? in : wide ? WK_C128 : WK_C64;
     const wk_operand *target = &f->options.target[0];
     const int asked = target->array ? (int)wk_operand_dtype(target) : r->output;
     if (asked < 0) return own;
-    if (wk_is_complex((wk_dtype)asked) && !complex) {
+    if (wk_is_complex((wk_dtype)asked) && !to_complex) {
         PyErr_Format(PyExc_TypeError,
                      "output of dtype %s needs a complex array or complex coefficients",
                      wk_dtype_names[asked]);
         return -1;
     }
-    if (!complex || wk_is_complex((wk_dtype)asked)) return asked;
+    if (!to_complex || wk_is_complex((wk_dtype)asked)) return asked;
     if (target->array) {
         PyErr_Format(PyExc_RuntimeError, "output must have complex dtype, not %s", /* SciPy's */
                      wk_dtype_names[asked]);

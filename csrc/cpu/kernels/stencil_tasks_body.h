@@ -1,0 +1,213 @@
+/* stencil_tasks_body.h -- what a thread does of a stencil: brings rows near, as the sums' type S,
+ * and stores what SUMS(line) and SUMS(columns) make of them. No include guard. */
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static void
+SUMS(load_rows)(const wk_stencil *j, const char *from, int64_t rows, S *x)
+{
+    const int64_t each = j->inner / j->twice;
+    if (j->in_n == each * j->in_item) {
+        j->load(from, 1, rows * each, x);
+    } else if (each == 1) {
+        j->load(from, j->in_n / j->in_item, rows, x);
+    } else {
+        for (int64_t r = 0; r < rows; r++)
+            j->load(from + r * j->in_n, 1, each, x + r * j->inner);
+    }
+}
+
+/* cval as `n` parts, the first of even index. */
+static void
+SUMS(fill)(const wk_stencil *j, int64_t n, S *x)
+{
+    const S cval[2] = {(S)j->cval[0], (S)j->cval[1]};
+    for (int64_t i = 0; i < n; i++) x[i] = cval[i & 1];
+}
+
+/* The row that stands at x[i], beyond an end of the line: x holds rows k ..., of which from .. to
+ * are there. */
+static void
+SUMS(beyond)(const wk_stencil *j, const char *line, int64_t k, int64_t i, int64_t from,
+             int64_t to, S *x)
+{
+    const int64_t inner = j->inner;
+    const int64_t at = k + i < 0 ? j->left[k + i + j->args->before] : j->right[k + i - j->n];
+    if (at < 0)
+        SUMS(fill)(j, inner, x + i * inner);
+    else if (at < k + from || at >= k + to)
+        SUMS(load_rows)(j, line + at * j->in_n, 1, x + i * inner);
+    else if (inner == 1)
+        x[i] = x[at - k];
+    else
+        memcpy(x + i * inner, x + (at - k) * inner, (size_t)inner * sizeof *x);
+}
+
+/* Rows k .. k + count - 1 of a line, those beyond its ends by the mode. */
+static void
+SUMS(window)(const wk_stencil *j, const char *line, int64_t k, int64_t count, S *x)
+{
+    int64_t from = k < 0 ? -k : 0, to = k + count > j->n ? j->n - k : count;
+    if (from > count) from = count;
+    if (to < from) to = from;
+    if (to > from)
+        SUMS(load_rows)(j, line + (k + from) * j->in_n, to - from, x + from * j->inner);
+    for (int64_t i = 0; i < from; i++) SUMS(beyond)(j, line, k, i, from, to, x);
+    for (int64_t i = to; i < count; i++) SUMS(beyond)(j, line, k, i, from, to, x);
+}
+
+/* ---- lines ------------------------------------------------------------------------------ */
+
+static void
+SUMS(some_lines)(const wk_stencil *j, int64_t first, int64_t lines, int64_t i, int64_t m, S *x)
+{
+    const int64_t count = m + j->halo, n = m * j->inner, k = i - j->args->before;
+    const int whole = n >= VL; /* no vector reaches beyond it */
+    S *y = x + (j->rows + j->halo) * j->inner + WK_STENCIL_PAD / sizeof *x;
+    char *out = j->out + (first * j->outputs + i) * j->inner * j->out_item;
+    for (int64_t l = 0; l < lines; l++) {
+        const char *line = j->in + (first + l) * j->in_outer;
+        const S *from = x;
+        if (j->as_in_place && whole && k >= 0 && k + count <= j->n)
+            from = (const S *)(line + k * j->in_n);
+        else
+            SUMS(window)(j, line, k, count, x);
+        SUMS(line)(j, from, n, (whole && j->as_summed ? (S *)out : y) + l * n);
+    }
+    if (!(whole && j->as_summed)) j->store(y, lines * n, out);
+}
+
+void
+WK_ISA_NAME(SUMS(wk_stencil_lines))(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const wk_stencil *j = arg;
+    const wk_fp_state state = wk_fp_begin();
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t first = task / j->row_blocks * j->group;
+        const int64_t i = task % j->row_blocks * j->rows;
+        const int64_t lines = j->outer - first < j->group ? j->outer - first : j->group;
+        const int64_t m = j->outputs - i < j->rows ? j->outputs - i : j->rows;
+        SUMS(some_lines)(j, first, lines, i, m, (S *)(j->scratch + thread * j->scratch_each));
+    }
+    wk_fp_end(state);
+}
+
+/* ---- columns ---------------------------------------------------------------------------- */
+
+typedef struct SUMS(block) { /* outputs i .. i + m - 1 of columns c .. c + w - 1 */
+    int64_t outer, i, m, c, w;
+    const S **rows;       /* those that the outputs need, and WK_STENCIL_ROWS - 1 more */
+    int64_t ready, count; /* how many of them are there, and how many there are        */
+    S *ring, *cval, *y;
+    int64_t pitch; /* of the ring */
+} SUMS(block);
+
+static void
+SUMS(next_row)(const wk_stencil *j, SUMS(block) * b)
+{
+    const int64_t r = b->ready++;
+    const int64_t at = wk_extend(b->i + r - j->args->before, j->n, j->args->mode);
+    const char *from =
+        j->in + b->outer * j->in_outer + at * j->in_n + b->c / j->twice * j->in_item;
+    S *slot = b->ring + r % j->ring * b->pitch;
+    if (at < 0) {
+        b->rows[r] = b->cval;
+    } else if (j->as_in_place && b->w >= VL) {
+        b->rows[r] = (const S *)from;
+    } else {
+        j->load(from, 1, b->w / j->twice, slot);
+        b->rows[r] = slot;
+    }
+}
+
+/* Outputs i ... of the block, up to WK_STENCIL_ROWS of them, as rows of results. */
+static void
+SUMS(store_rows)(const wk_stencil *j, SUMS(block) * b, int64_t i)
+{
+    const int64_t rows = b->m - i < WK_STENCIL_ROWS ? b->m - i : WK_STENCIL_ROWS;
+    char *out = j->out + ((b->outer * j->outputs + b->i + i) * j->width + b->c) * j->out_item;
+    if (j->as_summed && rows == WK_STENCIL_ROWS && b->w >= VL) {
+        SUMS(columns)(j, b->rows + i, 0, b->w, (S *)out, j->width);
+        return;
+    }
+    const int64_t pitch = WK_STENCIL_PART + VL;
+    for (int64_t c = 0; c < b->w; c += WK_STENCIL_PART) {
+        const int64_t w = b->w - c < WK_STENCIL_PART ? b->w - c : WK_STENCIL_PART;
+        SUMS(columns)(j, b->rows + i, c, w, b->y, pitch);
+        for (int64_t q = 0; q < rows; q++)
+            j->store(b->y + q * pitch, w, out + (q * j->width + c) * j->out_item);
+    }
+}
+
+/* Outputs i .. i + rows - 1, whose sums are in b->y, as runs of lines. */
+static void
+SUMS(turn)(const wk_stencil *j, SUMS(block) * b, int64_t i, int64_t rows)
+{
+    const int64_t inner = j->inner;
+    S *run = b->y + WK_STENCIL_TURNED * b->pitch;
+    for (int64_t c = 0; c < b->w; c += inner) {
+        const int64_t line = (b->c + c) / inner;
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t p = 0; p < inner; p++) run[r * inner + p] = b->y[r * b->pitch + c + p];
+        j->store(run, rows * inner,
+                 j->out + (line * j->outputs + b->i + i) * inner * j->out_item);
+    }
+}
+
+static void
+SUMS(one_block)(const wk_stencil *j, SUMS(block) * b, int turned)
+{
+    for (int64_t i = 0; i < b->m; i += WK_STENCIL_ROWS) {
+        const int64_t until = i + WK_STENCIL_ROWS + j->halo;
+        while (b->ready < b->count && b->ready < until) SUMS(next_row)(j, b);
+        if (b->ready == b->count) /* outputs beyond the last, which nobody stores */
+            for (int64_t r = b->count; r < until; r++) b->rows[r] = b->rows[b->count - 1];
+        if (!turned) {
+            SUMS(store_rows)(j, b, i);
+            continue;
+        }
+        const int64_t at = i % WK_STENCIL_TURNED, done = at + WK_STENCIL_ROWS;
+        SUMS(columns)(j, b->rows + i, 0, b->w, b->y + at * b->pitch, b->pitch);
+        if (done == WK_STENCIL_TURNED || i + WK_STENCIL_ROWS >= b->m)
+            SUMS(turn)(j, b, i - at, b->m - (i - at) < done ? b->m - (i - at) : done);
+    }
+}
+
+static void
+SUMS(blocks)(const wk_stencil *j, int64_t begin, int64_t end, char *scratch, int turned)
+{
+    const wk_fp_state state = wk_fp_begin();
+    const int64_t pitch = j->columns + WK_STENCIL_PAD / (int64_t)sizeof(S);
+    const int64_t pointers = j->rows + j->halo + WK_STENCIL_ROWS;
+    SUMS(block) b = {.rows = (const S **)scratch, .pitch = pitch};
+    b.cval = (S *)(scratch + pointers * (int64_t)sizeof *b.rows);
+    b.ring = b.cval + pitch;
+    b.y = b.ring + j->ring * pitch;
+    SUMS(fill)(j, j->columns, b.cval);
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t rest = task / j->column_blocks;
+        b.c = task % j->column_blocks * j->columns;
+        b.i = rest % j->row_blocks * j->rows;
+        b.outer = rest / j->row_blocks;
+        b.w = j->width - b.c < j->columns ? j->width - b.c : j->columns;
+        b.m = j->outputs - b.i < j->rows ? j->outputs - b.i : j->rows;
+        b.ready = 0;
+        b.count = b.m + j->halo;
+        SUMS(one_block)(j, &b, turned);
+    }
+    wk_fp_end(state);
+}
+
+void
+WK_ISA_NAME(SUMS(wk_stencil_columns))(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const wk_stencil *j = arg;
+    SUMS(blocks)(j, begin, end, j->scratch + thread * j->scratch_each, 0);
+}
+
+void
+WK_ISA_NAME(SUMS(wk_stencil_turned))(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const wk_stencil *j = arg;
+    SUMS(blocks)(j, begin, end, j->scratch + thread * j->scratch_each, 1);
+}
