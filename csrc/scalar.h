@@ -203,7 +203,8 @@ wk_f32_of_f16(uint16_t x)
 {
     const uint32_t sign = (uint32_t)(x >> 15) << 31, rest = (uint32_t)(x & 0x7fff) << 13;
     const float size = wk_from_bits_f32(rest) * 0x1p112f;
-    return wk_from_bits_f32(sign | (rest < 0x0f800000u ? wk_bits_f32(size) : rest | 0x7f800000u));
+    return wk_from_bits_f32(sign |
+                            (rest < 0x0f800000u ? wk_bits_f32(size) : rest | 0x7f800000u));
 }
 
 WK_FN float

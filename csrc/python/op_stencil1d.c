@@ -82,10 +82,10 @@ coefficients_of(PyObject *object, request *r)
         Py_XDECREF(given);
         return -1;
     }
-    const int by_complex = PyArray_ISCOMPLEX(given);
-    if (by_complex) r->sums = r->sums == WK_F32 ? WK_C64 : WK_C128;
-    PyObject *whole = by_complex ? PyObject_CallMethod((PyObject *)given, "conj", NULL)
-                              : Py_NewRef((PyObject *)given);
+    const int pairs = PyArray_ISCOMPLEX(given);
+    if (pairs) r->sums = r->sums == WK_F32 ? WK_C64 : WK_C128;
+    PyObject *whole = pairs ? PyObject_CallMethod((PyObject *)given, "conj", NULL)
+                            : Py_NewRef((PyObject *)given);
     Py_DECREF(given);
     if (whole == NULL) return -1;
     r->taps = (PyArrayObject *)PyArray_FromAny(
@@ -109,9 +109,9 @@ sums_of(PyObject *object, request *r)
 }
 
 static int
-cval_of(PyObject *object, int by_parts, double cval[2])
+cval_of(PyObject *object, int pairs, double cval[2])
 {
-    if (by_parts) {
+    if (pairs) {
         const Py_complex c = PyComplex_AsCComplex(object);
         cval[0] = c.real;
         cval[1] = c.imag;
@@ -129,19 +129,19 @@ cval_of(PyObject *object, int by_parts, double cval[2])
 static int
 result_dtype(const wk_frame *f, const request *r, wk_dtype in)
 {
-    const int to_complex = wk_is_complex(in) || wk_is_complex(r->sums);
+    const int pairs = wk_is_complex(in) || wk_is_complex(r->sums);
     const int wide = in == WK_F64 || (in >= WK_I32 && in <= WK_U64);
-    const wk_dtype own = !to_complex || wk_is_complex(in) ? in : wide ? WK_C128 : WK_C64;
+    const wk_dtype own = !pairs || wk_is_complex(in) ? in : wide ? WK_C128 : WK_C64;
     const wk_operand *target = &f->options.target[0];
     const int asked = target->array ? (int)wk_operand_dtype(target) : r->output;
     if (asked < 0) return own;
-    if (wk_is_complex((wk_dtype)asked) && !to_complex) {
+    if (wk_is_complex((wk_dtype)asked) && !pairs) {
         PyErr_Format(PyExc_TypeError,
                      "output of dtype %s needs a complex array or complex coefficients",
                      wk_dtype_names[asked]);
         return -1;
     }
-    if (!to_complex || wk_is_complex((wk_dtype)asked)) return asked;
+    if (!pairs || wk_is_complex((wk_dtype)asked)) return asked;
     if (target->array) {
         PyErr_Format(PyExc_RuntimeError, "output must have complex dtype, not %s", /* SciPy's */
                      wk_dtype_names[asked]);
@@ -151,19 +151,6 @@ result_dtype(const wk_frame *f, const request *r, wk_dtype in)
     if (PyErr_WarnEx(PyExc_UserWarning, "promoting specified output dtype to complex", 1) < 0)
         return -1;
     return promoted ? WK_C128 : WK_C64;
-}
-
-/* The lines; for the CPU, whose kernels read them in place, a copy where they are not. */
-static int
-lines_of(wk_frame *f, int along, int parts)
-{
-    wk_stencil_args *s = &f->call.args.stencil;
-    wk_array *in = &f->call.in;
-    wk_plan_lines(in, along, parts, s);
-    if (wk_in_lines(in, s) || f->operand.on_device || f->options.device.kind != WK_CPU) return 0;
-    if (wk_contiguous_for_cpu(f) < 0) return -1;
-    wk_plan_lines(in, along, parts, s);
-    return 0;
 }
 
 static int
@@ -185,14 +172,15 @@ stencil(wk_frame *f, const request *r)
     s->taps = PyArray_SIZE(r->taps);
     s->before = r->valid ? 0 : s->taps / 2 + r->origin;
     if (r->valid && s->taps > shape[along]) {
-        PyErr_Format(PyExc_ValueError,
-                     "mode 'valid': %lld coefficients are more than the %lld elements of axis %d",
-                     (long long)s->taps, (long long)shape[along], along);
+        PyErr_Format(
+            PyExc_ValueError,
+            "mode 'valid': %lld coefficients are more than the %lld elements of axis %d",
+            (long long)s->taps, (long long)shape[along], along);
         return -1;
     }
     if (r->valid) shape[along] -= s->taps - 1;
-    if (wk_result_new(f, 0, (wk_dtype)dtype, ndim, shape) < 0 || lines_of(f, along, parts) < 0)
-        return -1;
+    if (wk_result_new(f, 0, (wk_dtype)dtype, ndim, shape) < 0) return -1;
+    wk_plan_lines(in, along, parts, s);
     s->outputs = shape[along];
     if (parts) wk_see_parts(out);
     return wk_call_row(f);

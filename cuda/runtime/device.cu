@@ -43,6 +43,7 @@ set_up(wk::gpu &g, int device, wk_error *error)
     const bool strong = minor == 0 && (major == 6 || major == 7 || major == 8 || major == 9 ||
                                        major == 10); // P100, V100, A100, H100, B200
     g.weak_doubles = !strong;
+    g.bulk_copies = major >= 9;
     g.keep = bytes_from_environment("WARPKIT_POOL_KEEP", kKeep);
     g.limit = bytes_from_environment("WARPKIT_POOL_LIMIT", 0);
     if (pools) {
@@ -123,6 +124,12 @@ bool
 weak_doubles(const wk_call *call)
 {
     return gpus[call->ordinal].weak_doubles;
+}
+
+bool
+bulk_copies(const wk_call *call)
+{
+    return gpus[call->ordinal].bulk_copies;
 }
 
 int

@@ -31,6 +31,7 @@ struct gpu {
     std::mutex lock; // of what follows, for moments
     std::atomic<bool> ready{false};
     int processors = 0;
+    bool bulk_copies = false;      // compute capability 9.0 and newer
     bool weak_doubles = false;     // 1/32 of the float32 rate, or 1/64
     cudaMemPool_t pool = nullptr;  // null: the device has none, plain cudaMalloc serves
     uint64_t keep = 0, limit = 0;  // bytes
@@ -82,11 +83,6 @@ wk_status read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bi
                       wk_error *error);
 
 // ---- the ways that a call may go ----------------------------------------------------------
-
-// A little memory of the host to the device, in the stream's order. It has been read on return:
-// the driver keeps pageable memory's bytes itself, and pinned memory is waited for.
-wk_status copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream,
-                  wk_error *error); // station.cu
 
 bool is_pinned(const void *begin, int64_t bytes);                          // station.cu
 wk_status run_resident(wk_call *call, wk_launch *launch);                  // resident.cu

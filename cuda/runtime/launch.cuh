@@ -46,11 +46,19 @@ wk_status allocate(wk_call *call, int64_t bytes, void **block);
 // same for all of a stream's calls, since their kernels do not overlap.
 wk_status zeros(wk_call *call, int64_t bytes, void **block);
 
+// A little memory of the host to the device, in the stream's order. It has been read on return:
+// the driver keeps pageable memory's bytes itself, and pinned memory is waited for.
+wk_status copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream,
+                  wk_error *error); // station.cu
+
 // Sets device memory to zero, in the stream's order.
 wk_status clear(wk_call *call, void *block, int64_t bytes);
 
 // Has the call's device few float64 units? By its compute capability.
 bool weak_doubles(const wk_call *call);
+
+// Has the call's device a bulk copy engine (prim/async.cuh)?
+bool bulk_copies(const wk_call *call);
 
 // Multiprocessors of the call's device.
 int processors(const wk_call *call);
