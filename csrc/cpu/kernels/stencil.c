@@ -17,10 +17,11 @@ enum {
     LINE = 1024,    /* parts of a line that a task takes: 8 KiB of doubles, a quarter of L1 */
     NEAR = 1 << 18, /* bytes of rows that stay near: of any L2                           */
     WIDE = 64,      /* parts side by side from which on outputs share the rows they read */
-    MOST_COLUMNS = 1024, /* of a block, and ...                                               */
+    MOST_COLUMNS = 8192, /* of a block, and ...                                               */
     FEWEST_COLUMNS = 32,
     TURNED_COLUMNS = 64, /* ... where rows become lines: a line of cache, or more, each       */
-    MOST_ROWS = 4096,    /* of a block                                                        */
+    IN_PLACE = 8,
+    MOST_ROWS = 4096, /* of a block                                                        */
     FEWEST_ROWS = 32,
     TASKS = 8,       /* for each thread, if that is not too few rows for their halo       */
     CONVERSIONS = 8, /* multiply-adds that take as long as the rest of an output's work   */
@@ -104,6 +105,7 @@ static void
 plan_columns(wk_stencil *j, int64_t sum, int64_t most, int64_t unit, int threads)
 {
     j->group = 1;
+    j->as_in_place &= j->halo <= IN_PLACE;
     j->ring = j->halo + WK_STENCIL_ROWS;
     const int64_t fit = larger(NEAR / sum / j->ring, FEWEST_COLUMNS);
     j->column_blocks = blocks_of(j->width, smaller(fit, most));
@@ -119,7 +121,7 @@ plan_columns(wk_stencil *j, int64_t sum, int64_t most, int64_t unit, int threads
     const int64_t pitch = j->columns + WK_STENCIL_PAD / sum;
     const int64_t pointers = j->rows + j->halo + WK_STENCIL_ROWS;
     j->scratch_each = pointers * (int64_t)sizeof(void *) + (1 + j->ring) * pitch * sum +
-                      larger(WK_STENCIL_ROWS * (WK_STENCIL_PART * sum + WK_STENCIL_PAD),
+                      larger(WK_STENCIL_ROWS * (2 * WK_STENCIL_PART * sum + WK_STENCIL_PAD),
                              WK_STENCIL_TURNED * (pitch + j->inner) * sum);
 }
 

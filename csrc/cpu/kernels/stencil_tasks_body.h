@@ -102,15 +102,24 @@ typedef struct SUMS(block) { /* outputs i .. i + m - 1 of columns c .. c + w - 1
     int64_t pitch; /* of the ring */
 } SUMS(block);
 
+/* Where row r of the block lies, or NULL. */
+static const char *
+SUMS(row_address)(const wk_stencil *j, const SUMS(block) * b, int64_t r)
+{
+    if (r >= b->count) return NULL;
+    const int64_t at = wk_extend(b->i + r - j->args->before, j->n, j->args->mode);
+    return at < 0
+               ? NULL
+               : j->in + b->outer * j->in_outer + at * j->in_n + b->c / j->twice * j->in_item;
+}
+
 static void
 SUMS(next_row)(const wk_stencil *j, SUMS(block) * b)
 {
     const int64_t r = b->ready++;
-    const int64_t at = wk_extend(b->i + r - j->args->before, j->n, j->args->mode);
-    const char *from =
-        j->in + b->outer * j->in_outer + at * j->in_n + b->c / j->twice * j->in_item;
+    const char *from = SUMS(row_address)(j, b, r);
     S *slot = b->ring + r % j->ring * b->pitch;
-    if (at < 0) {
+    if (from == NULL) {
         b->rows[r] = b->cval;
     } else if (j->as_in_place && b->w >= VL) {
         b->rows[r] = (const S *)from;
@@ -120,22 +129,35 @@ SUMS(next_row)(const wk_stencil *j, SUMS(block) * b)
     }
 }
 
-/* Outputs i ... of the block, up to WK_STENCIL_ROWS of them, as rows of results. */
+/* Outputs i ... of the block, up to WK_STENCIL_ROWS of them, as rows of results. While they are
+ * summed, the rows that the next ones add are on their way. */
 static void
 SUMS(store_rows)(const wk_stencil *j, SUMS(block) * b, int64_t i)
 {
     const int64_t rows = b->m - i < WK_STENCIL_ROWS ? b->m - i : WK_STENCIL_ROWS;
+    const int straight = j->as_summed && rows == WK_STENCIL_ROWS && b->w >= VL;
     char *out = j->out + ((b->outer * j->outputs + b->i + i) * j->width + b->c) * j->out_item;
-    if (j->as_summed && rows == WK_STENCIL_ROWS && b->w >= VL) {
+    if (straight && j->as_in_place) {
         SUMS(columns)(j, b->rows + i, 0, b->w, (S *)out, j->width);
         return;
     }
-    const int64_t pitch = WK_STENCIL_PART + VL;
-    for (int64_t c = 0; c < b->w; c += WK_STENCIL_PART) {
-        const int64_t w = b->w - c < WK_STENCIL_PART ? b->w - c : WK_STENCIL_PART;
-        SUMS(columns)(j, b->rows + i, c, w, b->y, pitch);
-        for (int64_t q = 0; q < rows; q++)
-            j->store(b->y + q * pitch, w, out + (q * j->width + c) * j->out_item);
+    const char *next[WK_STENCIL_ROWS];
+    for (int q = 0; q < WK_STENCIL_ROWS; q++)
+        next[q] = SUMS(row_address)(j, b, i + j->halo + WK_STENCIL_ROWS + q);
+    for (int64_t c = 0; c < b->w;) {
+        const int64_t left = b->w - c, w = left < 2 * WK_STENCIL_PART ? left : WK_STENCIL_PART;
+        for (int q = 0; q < WK_STENCIL_ROWS && next[q]; q++)
+            for (int64_t at = 0; at < w / j->twice * j->in_item; at += 64)
+                __builtin_prefetch(next[q] + c / j->twice * j->in_item + at, 0, 2);
+        if (straight) {
+            SUMS(columns)(j, b->rows + i, c, w, (S *)out + c, j->width);
+        } else {
+            SUMS(columns)(j, b->rows + i, c, w, b->y, 2 * WK_STENCIL_PART + VL);
+            for (int64_t q = 0; q < rows; q++)
+                j->store(b->y + q * (2 * WK_STENCIL_PART + VL), w,
+                         out + (q * j->width + c) * j->out_item);
+        }
+        c += w;
     }
 }
 
