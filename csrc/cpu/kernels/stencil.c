@@ -20,6 +20,8 @@ enum {
     MOST_COLUMNS = 8192, /* of a block, and ...                                               */
     FEWEST_COLUMNS = 32,
     TURNED_COLUMNS = 64, /* ... where rows become lines: a line of cache, or more, each       */
+    SHORT = 128,
+    FEWEST_LINES = 8,
     IN_PLACE = 8,
     MOST_ROWS = 4096, /* of a block                                                        */
     FEWEST_ROWS = 32,
@@ -94,9 +96,11 @@ plan_lines(wk_stencil *j, int64_t sum)
     j->as_in_place &= j->in_n == j->inner * j->in_item;
     j->rows = smaller(j->outputs, larger(line, 2 * j->halo));
     j->row_blocks = blocks_of(j->outputs, j->rows);
-    j->group = j->row_blocks > 1 ? 1 : smaller(larger(line / j->rows, 1), j->outer);
-    const int64_t x = (j->rows + j->halo) * j->inner, y = j->group * j->rows * j->inner;
-    j->scratch_each = (x + y) * sum + 2 * WK_STENCIL_PAD;
+    /* Whole lines, as many as fit: of short ones several are summed at once. */
+    const int64_t window = (j->rows + j->halo) * j->inner;
+    const int alike = j->row_blocks == 1 && j->rows * j->inner <= SHORT;
+    j->group = alike ? smaller(larger(LINE / window, FEWEST_LINES), j->outer) : 1;
+    j->scratch_each = j->group * (window + j->rows * j->inner) * sum + 2 * WK_STENCIL_PAD;
     j->column_blocks = 1;
 }
 

@@ -22,20 +22,21 @@ SUMS(add)(const S *taps, int64_t t, V x, V sum, const wk_stencil_kind kind)
     return FMA(PAIR(taps + 4 * t + 2), SWAP(x), sum);
 }
 
-/* `many` vectors of y; the elements of x that meet neighbouring coefficients are step apart. */
+/* `many` vectors, y_next apart, of x, x_next apart; the elements that meet neighbouring coefficients
+ * are step apart. */
 WK_INLINE void
-SUMS(line_block)(const S *x, int64_t step, const S *taps, int64_t count, S *y, const int many,
-                 const wk_stencil_kind kind)
+SUMS(line_block)(const S *x, int64_t x_next, int64_t step, const S *taps, int64_t count, S *y,
+                 int64_t y_next, const int many, const wk_stencil_kind kind)
 {
     V sum[8] = {{0}};
     for (int64_t t = 0; t < count; t++, x += step)
 #pragma GCC unroll 8
         for (int v = 0; v < many; v++)
-            sum[v] = SUMS(add)(taps, t, SUMS(vector)(x + v * VL), sum[v], kind);
+            sum[v] = SUMS(add)(taps, t, SUMS(vector)(x + v * x_next), sum[v], kind);
 #pragma GCC unroll 8
     for (int v = 0; v < many; v++) {
         sum[v] = ONE_NAN(sum[v]);
-        memcpy(y + v * VL, &sum[v], sizeof sum[v]);
+        memcpy(y + v * y_next, &sum[v], sizeof sum[v]);
     }
 }
 
@@ -45,19 +46,48 @@ SUMS(line_of_kind)(const S *x, int64_t step, const S *taps, int64_t count, int64
 {
     int64_t i = 0;
     for (; i + 8 * VL <= n; i += 8 * VL)
-        SUMS(line_block)(x + i, step, taps, count, y + i, 8, kind);
+        SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 8, kind);
     if (i + 4 * VL <= n) {
-        SUMS(line_block)(x + i, step, taps, count, y + i, 4, kind);
+        SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 4, kind);
         i += 4 * VL;
     }
     if (i + 2 * VL <= n) {
-        SUMS(line_block)(x + i, step, taps, count, y + i, 2, kind);
+        SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 2, kind);
         i += 2 * VL;
     }
     for (; i < n; i += VL) {
         if (i + VL > n && n >= VL) i = n - VL;
-        SUMS(line_block)(x + i, step, taps, count, y + i, 1, kind);
+        SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 1, kind);
     }
+}
+
+/* Lines too short to fill registers: the same vector of several of them. */
+WK_INLINE void
+SUMS(short_of_kind)(const S *x, int64_t pitch, int64_t step, const S *taps, int64_t count,
+                    int64_t lines, int64_t n, S *y, const wk_stencil_kind kind)
+{
+    int64_t l = 0;
+    for (; l + 8 <= lines; l += 8, x += 8 * pitch, y += 8 * n)
+        for (int64_t i = 0; i < n; i += VL) {
+            if (i + VL > n && n >= VL) i = n - VL;
+            SUMS(line_block)(x + i, pitch, step, taps, count, y + i, n, 8, kind);
+        }
+    for (; l < lines; l++, x += pitch, y += n)
+        SUMS(line_of_kind)(x, step, taps, count, n, y, kind);
+}
+
+static void
+SUMS(short_lines)(const wk_stencil *j, const S *x, int64_t pitch, int64_t lines, int64_t n,
+                  S *y)
+{
+    const int64_t step = j->inner, count = j->halo + 1;
+    const S *taps = j->taps;
+    if (j->kind == WK_BY_REAL)
+        SUMS(short_of_kind)(x, pitch, step, taps, count, lines, n, y, WK_BY_REAL);
+    else if (j->kind == WK_TO_PAIR)
+        SUMS(short_of_kind)(x, pitch, step, taps, count, lines, n, y, WK_TO_PAIR);
+    else
+        SUMS(short_of_kind)(x, pitch, step, taps, count, lines, n, y, WK_BY_PAIR);
 }
 
 static void

@@ -52,29 +52,50 @@ SUMS(window)(const wk_stencil *j, const char *line, int64_t k, int64_t count, S 
     if (to < from) to = from;
     if (to > from)
         SUMS(load_rows)(j, line + (k + from) * j->in_n, to - from, x + from * j->inner);
+    if (j->inner == 1 && to - from == j->n) { /* all that the ends repeat is in x */
+        const int64_t *left = j->left + k + j->args->before, *right = j->right + k - j->n;
+        const S cval = (S)j->cval[0];
+        for (int64_t i = 0; i < from; i++) x[i] = left[i] < 0 ? cval : x[left[i] - k];
+        for (int64_t i = to; i < count; i++) x[i] = right[i] < 0 ? cval : x[right[i] - k];
+        return;
+    }
     for (int64_t i = 0; i < from; i++) SUMS(beyond)(j, line, k, i, from, to, x);
     for (int64_t i = to; i < count; i++) SUMS(beyond)(j, line, k, i, from, to, x);
 }
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
+/* Outputs i .. i + m - 1 of a line, to y or out. */
+static void
+SUMS(one_line)(const wk_stencil *j, const char *line, int64_t i, int64_t m, S *x, S *y)
+{
+    const int64_t count = m + j->halo, n = m * j->inner, k = i - j->args->before;
+    const S *from = x;
+    if (j->as_in_place && n >= VL && k >= 0 && k + count <= j->n)
+        from = (const S *)(line + k * j->in_n);
+    else
+        SUMS(window)(j, line, k, count, x);
+    SUMS(line)(j, from, n, y);
+}
+
 static void
 SUMS(some_lines)(const wk_stencil *j, int64_t first, int64_t lines, int64_t i, int64_t m, S *x)
 {
-    const int64_t count = m + j->halo, n = m * j->inner, k = i - j->args->before;
-    const int whole = n >= VL; /* no vector reaches beyond it */
-    S *y = x + (j->rows + j->halo) * j->inner + WK_STENCIL_PAD / sizeof *x;
+    const int64_t n = m * j->inner, pitch = (m + j->halo) * j->inner;
+    const int straight = j->as_summed && n >= VL; /* no vector reaches beyond it */
+    const char *line = j->in + first * j->in_outer;
     char *out = j->out + (first * j->outputs + i) * j->inner * j->out_item;
-    for (int64_t l = 0; l < lines; l++) {
-        const char *line = j->in + (first + l) * j->in_outer;
-        const S *from = x;
-        if (j->as_in_place && whole && k >= 0 && k + count <= j->n)
-            from = (const S *)(line + k * j->in_n);
-        else
-            SUMS(window)(j, line, k, count, x);
-        SUMS(line)(j, from, n, (whole && j->as_summed ? (S *)out : y) + l * n);
+    S *y = x + j->group * (j->rows + j->halo) * j->inner + WK_STENCIL_PAD / sizeof *x;
+    S *to = straight ? (S *)out : y;
+    if (lines == 1) {
+        SUMS(one_line)(j, line, i, m, x, to);
+    } else { /* whole ones */
+        for (int64_t l = 0; l < lines; l++)
+            SUMS(window)
+            (j, line + l * j->in_outer, -j->args->before, m + j->halo, x + l * pitch);
+        SUMS(short_lines)(j, x, pitch, lines, n, to);
     }
-    if (!(whole && j->as_summed)) j->store(y, lines * n, out);
+    if (!straight) j->store(y, lines * n, out);
 }
 
 void
@@ -169,8 +190,12 @@ SUMS(turn)(const wk_stencil *j, SUMS(block) * b, int64_t i, int64_t rows)
     S *run = b->y + WK_STENCIL_TURNED * b->pitch;
     for (int64_t c = 0; c < b->w; c += inner) {
         const int64_t line = (b->c + c) / inner;
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t p = 0; p < inner; p++) run[r * inner + p] = b->y[r * b->pitch + c + p];
+        const S *from = b->y + c;
+        if (inner == 1)
+            for (int64_t r = 0; r < rows; r++) run[r] = from[r * b->pitch];
+        else
+            for (int64_t r = 0; r < rows; r++)
+                for (int64_t p = 0; p < inner; p++) run[r * inner + p] = from[r * b->pitch + p];
         j->store(run, rows * inner,
                  j->out + (line * j->outputs + b->i + i) * inner * j->out_item);
     }
