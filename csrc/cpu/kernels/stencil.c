@@ -20,6 +20,7 @@ enum {
     MOST_COLUMNS = 8192, /* of a block, and ...                                               */
     FEWEST_COLUMNS = 32,
     TURNED_COLUMNS = 64, /* ... where rows become lines: a line of cache, or more, each       */
+    FUSED = 8,
     SHORT = 128,
     FEWEST_LINES = 8,
     IN_PLACE = 8,
@@ -72,6 +73,8 @@ describe(const wk_call *call, wk_stencil *j, int to_double)
     const wk_dtype sums = to_double ? WK_F64 : WK_F32, parts = to_double ? WK_C128 : WK_C64;
     j->as_in_place = j->twice == 1 && (in->dtype == sums || in->dtype == parts);
     j->as_summed = out->dtype == sums || out->dtype == parts;
+    if (to_double && !pairs && in->dtype == WK_F32 && out->dtype == WK_F32)
+        j->fused = WK_ISA_NAME(wk_stencil_fused_f32);
     j->in = (const char *)in->data + in->first;
     j->out = out->data;
     j->outer = a->outer;
@@ -93,7 +96,9 @@ static void
 plan_lines(wk_stencil *j, int64_t sum)
 {
     const int64_t line = larger(LINE / j->inner, 1);
-    j->as_in_place &= j->in_n == j->inner * j->in_item;
+    const int side_by_side = j->in_n == j->inner * j->in_item;
+    j->as_in_place &= side_by_side;
+    if (!side_by_side || j->halo >= FUSED) j->fused = NULL;
     j->rows = smaller(j->outputs, larger(line, 2 * j->halo));
     j->row_blocks = blocks_of(j->outputs, j->rows);
     /* Whole lines, as many as fit: of short ones several are summed at once. */
@@ -214,7 +219,8 @@ WK_ISA_NAME(wk_stencil1d_cpu_lines)(wk_call *call)
     prepare_ends(&j, ends, ends + a->before);
 
     const int64_t tasks = blocks_of(j.outer, j.group) * j.row_blocks * j.column_blocks;
-    const int64_t grain = larger(WORK * tasks / larger(work, 1), 1);
+    /* Neighbours together, so that two threads do not both ask for one page of a new result. */
+    const int64_t grain = larger(WORK * tasks / larger(work, 1), tasks / (TASKS * threads) + 1);
     wk_parallel(call->context, tasks, threads == 1 ? tasks : grain, task, &j);
     if (j.scratch != small) free(j.scratch);
     return WK_OK;

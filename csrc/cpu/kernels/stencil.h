@@ -21,12 +21,18 @@ typedef void wk_stencil_load(const void *from, int64_t step, int64_t n, void *to
 /* n sums' floats, NaN being the one, to elements. */
 typedef void wk_stencil_store(const void *from, int64_t n, void *to);
 
+/* n results, a vector of them at least, of elements as they lie in memory; taps meet those `step`
+ * apart. */
+typedef void wk_stencil_fused(const void *from, int64_t step, const void *taps, int64_t count,
+                              int64_t n, void *to);
+
 typedef struct wk_stencil {
     const wk_stencil_args *args;
     wk_stencil_kind kind;
     const void *taps; /* of the sums' type: w, or wr and wi, or wr, wr, -wi and wi            */
     wk_stencil_load *load;
     wk_stencil_store *store;
+    wk_stencil_fused *fused; /* NULL: loaded, summed, then stored                             */
     int twice;       /* load makes two parts of an element                                    */
     int as_in_place; /* elements are what sums are made of: no need to load them first        */
     int as_summed;   /* results are stored as they are summed                                 */
@@ -50,6 +56,8 @@ typedef struct wk_stencil {
 wk_stencil_load *WK_ISA_NAME(wk_stencil_loader)(wk_dtype in, int to_double, int twice);
 wk_stencil_store *WK_ISA_NAME(wk_stencil_storer)(int of_double, wk_dtype out);
 
+wk_stencil_fused WK_ISA_NAME(wk_stencil_fused_f32);
+
 /* Tasks for wk_parallel, and what they need of scratch, in bytes. lines: taps lie side by side, or
  * a few parts apart. columns: many lines side by side, each row of them is used by several
  * outputs. turned: likewise, but the results are lines. */
@@ -61,7 +69,7 @@ wk_stencil_task WK_ISA_NAME(wk_stencil_lines_f32), WK_ISA_NAME(wk_stencil_lines_
 enum {
     WK_STENCIL_ROWS = 4, /* outputs that share the rows they read                            */
     WK_STENCIL_PART = 128, /* parts summed before they are stored                             */
-    WK_STENCIL_TURNED = 32, /* outputs of a line summed before they are stored                */
+    WK_STENCIL_TURNED = 64, /* outputs of a line summed before they are stored                */
     WK_STENCIL_PAD = 64 /* bytes that may be read and written beyond any end in scratch     */
 };
 

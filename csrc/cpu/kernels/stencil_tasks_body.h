@@ -65,36 +65,60 @@ SUMS(window)(const wk_stencil *j, const char *line, int64_t k, int64_t count, S 
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
-/* Outputs i .. i + m - 1 of a line, to y or out. */
+/* Outputs i .. i + m - 1 of a line, from a window of it. x and y are scratch. */
 static void
-SUMS(one_line)(const wk_stencil *j, const char *line, int64_t i, int64_t m, S *x, S *y)
+SUMS(windowed)(const wk_stencil *j, const char *line, int64_t i, int64_t m, S *x, S *y,
+               char *out)
 {
-    const int64_t count = m + j->halo, n = m * j->inner, k = i - j->args->before;
-    const S *from = x;
-    if (j->as_in_place && n >= VL && k >= 0 && k + count <= j->n)
-        from = (const S *)(line + k * j->in_n);
-    else
-        SUMS(window)(j, line, k, count, x);
-    SUMS(line)(j, from, n, y);
+    const int64_t n = m * j->inner;
+    const int straight = j->as_summed && n >= VL; /* no vector reaches beyond it */
+    SUMS(window)(j, line, i - j->args->before, m + j->halo, x);
+    SUMS(line)(j, x, n, straight ? (S *)out : y);
+    if (!straight) j->store(y, n, out);
+}
+
+/* Likewise; what needs none of the line's ends is read where it is. */
+static void
+SUMS(one_line)(const wk_stencil *j, const char *line, int64_t i, int64_t m, S *x, S *y,
+               char *out)
+{
+    const int64_t inner = j->inner, item = j->out_item, vector = (VL + inner - 1) / inner;
+    const int64_t k = i - j->args->before, beyond = k + m + j->halo - j->n;
+    int64_t head = k < 0 ? -k : 0, tail = beyond > 0 ? beyond : 0;
+    if (head > 0 && head < vector) head = vector;
+    if (tail > 0 && tail < vector) tail = vector;
+    if (!(j->as_in_place || j->fused) || head + tail + vector > m) {
+        SUMS(windowed)(j, line, i, m, x, y, out);
+        return;
+    }
+    const int64_t middle = m - head - tail, n = middle * inner;
+    const char *from = line + (k + head) * j->in_n;
+    char *to = out + head * inner * item;
+    if (head > 0) SUMS(windowed)(j, line, i, head, x, y, out);
+    if (j->fused) {
+        j->fused(from, inner, j->taps, j->halo + 1, n, to);
+    } else {
+        SUMS(line)(j, (const S *)from, n, j->as_summed ? (S *)to : y);
+        if (!j->as_summed) j->store(y, n, to);
+    }
+    if (tail > 0) SUMS(windowed)(j, line, i + m - tail, tail, x, y, to + n * item);
 }
 
 static void
 SUMS(some_lines)(const wk_stencil *j, int64_t first, int64_t lines, int64_t i, int64_t m, S *x)
 {
     const int64_t n = m * j->inner, pitch = (m + j->halo) * j->inner;
-    const int straight = j->as_summed && n >= VL; /* no vector reaches beyond it */
+    const int straight = j->as_summed && n >= VL;
     const char *line = j->in + first * j->in_outer;
     char *out = j->out + (first * j->outputs + i) * j->inner * j->out_item;
     S *y = x + j->group * (j->rows + j->halo) * j->inner + WK_STENCIL_PAD / sizeof *x;
-    S *to = straight ? (S *)out : y;
     if (lines == 1) {
-        SUMS(one_line)(j, line, i, m, x, to);
-    } else { /* whole ones */
-        for (int64_t l = 0; l < lines; l++)
-            SUMS(window)
-            (j, line + l * j->in_outer, -j->args->before, m + j->halo, x + l * pitch);
-        SUMS(short_lines)(j, x, pitch, lines, n, to);
+        SUMS(one_line)(j, line, i, m, x, y, out);
+        return;
     }
+    for (int64_t l = 0; l < lines; l++)
+        SUMS(window)(j, line + l * j->in_outer, -j->args->before, m + j->halo, x + l * pitch);
+    SUMS(short_lines)(j, x, pitch, lines, n, straight ? (S *)out : y);
     if (!straight) j->store(y, lines * n, out);
 }
 
