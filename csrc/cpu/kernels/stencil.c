@@ -20,7 +20,7 @@ enum {
     MOST_COLUMNS = 8192, /* of a block, and ...                                               */
     FEWEST_COLUMNS = 32,
     TURNED_COLUMNS = 64, /* ... where rows become lines: a line of cache, or more, each       */
-    FUSED = 8,
+    FUSED = 12,
     SHORT = 128,
     FEWEST_LINES = 8,
     IN_PLACE = 8,
