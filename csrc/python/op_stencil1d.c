@@ -114,17 +114,21 @@ sums_of(PyObject *object, request *r)
 }
 
 static int
-cval_of(PyObject *object, int pairs, double cval[2])
+cval_of(PyObject *object, int from_complex, int by_complex, double cval[2])
 {
-    if (pairs) {
+    cval[1] = 0;
+    if (from_complex) {
         const Py_complex c = PyComplex_AsCComplex(object);
         cval[0] = c.real;
         cval[1] = c.imag;
     } else if (PyComplex_Check(object) || PyArray_IsScalar(object, ComplexFloating)) {
-        PyErr_Format(PyExc_ValueError,
-                     "Cannot provide a complex-valued cval when the input is real: %R", object);
+        PyErr_Format(by_complex ? PyExc_ValueError : PyExc_TypeError, /* SciPy's types */
+                     "Cannot provide a complex-valued cval when the input is real: must be a "
+                     "real number, not %R of type %.100s",
+                     object, Py_TYPE(object)->tp_name);
     } else {
-        cval[0] = cval[1] = PyFloat_AsDouble(object);
+        cval[0] = PyFloat_AsDouble(object);
+        if (!by_complex) cval[1] = cval[0];
     }
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -168,8 +172,7 @@ stencil(wk_frame *f, const request *r)
     const int ndim = in->ndim, along = wk_check_axis(f->state, r->axis, ndim);
     const int from_complex = wk_is_complex(in->dtype), by_complex = wk_is_complex(r->sums);
     const int parts = from_complex && !by_complex;
-    if (along < 0 || cval_of(r->cval, from_complex, s->cval) < 0) return -1;
-    if (by_complex && !from_complex) s->cval[1] = 0;
+    if (along < 0 || cval_of(r->cval, from_complex, by_complex, s->cval) < 0) return -1;
     const int dtype = result_dtype(f, r, in->dtype);
     if (dtype < 0) return -1;
     for (int d = 0; d < ndim; d++) shape[d] = in->shape[d];
