@@ -50,7 +50,7 @@ cpu_trim(int ordinal, wk_error *error)
     return WK_OK;
 }
 
-/* What the kernel takes as it lies; a stencil's and a histogram's read no strides that are any. */
+/* Does the kernel read the elements where they lie? */
 static int
 takes(const wk_call *call, const wk_array *a)
 {

@@ -67,10 +67,13 @@ wk_stencil_task WK_ISA_NAME(wk_stencil_lines_f32), WK_ISA_NAME(wk_stencil_lines_
     WK_ISA_NAME(wk_stencil_turned_f32), WK_ISA_NAME(wk_stencil_turned_f64);
 
 enum {
-    WK_STENCIL_ROWS = 4, /* outputs that share the rows they read                            */
-    WK_STENCIL_PART = 128, /* parts summed before they are stored                             */
-    WK_STENCIL_TURNED = 64, /* outputs of a line summed before they are stored                */
-    WK_STENCIL_PAD = 64 /* bytes that may be read and written beyond any end in scratch     */
+    /* Outputs that share the rows they read: with two vectors each they and the rows stay within 16
+     * registers. 8 for AVX-512's 32: 1.56 ns an output for 1.70 by 33 coefficients, 0.57 for 0.47
+     * by 3. */
+    WK_STENCIL_ROWS = 4,
+    WK_STENCIL_PART = 128,  /* parts of a row summed before they are stored */
+    WK_STENCIL_TURNED = 64, /* outputs of a line likewise */
+    WK_STENCIL_PAD = 64     /* bytes that may be read and written beyond any end in scratch */
 };
 
 #endif
