@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import common
 import numpy as np
@@ -37,7 +37,7 @@ Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 DTYPES: dict[str, Any] = {"f4": np.float32, "f8": np.float64, "i4": np.int32, "i8": np.int64}
-DTYPES |= {"i1": np.int8, "u1": np.uint8, "bool": np.bool_}
+DTYPES |= {"i1": np.int8, "u1": np.uint8, "i2": np.int16, "bool": np.bool_}
 
 LARGE = 2**28  # bytes: no last-level cache holds a useful part of it
 CACHED = 2**16  # elements: in a second-level cache
@@ -163,10 +163,14 @@ def transpositions() -> Iterator[Case]:
     yield transposition("tiny", "f4", (32, 32), (1, 0))
 
 
-def stencil(what: str, dtype: str, shape: Shape, radius: int, axis: int) -> Case:
+def stencil(
+    what: str, dtype: str, shape: Shape, radius: int, axis: int, order: Literal["C", "F"] = "C"
+) -> Case:
     def prepare(shape: Shape) -> tuple[Run, Run, Array]:
-        a = data(dtype, shape)
+        a = np.asarray(data(dtype, shape), order=order)
         taps = np.random.default_rng(radius).random(2 * radius + 1)  # not symmetric: no short cut
+        if dtype not in ("f4", "f8"):
+            taps /= taps.sum()  # results fit the type
         ours = partial(warpkit.stencil1d, a, taps, axis, device="cpu")
         return ours, partial(ndimage.correlate1d, a, taps, axis), a
 
@@ -175,12 +179,20 @@ def stencil(what: str, dtype: str, shape: Shape, radius: int, axis: int) -> Case
 
 
 def stencils() -> Iterator[Case]:
-    for dtype in ("f4", "f8"):
+    for dtype in ("f4", "f8", "u1"):
         for radius in (1, 4, 16):
             for what, axis in (("last axis", -1), ("first axis", 0)):
                 yield stencil(what, dtype, (4096, 8192), radius, axis)
+    yield stencil("last axis", "i2", (4096, 8192), 4, -1)
+    yield stencil("first axis", "i2", (4096, 8192), 4, 0)
+    for what, axis in (("last axis, Fortran order", -1), ("first axis, Fortran order", 0)):
+        yield stencil(what, "f4", (4096, 4096), 4, axis, "F")
+    yield stencil("rows of 17", "f4", (2**20, 17), 4, -1)
+    yield stencil("3 channels", "u1", (4096, 4096, 3), 4, 1)
+    yield stencil("2001 coefficients", "f4", (256, 8192), 1000, -1)
     yield stencil("in cache", "f4", (CACHED,), 4, -1)
-    yield stencil("tiny", "f4", (TINY,), 4, -1)
+    for n in (9, 100, TINY):
+        yield stencil("tiny", "f4", (n,), 4, -1)
 
 
 def histogram(what: str, dtype: str, n: int, **options: Any) -> Case:

@@ -192,11 +192,17 @@ wk_set_lines(wk_array *a, const wk_stencil_args *args)
 }
 
 int
+wk_are_lines(const wk_array *a, const wk_stencil_args *args)
+{
+    return a->ndim == 3 && a->shape[0] == args->outer && a->shape[1] == args->n &&
+           a->shape[2] == args->inner && (args->inner == 1 || a->strides[2] == 1);
+}
+
+int
 wk_in_lines(const wk_array *a, const wk_stencil_args *args)
 {
     enum { WIDE = 32 }; /* so many side by side are worth being read where they are */
-    return a->ndim == 3 && a->shape[0] == args->outer && a->shape[1] == args->n &&
-           a->shape[2] == args->inner && (args->inner == 1 || a->strides[2] == 1) &&
+    return wk_are_lines(a, args) &&
            (args->n == 1 || a->strides[1] == args->inner || args->inner >= WIDE);
 }
 
@@ -218,7 +224,7 @@ wk_plan_lines(wk_array *a, int axis, int parts, wk_stencil_args *args)
     if (outer > 1) return;
     wk_fuse(&lines, 2);
     if (lines.ndim == 2) insert(&lines, 2, 1, 1);
-    if (wk_in_lines(&lines, args)) *a = lines;
+    if (wk_are_lines(&lines, args)) *a = lines;
 }
 
 void

@@ -40,8 +40,10 @@ void wk_plan_copy(wk_array *a);
  * becomes [outer][n][inner] where its strides allow that, else it keeps more axes. */
 void wk_plan_lines(wk_array *a, int axis, int parts, wk_stencil_args *args);
 
-/* Is it [outer][n][inner] of the call's extents, the inner ones side by side, with gaps only between
- * rows that are wide? */
+/* Is it [outer][n][inner] of the call's extents, the inner ones side by side? */
+int wk_are_lines(const wk_array *a, const wk_stencil_args *args);
+
+/* And with gaps only between rows that are wide? */
 int wk_in_lines(const wk_array *a, const wk_stencil_args *args);
 
 /* A C-contiguous array as such lines. */

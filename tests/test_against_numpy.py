@@ -248,17 +248,29 @@ def test_transposes_are_numpys(wk, data):
 # ---- stencil1d ---------------------------------------------------------------------------------
 
 
-def check_stencil(wk, a, taps, axis=-1, mode="reflect", cval=0.0, origin=0):
+def parts(x):
+    return (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+
+
+def check_stencil(wk, a, taps, axis=-1, mode="reflect", cval=0.0, origin=0, **types):
+    """types: output and accumulate. Floats may be as far from SciPy's as both sides' roundings of
+    sums explain, and one of the result."""
     ndimage = pytest.importorskip("scipy.ndimage")
-    want = ndimage.correlate1d(a, taps, axis, None, mode, cval, origin)
-    got = wk.stencil1d(a, taps, axis, mode=mode, cval=cval, origin=origin)
-    if a.dtype.kind != "f":
+    want = ndimage.correlate1d(a, taps, axis, types.get("output"), mode, cval, origin)
+    got = wk.stencil1d(a, taps, axis, mode=mode, cval=cval, origin=origin, **types)
+    if want.dtype.kind in "bui":
         assert_same(got, np.ascontiguousarray(want))
         return
-    absolute = (np.abs(np.asarray(x, np.float64)) for x in (a, taps))
-    size = ndimage.correlate1d(*absolute, axis, None, mode, abs(cval), origin)
-    rounding = np.finfo(a.dtype).eps * abs(want)
-    assert_near(got, want, (len(taps) + 1) * np.finfo(np.float64).eps * size + rounding)
+    sums = np.finfo(types.get("accumulate") or np.float64)
+    absolute = (sum(np.abs(p).astype(np.float64) for p in parts(np.asarray(x))) for x in (a, taps))
+    beyond = abs(np.real(cval)) + abs(np.imag(cval))
+    size = ndimage.correlate1d(*absolute, axis, None, mode, beyond, origin)
+    assert got.dtype == want.dtype
+    four = a.dtype.kind == np.asarray(taps).dtype.kind == "c"  # sums of SciPy's, each rounded
+    for mine, theirs in zip(parts(got), parts(want), strict=True):
+        result = np.finfo(theirs.dtype)
+        rounding = result.eps * (size if four else abs(theirs)) + result.tiny
+        assert_near(mine, theirs, (len(taps) + 2) * (sums.eps * size + sums.tiny) + rounding)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -308,6 +320,102 @@ def test_stencils_name_their_modes_as_scipys_grid_modes_too(wk):
         check_stencil(wk, a, [1, 2, 3, 4], mode=f"grid-{name}")
         got = wk.stencil1d(a, [1, 2], mode=f"grid-{name}")
         assert_same(got, wk.stencil1d(a, [1, 2], mode=same))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("dtype", "c", "cval"),
+    [
+        ("complex64", [1.5, -2.0, 0.25], 1 - 2j),
+        ("complex128", [0.5, 3.0, 1.0, -0.7], 0.5j),
+        ("complex64", [1 + 2j, -0.5j, 0.25], 1 - 2j),
+        ("complex128", [1 + 2j, 0.3, -0.5j, 0.25], 3.0),
+        ("float32", [1 + 2j, -0.5j, 0.25], 2.0),
+        ("float64", [1 + 2j, -0.5j], 2.0),
+        ("int16", [1 + 2j, -0.5j, 2.0, 1.0], -1.0),
+        ("int64", [1j], -1.0),
+    ],
+    ids=str,
+)
+@over_both
+def test_complex_stencils_are_scipys(wk, dtype, c, cval, mode):
+    make = few_values if np.dtype(dtype).kind == "i" else values
+    for axis, shape in ((0, (2,)), (0, (30, 4)), (1, (5, 40)), (1, (3, 9, 2)), (0, (9, 70))):
+        check_stencil(wk, make(dtype, shape), c, axis, mode, cval)
+
+
+@pytest.mark.parametrize("accumulate", [None, "float32"])
+@over_both
+def test_stencils_store_the_dtypes_that_scipy_stores(wk, accumulate):
+    for dtype in (*DTYPES[1:], "float16"):
+        a = few_values(dtype, (20, 9))
+        for output in (*DTYPES[1:], "complex128"):
+            kind = np.dtype(output).kind
+            taps = [1.0, 2.0, 1.0] if kind == "u" else [1.0, -2.0, 1.5]
+            c = a.astype(np.abs(a).dtype if kind == "u" else dtype) + (1j if kind == "c" else 0)
+            x = np.abs(c) if kind == "u" else c
+            if x.dtype != "float16":  # which SciPy does not take
+                check_stencil(wk, x, taps, 0, output=np.dtype(output), accumulate=accumulate)
+
+
+def draw_stencil(data, dtype):
+    """An array of any layout, and the arguments of a stencil along one of its axes."""
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=12))
+    a = few_values(dtype, shape, seed=data.draw(st.integers(0, 99)))
+    a = a.transpose(data.draw(st.permutations(range(a.ndim))))
+    a = a[tuple(data.draw(st.sampled_from([slice(None), np.s_[::-1], np.s_[::2]])) for _ in shape)]
+    count = data.draw(st.integers(1, 30))
+    taps = np.random.default_rng(count).integers(-4, 5, count).astype(np.float64)
+    axis = data.draw(st.integers(-a.ndim, a.ndim - 1))
+    return a, taps, axis, data.draw(st.integers(-(count // 2), (count - 1) // 2))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@over_both
+@examples
+@given(data=st.data())
+def test_any_stencil_is_scipys(wk, mode, data):
+    dtype = data.draw(st.sampled_from([*DTYPES[1:], "complex64", "complex128"]))
+    a, taps, axis, origin = draw_stencil(data, dtype)
+    if a.dtype.kind == "u":
+        taps = abs(taps)  # what is below 0 SciPy leaves to the compiler
+    taps *= data.draw(st.sampled_from([1.0, 0.1] if a.dtype.kind in "fc" else [1.0]))
+    if data.draw(st.booleans()) and a.dtype.kind in "fc":
+        taps = taps - 0.7j * taps[::-1]
+    cval = data.draw(st.sampled_from([0, 1.5, -2.0] if a.dtype.kind in "fc" else [0, 3.0]))
+    if a.dtype.kind in "iu" and abs(taps).sum() * 4 > 127:
+        a = a.astype("int32")
+    check_stencil(wk, a, taps, axis, mode, cval, origin)
+
+
+@pytest.mark.parametrize("mode", [*MODES, "valid"])
+@over_both
+@examples
+@given(data=st.data())
+def test_sums_that_are_exact_are_exact(wk, mode, data):
+    """Whole numbers, added one by one in Python's integers."""
+    a, taps, axis, origin = draw_stencil(data, data.draw(st.sampled_from(["int32", *FLOATS])))
+    accumulate = data.draw(st.sampled_from([None, "float32"]))
+    lines, n = np.moveaxis(a, axis, -1), a.shape[axis]
+    at, outputs = np.arange(n) - len(taps) // 2 - origin, n
+    if mode == "valid":
+        at, outputs, origin = np.arange(n - len(taps) + 1), n - len(taps) + 1, 0
+        if outputs < 1:
+            return
+    pad = len(taps)
+    numpys = {"reflect": "symmetric", "constant": "constant", "nearest": "edge"}
+    numpys |= {"mirror": "reflect", "wrap": "wrap", "valid": "edge"}
+    widths = [(0, 0)] * (a.ndim - 1) + [(pad, pad)]
+    options = {"constant_values": 2} if mode == "constant" else {}
+    padded = np.pad(lines, widths, numpys[mode], **options).astype(object)
+    want = np.zeros((*lines.shape[:-1], outputs), object)
+    for t, tap in enumerate(taps):
+        want = want + int(tap) * padded[..., at + t + pad]
+    got = wk.stencil1d(
+        a, taps, axis, mode=mode, cval=2, origin=origin, accumulate=accumulate, output="int64"
+    )
+    want = np.moveaxis(np.vectorize(int, otypes=[np.int64])(want), -1, axis)
+    assert_same(got, np.ascontiguousarray(want))
 
 
 # ---- histogram ---------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def test_a_dtype_that_is_not_taken_is_named_beside_those_that_are(device, a):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64", "complex128"])
 def test_what_folds_and_crosses_is_not_taken_by_every_operation(device, dtype):
-    for call in CALLS[2:]:
+    for call in CALLS[3:]:
         check_error(
             device, lambda d, c=call: c(np.zeros(4, dtype), d), TypeError, [dtype, "float64"]
         )
@@ -235,9 +235,9 @@ def test_coefficients_empty_or_not_of_one_axis_are_scipys_error(device, taps, wo
     )
 
 
-@pytest.mark.parametrize("taps", [[1j], [None], ["a"], np.zeros(2, "M8[s]")], ids=str)
-def test_coefficients_must_be_real_numbers(device, taps):
-    words = ["real", str(np.asarray(taps).dtype)]
+@pytest.mark.parametrize("taps", [[None], ["a"], np.zeros(2, "M8[s]")], ids=str)
+def test_coefficients_must_be_numbers(device, taps):
+    words = ["real or complex", str(np.asarray(taps).dtype)]
     check_error(device, lambda d: warpkit.stencil1d(A, taps, device=d), TypeError, words)
 
 
@@ -270,6 +270,96 @@ def test_options_of_another_type_are_scipys_error(device, option):
         lambda d: warpkit.stencil1d(A, TAPS, **option, device=d),
         lambda: correlate(A, TAPS, **option),
         [type(next(iter(option.values()))).__name__],
+    )
+
+
+@pytest.mark.parametrize("taps", [TAPS, [1j, 2.0]], ids=str)
+@pytest.mark.parametrize("cval", [1j, np.complex64(2 + 1j)], ids=repr)
+def test_what_stands_beyond_real_ends_is_real(device, taps, cval):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, taps, cval=cval, device=d),
+        lambda: correlate(A, taps, cval=1j),  # NumPy's scalars lose their imaginary part there
+        ["complex-valued cval when the input is real", repr(cval)],
+    )
+
+
+@pytest.mark.parametrize(("a", "taps"), [(A + 1j, TAPS), (A, [1j, 2.0, 0.0])], ids=str)
+def test_an_array_for_a_complex_result_is_complex(device, a, taps):
+    for dtype in ("float64", "int32"):
+        out = np.zeros(A.shape, dtype)
+        words = ["output must have complex dtype", dtype]
+        for name in ("output", "out"):
+            check_error(
+                device,
+                lambda d, name=name, out=out: warpkit.stencil1d(a, taps, **{name: out}, device=d),
+                lambda out=out: correlate(a, taps, output=out),
+                words,
+            )
+
+
+def test_a_dtype_for_a_complex_result_is_made_complex_with_scipys_warning(device):
+    ndimage = pytest.importorskip("scipy.ndimage")
+    for dtype in (np.float32, np.float64, np.uint8):
+        with pytest.warns(UserWarning, match="promoting specified output dtype to complex"):
+            want = ndimage.correlate1d(A + 1j, TAPS, output=dtype)
+        with pytest.warns(UserWarning, match="promoting specified output dtype to complex"):
+            got = warpkit.stencil1d(A + 1j, TAPS, output=dtype, device=device)
+        assert got.dtype == want.dtype
+
+
+def test_a_real_result_is_not_stored_as_complex_numbers(device):
+    for output in ("complex64", np.zeros(A.shape, "complex64")):
+        check_error(
+            device,
+            lambda d, output=output: warpkit.stencil1d(A, TAPS, output=output, device=d),
+            TypeError,
+            ["complex64", "complex coefficients"],
+        )
+
+
+@pytest.mark.parametrize(("axis", "n"), [(0, 2), (1, 3), (-1, 3)])
+def test_without_ends_there_are_as_many_elements_as_coefficients(device, axis, n):
+    taps = np.ones(n + 1)
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, taps, axis, mode="valid", device=d),
+        ValueError,
+        ["'valid'", f"{n + 1} coefficients", f"{n} elements", f"axis {axis % 2}"],
+    )
+
+
+def test_without_ends_there_is_no_origin(device):
+    call = lambda d: warpkit.stencil1d(A, TAPS, mode="valid", origin=1, device=d)  # noqa: E731
+    check_error(device, call, ValueError, ["origin 1", "'valid'"])
+
+
+@pytest.mark.parametrize("accumulate", ["float16", "int64", "complex128", np.bool_], ids=str)
+def test_sums_are_of_float32_or_float64(device, accumulate):
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, TAPS, accumulate=accumulate, device=d),
+        TypeError,
+        ["accumulate", "float32", "float64", np.dtype(accumulate).name],
+    )
+
+
+def test_an_output_is_given_once(device):
+    out = np.zeros(A.shape)
+    for output in (out, "float32"):
+        with pytest.raises(TypeError, match=r"output"):
+            warpkit.stencil1d(A, TAPS, output=output, out=out, device=device)
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, TAPS, output="M8[s]", device=d),
+        TypeError,
+        ["datetime64", "float64"],
+    )
+    check_error(
+        device,
+        lambda d: warpkit.stencil1d(A, TAPS, output=np.zeros((2, 4)), device=d),
+        ValueError,
+        ["(2, 4)", "(2, 3)"],
     )
 
 

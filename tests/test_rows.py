@@ -7,17 +7,21 @@ import pytest
 import warpkit
 from helpers import (
     ALL_DTYPES,
+    COMPLEX,
     DTYPES,
     FLOATS,
     FOLDS,
+    INTEGERS,
     LARGE,
     MODES,
+    REALS,
     allowed,
     assert_near,
     assert_same,
     devices,
     factors,
     few_values,
+    joined,
     poison,
     raw_bits,
     rows,
@@ -265,10 +269,11 @@ def test_every_row_permutes_eight_axes(row):
 TAPS = np.array([0.3, -1.7, 0.9, 2.25, 1 / 3, -0.1, 0.7, 1.1])
 
 
-def check_stencil(row, a, taps, axis=-1, mode="reflect", cval=0.0, origin=0):
-    want = reference.stencil1d(a, taps, axis, mode, cval, origin)
+def check_stencil(row, a, taps, axis=-1, mode="reflect", cval=0.0, origin=0, **types):
+    """types: output and accumulate, which production rows alone take."""
+    want = reference.stencil1d(a, taps, axis, mode, cval, origin, **types)
     poison(want)
-    got = row(a, taps, axis, mode=mode, cval=cval, origin=origin)
+    got = row(a, taps, axis, mode=mode, cval=cval, origin=origin, **types)
     if row.production:
         assert_same(got, want)
         return
@@ -287,9 +292,21 @@ def small_numbers(dtype, shape, seed=0):
     return (values("uint8", shape, seed) % 12).astype(dtype)
 
 
+def floats(row):
+    """What this row takes of the dtypes that rows which teach have tolerances for."""
+    return [dtype for dtype in FLOATS if dtype in row.dtypes]
+
+
+production_stencils = [r for r in rows("stencil1d") if r.production]
+over_production = pytest.mark.parametrize("row", production_stencils, ids=str)
+over_production_dtypes = pytest.mark.parametrize(
+    ("row", "dtype"), [p for p in rows_by_dtype("stencil1d", ALL_DTYPES) if p.values[0].production]
+)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("n", sizes(0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025))
-@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d"))
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d", ALL_DTYPES))
 def test_every_row_correlates_lines(row, dtype, n, mode):
     make = values if row.production else small_numbers
     for taps in (1, 2, 5, 8):
@@ -300,18 +317,21 @@ def test_every_row_correlates_lines(row, dtype, n, mode):
 @pytest.mark.parametrize("n", sizes(2047, 2049, 4097, 2**18 + 1))
 @pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
 def test_every_row_correlates_long_lines(row, n, mode):
-    dtype = DTYPES[(MODES.index(mode) + n) % 2 + 9]
+    dtype = floats(row)[(MODES.index(mode) + n) % len(floats(row))]
     check_stencil(row, values(dtype, n), TAPS[:5], mode=mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "shape", sizes((7, 33, 5), (33, 257), (3, 1500), (1500, 3), (2, 1, 9)), ids=str
+    "shape",
+    sizes((7, 33, 5), (33, 257), (3, 1500), (1500, 3), (2, 1, 9), (200, 17), (40, 2, 60)),
+    ids=str,
 )
 @pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
 def test_every_row_correlates_along_every_axis(row, shape, mode):
+    dtypes = [dtype for dtype in ("float32", "int16", "float64") if dtype in row.dtypes]
     for axis in range(-1, len(shape)):
-        for i, dtype in enumerate(("float32", "int16", "float64")):
+        for i, dtype in enumerate(dtypes):
             a = small_numbers(dtype, shape, seed=axis + 1)
             check_stencil(row, a, TAPS[: 3 + i], axis, mode, cval=-2.0)
 
@@ -327,19 +347,21 @@ def test_every_row_shifts_by_every_origin(row, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("n", [1, 2, 5, 200, 3000])
-@pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
-def test_every_row_takes_more_taps_than_elements(row, n, mode):
+@over_production
+def test_production_rows_take_more_taps_than_elements(row, n, mode):
     check_stencil(row, values("float64", n), values("float64", 301, seed=1), mode=mode, cval=3.0)
+    both = values("float32", (n, 3)), values("float64", 301, seed=1)
+    check_stencil(row, *both, 0, mode, cval=3.0)
 
 
-@pytest.mark.parametrize("row", rows("stencil1d"), ids=str)
-def test_every_row_takes_thousands_of_taps(row):
+@over_production
+def test_production_rows_take_thousands_of_taps(row):
     a = few_values("float32", (40, 3))
     check_stencil(row, a, few_values("float64", 5001, seed=1), 0, "wrap")
     check_stencil(row, a.T, few_values("float64", 5001, seed=1), 1, "mirror")
 
 
-@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d", FLOATS))
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d", REALS))
 def test_every_row_correlates_special_floats(row, dtype):
     a = np.random.default_rng(0).permutation(np.tile(special_floats(dtype), 3))
     for taps in ([1.0], [-1.0, 0.0], [0.5, 1e300, -2.0], [np.inf, 1.0], [np.nan]):
@@ -351,11 +373,105 @@ def test_every_row_correlates_special_floats(row, dtype):
             np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
 
 
-@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("stencil1d", DTYPES[:-2]))
+@pytest.mark.parametrize(
+    ("row", "dtype"), [p for p in rows_by_dtype("stencil1d", INTEGERS) if p.values[0].production]
+)
 def test_what_no_integer_holds_is_stored_as_documented(row, dtype):
     a = np.ones(5, dtype)
     for value in (300.7, -1.5, -0.9, 2.0**31, -(2.0**40) - 1, 2.0**63, 2.0**64, -(2.0**70), np.nan):
         assert_same(row(a, [value]), reference.stencil1d(a, [value]))
+    halves = np.resize([2.0**62, -(2.0**62), 2.0**51, 1.5, -0.5, 2.0**63, np.inf, np.nan], 77)
+    for taps in ([1.0], [0.75, 1.0], [1.0, 2.0, 1.0]):
+        check_stencil(row, halves, taps, output=dtype)
+
+
+@over_production_dtypes
+def test_production_rows_store_any_dtype(row, dtype):
+    """Of the sums, not of what they are in some other type first."""
+    pairs = dtype in COMPLEX
+    for output in COMPLEX if pairs else (*INTEGERS, *REALS):
+        for accumulate in (None, "float32"):
+            for axis, shape in ((-1, 99), (0, (9, 70)), (0, (30, 3))):
+                a = raw_bits(dtype, shape) if axis else values(dtype, shape)
+                types = {"output": output, "accumulate": accumulate}
+                check_stencil(row, a, TAPS[:3], axis, "wrap", **types)
+
+
+@pytest.mark.parametrize("output", ["float16", "bfloat16"])
+@over_production
+@np.errstate(invalid="ignore")
+def test_production_rows_round_to_sixteen_bits_once(row, output):
+    """Beside what lies halfway between two of them, by less than a float32 has bits for."""
+    bits = np.arange(0, 2**16 - 1, 97, dtype=np.uint16)
+    bits = bits[np.isfinite((bits + 1).view(np.dtype(output)))]
+    below, above = (x.view(np.dtype(output)).astype(np.float64) for x in (bits, bits + 1))
+    halfway = (below + above) / 2
+    beside = np.stack([halfway, np.nextafter(halfway, 1e99), np.nextafter(halfway, -1e99)])
+    for a in (beside, beside.T, np.array([[65520.0, np.nextafter(65520.0, 0), 3.4e38, 1e300]])):
+        check_stencil(row, a, [1.0], 0, output=output)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@over_production_dtypes
+def test_production_rows_take_complex_coefficients(row, dtype, mode):
+    taps = TAPS - 1j * TAPS[::-1]
+    cval = 0.5 - 2.0j if dtype in COMPLEX else 0.5
+    for n, count, axis in ((1, 1, 0), (40, 8, 0), ((6, 33, 5), 3, 1), ((9, 70), 5, 0)):
+        a = values(dtype, n) if dtype in (*REALS, *COMPLEX) else small_numbers(dtype, n)
+        check_stencil(row, a, taps[:count], axis, mode, cval)
+        check_stencil(row, a, taps[:count], axis, mode, cval, accumulate="float32")
+        check_stencil(row, a, taps[:count], axis, mode, cval, output="complex128")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", COMPLEX)
+@over_production
+def test_production_rows_take_complex_arrays(row, dtype, mode):
+    for shape in ((1,), (300,), (4, 33, 5), (12, 40)):
+        a = values(dtype, shape)
+        for axis in range(len(shape)):
+            check_stencil(row, a, TAPS[:5], axis, mode, 2.5 + 1.5j)
+            check_stencil(row, a.T, TAPS[:2], axis, mode, 2.5 + 1.5j, -1)
+    special = special_floats({"complex64": "float32", "complex128": "float64"}[dtype])
+    a = joined(special, special[::-1])
+    for taps in ([1.0, 0.5], [1.0 + 1e300j], [np.inf, 1j], [complex(0, np.nan)]):
+        check_stencil(row, a, taps, mode=mode)
+
+
+@pytest.mark.parametrize("taps", [1, 2, 9, 40])
+@over_production
+def test_production_rows_do_without_the_ends(row, taps):
+    c = values("float64", taps)
+    for dtype in ("float32", "uint8", "complex64"):
+        for shape in ((40,), (41, 3), (45, 70), (3, 1500)):
+            a = values(dtype, shape) if dtype != "uint8" else small_numbers(dtype, shape)
+            for axis in range(len(shape)):
+                if shape[axis] >= taps:
+                    check_stencil(row, a, c, axis, "valid", np.nan)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex64", "float64"])
+@over_production
+def test_production_rows_correlate_views(row, dtype, axis):
+    a = small_numbers(dtype, (10, 12, 40)) if dtype == "int16" else values(dtype, (10, 12, 40))
+    views = (
+        a.T, a[::-1, ::-1, ::-1], a[:, ::2], a[..., ::3], a[1:, 2:, 5:-3], a.transpose(1, 0, 2),
+        a.transpose(0, 2, 1), np.asfortranarray(a), np.broadcast_to(a[:1], a.shape),
+        np.broadcast_to(a[:, :, :1], a.shape), a[::-2, :, 7::8],
+    )  # fmt: skip
+    for view in views:
+        for c in (TAPS[:5], TAPS[:5] * (1 + 1j)):
+            check_stencil(row, view, c, axis, "mirror", origin=-1)
+
+
+@pytest.mark.large
+@over_production
+def test_production_rows_correlate_views_that_are_large(row):
+    a = values("float32", (1000, 700))
+    for view in (a.T, np.asfortranarray(a), a[::2, ::-1], a.reshape(1000, 350, 2)[:, ::2]):
+        for axis in range(view.ndim):
+            check_stencil(row, view, TAPS[:5], axis)
 
 
 # ---- histogram and bincount --------------------------------------------------------------------
@@ -545,7 +661,8 @@ def test_work_for_hundreds_of_tasks_is_done_whole():
     for row in rows("transpose"):
         check_transpose(row, a if a.dtype.name in row.dtypes else a.astype(np.int32))
     for row in rows("stencil1d"):
-        check_stencil(row, small_numbers("uint8", a.shape), [1.0, 2.0, 1.0])
+        dtype = "uint8" if row.production else "float32"
+        check_stencil(row, small_numbers(dtype, a.shape), [1.0, 2.0, 1.0])
     for row in rows("histogram"):
         check_histogram(row, a, 200)
         check_histogram(row, a.astype(np.int32), 2000)

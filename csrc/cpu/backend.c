@@ -50,12 +50,21 @@ cpu_trim(int ordinal, wk_error *error)
     return WK_OK;
 }
 
-/* If the elements do not fill one block, gathers them by the blocked transpose into a new
- * C-contiguous one, which the caller frees. */
+/* Does the kernel read the elements where they lie? */
+static int
+takes(const wk_call *call, const wk_array *a)
+{
+    return call->op == WK_HISTOGRAM   ? wk_dense(a) /* in any order */
+           : call->op == WK_STENCIL1D ? wk_are_lines(a, &call->args.stencil)
+                                      : 1;
+}
+
+/* Else gathers the elements by the blocked transpose into a new C-contiguous block, which the caller
+ * frees. */
 static wk_status
 pack(wk_call *call, wk_array *a, void **packed)
 {
-    if (wk_dense(a)) return WK_OK;
+    if (takes(call, a)) return WK_OK;
 
     wk_call copy = {.op = WK_TRANSPOSE, .context = call->context, .in = *a, .outs = 1};
     wk_plan_transpose(&copy.in, NULL);
@@ -76,6 +85,7 @@ pack(wk_call *call, wk_array *a, void **packed)
     if (status) return wk_fail_as(&call->error, &copy.error);
 
     wk_set_contiguous(a);
+    if (call->op == WK_STENCIL1D) wk_set_lines(a, &call->args.stencil);
     a->host = *packed;
     a->first = 0;
     a->bytes = bytes;
@@ -87,8 +97,7 @@ cpu_run(wk_call *call, wk_launch *launch, int takes_parts)
 {
     void *packed = NULL;
     (void)takes_parts;
-    wk_status status = WK_OK;
-    if (call->op == WK_HISTOGRAM) status = pack(call, &call->in, &packed); /* any order does */
+    wk_status status = pack(call, &call->in, &packed);
     call->in.data = call->in.host;
     call->aux.data = call->aux.host;
     for (int i = 0; i < call->outs; i++) call->out[i].data = call->out[i].host;

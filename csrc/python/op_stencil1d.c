@@ -82,6 +82,11 @@ coefficients_of(PyObject *object, request *r)
         Py_XDECREF(given);
         return -1;
     }
+    if (r->sums == WK_F64 && PyArray_TYPE(given) == NPY_DOUBLE && PyArray_ISCARRAY_RO(given)) {
+        r->taps =
+            given; /* as it mostly is: the casting machinery would take a tenth of a small call */
+        return 0;
+    }
     const int pairs = PyArray_ISCOMPLEX(given);
     if (pairs) r->sums = r->sums == WK_F32 ? WK_C64 : WK_C128;
     PyObject *whole = pairs ? PyObject_CallMethod((PyObject *)given, "conj", NULL)
@@ -109,17 +114,21 @@ sums_of(PyObject *object, request *r)
 }
 
 static int
-cval_of(PyObject *object, int pairs, double cval[2])
+cval_of(PyObject *object, int from_complex, int by_complex, double cval[2])
 {
-    if (pairs) {
+    cval[1] = 0;
+    if (from_complex) {
         const Py_complex c = PyComplex_AsCComplex(object);
         cval[0] = c.real;
         cval[1] = c.imag;
     } else if (PyComplex_Check(object) || PyArray_IsScalar(object, ComplexFloating)) {
-        PyErr_Format(PyExc_ValueError,
-                     "Cannot provide a complex-valued cval when the input is real: %R", object);
+        PyErr_Format(by_complex ? PyExc_ValueError : PyExc_TypeError, /* SciPy's types */
+                     "Cannot provide a complex-valued cval when the input is real: must be a "
+                     "real number, not %R of type %.100s",
+                     object, Py_TYPE(object)->tp_name);
     } else {
-        cval[0] = cval[1] = PyFloat_AsDouble(object);
+        cval[0] = PyFloat_AsDouble(object);
+        if (!by_complex) cval[1] = cval[0];
     }
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -153,20 +162,6 @@ result_dtype(const wk_frame *f, const request *r, wk_dtype in)
     return promoted ? WK_C128 : WK_C64;
 }
 
-/* The lines; for the CPU, whose kernels read them in place, a copy where they are not. */
-static int
-lines_of(wk_frame *f, int along, int parts)
-{
-    wk_stencil_args *s = &f->call.args.stencil;
-    wk_array *in = &f->call.in;
-    wk_plan_lines(in, along, parts, s);
-    if (wk_in_lines(in, s) || f->operand.on_device || f->options.device.kind != WK_CPU)
-        return 0;
-    if (wk_contiguous_for_cpu(f) < 0) return -1;
-    wk_plan_lines(in, along, parts, s);
-    return 0;
-}
-
 static int
 stencil(wk_frame *f, const request *r)
 {
@@ -177,8 +172,7 @@ stencil(wk_frame *f, const request *r)
     const int ndim = in->ndim, along = wk_check_axis(f->state, r->axis, ndim);
     const int from_complex = wk_is_complex(in->dtype), by_complex = wk_is_complex(r->sums);
     const int parts = from_complex && !by_complex;
-    if (along < 0 || cval_of(r->cval, from_complex, s->cval) < 0) return -1;
-    if (by_complex && !from_complex) s->cval[1] = 0;
+    if (along < 0 || cval_of(r->cval, from_complex, by_complex, s->cval) < 0) return -1;
     const int dtype = result_dtype(f, r, in->dtype);
     if (dtype < 0) return -1;
     for (int d = 0; d < ndim; d++) shape[d] = in->shape[d];
@@ -193,8 +187,8 @@ stencil(wk_frame *f, const request *r)
         return -1;
     }
     if (r->valid) shape[along] -= s->taps - 1;
-    if (wk_result_new(f, 0, (wk_dtype)dtype, ndim, shape) < 0 || lines_of(f, along, parts) < 0)
-        return -1;
+    if (wk_result_new(f, 0, (wk_dtype)dtype, ndim, shape) < 0) return -1;
+    wk_plan_lines(in, along, parts, s);
     s->outputs = shape[along];
     if (parts) wk_see_parts(out);
     return wk_call_row(f);

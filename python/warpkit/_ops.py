@@ -73,9 +73,9 @@ def stencil1d(
     out      array of the result's shape and any dtype as output; host or device: written and
              returned
     Returns  array of a's kind and shape ("valid": axis n - k + 1), of output's dtype
-    Raises   AxisError, TypeError (dtype, output, accumulate), ValueError (origin, cval, "valid"
-             with k > n, variant), RuntimeError as in SciPy (mode, coefficients empty or not 1-D,
-             output not complex), MemoryError, DeviceError
+    Raises   AxisError, TypeError (dtype, output, accumulate), ValueError (origin, "valid" with
+             k > n, variant), RuntimeError as in SciPy (mode, coefficients empty or not 1-D, output
+             not complex), TypeError or ValueError as there (cval), MemoryError, DeviceError
     Notes    fused multiply-adds in the order of t, starting from 0, then converted: the same bits
              on every device. Coefficients are rounded to what is added in. Integers are truncated
              towards zero and wrap as in C; bool is the truncated value != 0. Complex numbers by

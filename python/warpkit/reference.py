@@ -645,10 +645,7 @@ def stencil1d(
 
 def _parts(x: np.ndarray, single: bool) -> tuple[np.ndarray, np.ndarray]:
     """Real and imaginary parts, rounded once to what is added in."""
-    if x.dtype.kind == "c":
-        parts = [x.real, x.imag]
-    else:
-        parts = [x, np.zeros(x.shape)]
+    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x, np.zeros(x.shape))
     re, im = (part.astype(np.float32 if single else np.float64) for part in parts)
     return re.astype(np.float64), im.astype(np.float64)
 
