@@ -151,18 +151,21 @@ with_types(wk_call *call, const char *variant, int64_t most_taps, F &&use)
             "variant '%s' of stencil1d takes up to %lld coefficients, not %lld; without "
             "variant the production kernel runs, which takes any number",
             variant, (long long)most_taps, taps);
+    if (sums != WK_F32 && sums != WK_F64)
+        return WK_FAIL(&call->error, WK_ETYPE,
+                       "variant '%s' of stencil1d takes real coefficients, not complex ones",
+                       variant);
     if (call->out[0].dtype != in)
         return WK_FAIL(
             &call->error, WK_ETYPE,
             "variant '%s' of stencil1d gives the dtype of its input, here %s, not %s", variant,
             wk_dtype_names[in], wk_dtype_names[call->out[0].dtype]);
-    if (in == WK_F64 && sums == WK_F64) return use(double{}, double{});
-    if (in == WK_F32 && sums == WK_F64) return use(float{}, double{});
     if (in == WK_F32 && sums == WK_F32) return use(float{}, float{});
+    if (in == WK_F32) return use(float{}, double{});
+    if (sums == WK_F64) return use(double{}, double{});
     return WK_FAIL(&call->error, WK_ETYPE,
-                   "variant '%s' of stencil1d takes real coefficients, and adds in float64, or "
-                   "float32 where elements are; it does not add %s in %s",
-                   variant, wk_dtype_names[in], wk_dtype_names[sums]);
+                   "variant '%s' of stencil1d adds float64 in float64 only, not in float32",
+                   variant);
 }
 
 // The coefficients in global memory, until the session ends; null with error set.
