@@ -115,7 +115,7 @@ def test_every_rung_takes_views(row, cut):
 @each()
 def test_every_rung_takes_complex_elements_as_their_parts(row):
     for dtype in ("complex64", "complex128"):
-        a = values(dtype, (3, 50, 2))
+        a = values(dtype, (3, 50, 17))  # 34 parts: two tiles side by side, of 17 columns
         check(row, a, [0.5, -1.5, 3.0], 1, mode="constant", cval=2.5 - 1.25j)
         with pytest.raises(TypeError, match=f"'{row.name}'.*real coefficients"):
             row(a.real, [1j, 2.0], 1)
