@@ -66,7 +66,7 @@ __launch_bounds__(ladder::kThreads)
             __syncthreads(); // the sums are there before others store them
             for (int i = y; i < at.high && x < at.wide; i += blockDim.y)
                 at.out[i * task.inner + x] = ladder::stored<T>(shared[i * pitch + x]);
-            __syncthreads(); // all have stored them before the next tile overwrites it
+            // The next tile may come: what a thread fills, it has stored itself.
         }
 }
 
