@@ -322,6 +322,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "matrix": matrix_table,
     },
     "docs/reductions.md": {},
+    "docs/stencils.md": {},
     "docs/transposes.md": {
         "transpose ladder table": transpose_tables.ladder,
         "transpose sizes": transpose_tables.sizes,
