@@ -14,6 +14,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,9 @@ def main() -> int:
     outcome: dict[str, str] = {}
     processes = multiprocessing.get_context("spawn")
     for name in args.device or ("cpu", "emu"):
-        with processes.Pool(1) as pool:
-            found = pool.apply(run_tests, (name, args.only, "short" if args.verbose else "no"))
+        with ProcessPoolExecutor(1, processes) as pool:  # which tells of a crash
+            traceback = "short" if args.verbose else "no"
+            found = pool.submit(run_tests, name, args.only, traceback).result()
         failures = {test: f"{name}: {text}" for test, text in found.items() if text}
         outcome = dict.fromkeys(found, "") | outcome | failures
     return shared.conclude(outcome, args, "SciPy's own tests")
