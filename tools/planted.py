@@ -1,5 +1,5 @@
 """Faults for tools/mutate.py to plant in the exact sums, in the production transposes and in the
-stencil's ladder, one at a time: each must fail a test.
+stencils, one at a time: each must fail a test.
 
 Of the file's text the first is there once, and the second takes its place.
 """
@@ -32,6 +32,12 @@ CONSTANT = "cuda/stencil/03_constant.cu"
 DIVERGENT = "cuda/stencil/04_constant_divergent.cu"
 SMEM_READONLY = "cuda/stencil/05_smem_readonly.cu"
 REGISTERS = "cuda/stencil/06_registers.cu"
+LINES = "cuda/stencil/lines.cu"
+LINES_SHARED = "cuda/stencil/lines.cuh"
+STENCIL_ROWS = "cuda/stencil/rows.cuh"
+STENCIL_PLANES = "cuda/stencil/planes.cuh"
+STENCIL_COLUMNS = "cuda/stencil/columns.cuh"
+COMPLEX = "cuda/stencil/complex.cu"
 
 PLANTED = [
     # limbs: adding, carrying, the leading bits
@@ -180,4 +186,22 @@ PLANTED = [
         "window[k] = mine[(t0 + k + kEach) * pitch];",
         "window[k] = mine[(t0 + k) * pitch];",
     ),
+    # the production stencils
+    (LINES, "j.before = a->before - t;", "j.before = a->before;"),
+    (LINES, "j.sums = t > 0 ? sums : nullptr;", "j.sums = nullptr;"),
+    (LINES, "j.types.out = type;", ";"),
+    (LINES_SHARED, "if (i + 1 < rows) from += j.inner;", "from += j.inner;"),
+    (LINES_SHARED, "return at >= 0 && at < n ? at : wk_extend(i, n, mode);", "return at;"),
+    (STENCIL_ROWS, "if (!j->aligned) j->skip = 0;", ";"),
+    (STENCIL_ROWS, "p.works = p.which < j.strips && p.mine < j.team", "p.works = p.mine < j.team"),
+    (STENCIL_ROWS, "if (k >= first && k < end)", "if (k >= first)"),
+    (STENCIL_ROWS, "if (at + e >= out.low && at + e < out.high)", "if (at + e < out.high)"),
+    (STENCIL_ROWS, "sum_run<V>(own + j.skip / E * E,", "sum_run<V>(own,"),
+    (STENCIL_PLANES, "if (i < 0 || i >= count) continue;", "if (i < 0) continue;"),
+    (STENCIL_PLANES, "(T)j.cval[column & 1]", "(T)j.cval[0]"),
+    (STENCIL_PLANES, "const int behind = (int)((j.lead + to) & (E - 1));", "const int behind = lead;"),
+    (STENCIL_COLUMNS, "if (lane + s >= wide) continue;", ";"),
+    (STENCIL_COLUMNS, "(T)j.cval[lane & 1]", "(T)j.cval[0]"),
+    (STENCIL_COLUMNS, "all ? kWarp : 0", "kWarp"),
+    (COMPLEX, "if (pairs) sum.re = fma_of(-w.im, x.im, sum.re);", ";"),
 ]

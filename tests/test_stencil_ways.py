@@ -1,0 +1,87 @@
+"""The production stencils by all their ways: rows, planes and columns, in one launch or several,
+aligned or not. Layouts, coefficients, ends and types are drawn; results are the oracle's to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import warpkit
+from helpers import ALL_DTYPES, MODES, allowed, devices, values
+from warpkit import reference
+
+DRAWS = 12  # a test
+SHAPES = {  # what is drawn below these, and the axis; each is some kernel's
+    "one line": ((6000,), 0),
+    "short lines": ((30, 300), 1),
+    "lines of a few": ((200, 9), 1),
+    "channels": ((4, 300, 6), 1),
+    "narrow": ((3, 90, 130), 1),
+    "wide": ((200, 260), 0),
+    "many axes": ((6, 7, 8, 9), 2),
+}
+
+
+def drawn(rng, kind):
+    """An array, a view or not, and the axis."""
+    most, axis = SHAPES[kind]
+    shape = [int(rng.integers(1, n + 1)) for n in most]
+    if not allowed(shape):
+        shape[0] = 1
+    if rng.random() < 0.3:  # whole groups of 64 columns, rows that start on 16 bytes
+        shape[-1] = -(-shape[-1] // 64) * 64
+    dtype = rng.choice(ALL_DTYPES) if rng.random() < 0.5 else rng.choice(["float32", "float64"])
+    seed = int(rng.integers(1000))
+    if rng.random() < 0.6:
+        return values(dtype, shape, seed), axis
+    cut = tuple(slice(int(rng.integers(0, n)), None, int(rng.integers(1, 3))) for n in shape)
+    return values(dtype, [2 * n for n in shape], seed)[cut], axis
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("device", devices)
+def test_every_way_gives_the_oracles_bits(device, seed, kind):
+    rng = np.random.default_rng([seed, list(SHAPES).index(kind)])
+    for _ in range(DRAWS):
+        a, axis = drawn(rng, kind)
+        taps = int(rng.choice([1, 2, 3, 9, 17, 33, 50, 65, 129, int(rng.integers(1, 300))]))
+        mode = rng.choice([*MODES, "valid"])
+        origin = int(rng.integers(-(taps // 2), (taps - 1) // 2 + 1)) if rng.random() < 0.3 else 0
+        if mode == "valid":
+            taps, origin = min(taps, a.shape[axis]), 0
+        c = values("float64", taps, seed)
+        pairs = rng.random() < 0.1
+        if pairs:
+            c = c + 1j * values("float64", taps, seed + 1)
+        complex_result = pairs or a.dtype.kind == "c"
+        outputs = ALL_DTYPES[-2:] if complex_result else ALL_DTYPES[:-2]
+        output = rng.choice(outputs) if rng.random() < 0.4 else None
+        accumulate = "float32" if rng.random() < 0.4 else None
+        cval = 1.5 - 2j if a.dtype.kind == "c" else 1.5
+        what = (a.shape, a.strides, a.dtype, axis, taps, mode, origin, output, accumulate)
+        want = reference.stencil1d(a, c, axis, mode, cval, origin, output, accumulate)
+        options = {"mode": mode, "cval": cval, "origin": origin, "output": output}
+        options |= {"accumulate": accumulate, "device": device}
+        got = warpkit.stencil1d(a, c, axis, **options)
+        assert got.dtype == want.dtype, what
+        assert got.shape == want.shape, what
+        assert got.tobytes() == want.tobytes(), what
+        if device == "cpu":
+            continue
+        there = warpkit.stencil1d(warpkit.asarray(a, device=device), c, axis, **options)
+        assert there.numpy().tobytes() == want.tobytes(), what
+
+
+@pytest.mark.parametrize("shape", [(3000,), (40, 33), (3, 50, 5), (60, 70)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize("device", devices)
+def test_sums_wait_for_more_coefficients_than_one_launch_takes(device, dtype, shape):
+    a = values(dtype, shape)
+    c = values("float64", 1201, 1)
+    axis = len(shape) // 2
+    for accumulate in (None, "float32"):
+        for output in (None, "float16"):
+            want = reference.stencil1d(a, c, axis, "wrap", 0, 3, output, accumulate)
+            options = {"mode": "wrap", "origin": 3, "output": output, "accumulate": accumulate}
+            got = warpkit.stencil1d(a, c, axis, **options, device=device)
+            assert got.tobytes() == want.tobytes()
