@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo test numpy-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo test numpy-tests scipy-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -71,6 +71,9 @@ mutate: $(VENV)/installed ## remove each barrier and fence of the kernels, list 
 numpy-tests: $(VENV)/installed ## NumPy's own tests of its reductions, run on warpkit's
 	$(PY) tools/numpy_tests.py
 
+scipy-tests: $(VENV)/installed ## SciPy's own tests of its 1D filters, run on warpkit's
+	$(PY) tools/scipy_tests.py
+
 gpu-test: $(VENV)/installed ## the test suite on the GPU; writes tests/gpu_record.json
 	$(PY) -m pytest tests --device cuda --record tests/gpu_record.json
 
@@ -81,9 +84,10 @@ bench: $(VENV)/installed ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
 	$(PY) bench/emu.py
 
-gpu-bench: $(VENV)/installed ## reductions, transposes, what crosses the bus, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
+gpu-bench: $(VENV)/installed ## reductions, transposes, stencils, what crosses the bus, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
 	$(PY) bench/reduce.py
 	$(PY) bench/transpose.py
+	$(PY) bench/stencil.py
 	$(PY) bench/transfer.py
 
 gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer

@@ -8,6 +8,7 @@
 #define NUMBERS ((1u << WK_F16) - 1 + (1u << WK_F32) + (1u << WK_F64))
 #define SUMS (1u << WK_I32 | 1u << WK_F32 | 1u << WK_F64) /* of the rungs that only sum */
 #define INT32 (1u << WK_I32)
+#define REALS (1u << WK_F32 | 1u << WK_F64)                /* of the rungs that correlate */
 #define WORDS (1u << WK_I32 | 1u << WK_U32 | 1u << WK_F32) /* of the rungs that move 4 bytes */
 
 #define OP_reduce WK_REDUCE

@@ -24,6 +24,8 @@ COMPLEX = ("complex64", "complex128")
 ALL_DTYPES = (*INTEGERS, *REALS, *COMPLEX)
 FOLDS = ("sum", "prod", "min", "max", "mean")
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
+# Coefficients that rungs of the stencil take; those that are not here take any number.
+MOST_TAPS = {"constant": 1024, "constant_divergent": 128, "smem_readonly": 1024, "registers": 448}
 # Around a warp, a block, a chunk of the fold tree; then many blocks, and not a multiple of one.
 SIZES = (0, 1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2**18 + 1)
 LARGE = 5000  # elements; --small leaves out what takes more

@@ -997,6 +997,7 @@ OPERATIONS = {
         values("float64", (9, 40))[::-2, ::3].T, lambda a, **k: warpkit.transpose(a, **k)
     ),
     "stencil1d": Operation(FLOATS, lambda a, **k: warpkit.stencil1d(a, [1, -2, 1], 0, **k)),
+    "gradient1d": Operation(FLOATS, lambda a, **k: warpkit.gradient1d(a, 0.5, 0, accuracy=4, **k)),
     "histogram": Operation(FLOATS, lambda a, **k: warpkit.histogram(a, 7, **k)),
     "histogram of edges": Operation(
         values("uint8", 1000), lambda a, **k: warpkit.histogram(a, [3, 50, 99, 200], **k)

@@ -101,7 +101,10 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_transpose.py",)
     names = [re.sub(r"^\d+_", "", source.stem) for source in sources]
     ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
-    return ("tests/test_rows.py", "-k", " or ".join(ids))
+    files = ["tests/test_rows.py"]
+    if any(source.parent.name == "stencil" for source in sources):
+        files = ["tests/test_stencil_ladder.py", *files]
+    return (*files, "-k", " or ".join(ids))
 
 
 def folder_of(site: Site) -> str:

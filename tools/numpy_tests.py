@@ -243,26 +243,15 @@ def run_tests(only: str, traceback: str) -> dict[str, str]:
         files = {copy(name, Path(folder)): pattern for name, pattern in TESTS.items()}
         collector = Collector({path.name: pattern for path, pattern in files.items()}, only)
         warnings.simplefilter("default")
-        options = [
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            f"--tb={traceback}",
-            "-c",
-            os.devnull,
-        ]
-        options += [
-            "--rootdir",
-            folder,
-            "--show-capture=no",
-            "-r",
-            "N",
-            "-W",
-            "ignore::DeprecationWarning",
-        ]
-        pytest.main([*options, *map(str, files)], plugins=[collector])
+        pytest.main([*options(folder, traceback), *map(str, files)], plugins=[collector])
     return {name: text for name, text in collector.outcome.items() if name in reached}
+
+
+def options(root: str | Path, traceback: str) -> list[str]:
+    """Of pytest: nothing of this project's own, and no more to read than is asked for."""
+    quiet = ["-q", "-p", "no:cacheprovider", "--no-header", "--show-capture=no", "-r", "N"]
+    where = ["-c", os.devnull, "--rootdir", str(root)]
+    return [*quiet, f"--tb={traceback}", *where, "-W", "ignore::DeprecationWarning"]
 
 
 # ---- the list ----------------------------------------------------------------------------------
@@ -275,28 +264,40 @@ def base(test: str) -> str:
     return test.partition("[")[0]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def arguments(doc: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=doc.partition("\n")[0] if doc else None)
     parser.add_argument("--write", action="store_true", help="renew the list")
     parser.add_argument("--verbose", action="store_true", help="print what went wrong")
     parser.add_argument("--only", metavar="PATTERN", default="", help="of the tests these")
-    args = parser.parse_args()
-    outcome = run_tests(args.only, "short" if args.verbose else "no")
+    return parser
+
+
+def part_of(text: str, heading: str) -> tuple[str, str, str]:
+    """What is before a heading of the list's file, what it heads, and what comes after."""
+    start = text.index(f"# {heading}\n")
+    end = text.find("\n# ", start)
+    end = len(text) if end < 0 else end
+    return text[:start], text[start:end], text[end:]
+
+
+def conclude(outcome: dict[str, str], args: argparse.Namespace, heading: str) -> int:
+    """What is said of a run, or written under the heading; the exit status."""
     failed: dict[str, list[str]] = {}
     for test, text in outcome.items():
         if text:
             failed.setdefault(base(test), []).append(text)
-    text = LIST.read_text() if LIST.exists() else ""
-    known = {m["test"]: m["why"] for m in ROW.finditer(text)}
+    before, part, after = part_of(LIST.read_text(), heading)
+    known = {m["test"]: m["why"] for m in ROW.finditer(part)}
     passed = sum(not text for text in outcome.values())
-    print(f"{passed} of {len(outcome)} of NumPy's tests that reach warpkit pass")
+    print(f"{heading}: {passed} of {len(outcome)} that reach warpkit pass")
     if args.verbose:
         for test, words in failed.items():
             print(f"{test}: {len(words)}\n    {words[0]}")
     if args.write:
         rows = [f"| `{t}` | {known.get(t, 'TODO: ' + w[0])} |" for t, w in sorted(failed.items())]
-        head, _, _ = text.partition("| test |")
-        LIST.write_text(head + "\n".join(["| test | why not |", "|---|---|", *rows]) + "\n")
+        head, _, _ = part.partition("| test |")
+        table = "\n".join(["| test | why not |", "|---|---|", *rows]) + "\n"
+        LIST.write_text(before + head + table + after)
         return 0
     for test in sorted(set(failed) - set(known)):
         print(f"fails, and is not in {LIST.name}: {test}: {failed[test][0]}")
@@ -304,6 +305,12 @@ def main() -> int:
     for test in sorted(set(known) & ran - set(failed)):
         print(f"passes, and is in {LIST.name}: {test}")
     return int(bool(set(failed) ^ (set(known) & ran)))
+
+
+def main() -> int:
+    args = arguments(__doc__).parse_args()
+    outcome = run_tests(args.only, "short" if args.verbose else "no")
+    return conclude(outcome, args, "NumPy's own tests")
 
 
 if __name__ == "__main__":

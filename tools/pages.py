@@ -36,8 +36,10 @@ def milliseconds(x: float) -> str:
     return f"{x:.{max(0, 2 - math.floor(math.log10(x)))}f}"
 
 
-def gpu_tables(script: str, section: str, make: Callable[[list[Row]], str]) -> str | None:
-    """What make says of one section of a script's results on a GPU, for each GPU."""
+def gpu_tables(
+    script: str, section: str, make: Callable[[list[Row]], str], more: Sequence[str] = ()
+) -> str | None:
+    """What make says of one section of a script's results on a GPU, and more, for each GPU."""
     found = sorted(RESULTS.glob(f"{script}_*.json"))
     results = {path.name: json.loads(path.read_text()) for path in found}
     tables = []
@@ -50,32 +52,33 @@ def gpu_tables(script: str, section: str, make: Callable[[list[Row]], str]) -> s
         copy = result[section].get("copy_gb_s")
         rate = f" a copy there runs at {copy:.0f} GB/s;" if copy else ""
         source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {date}."
-        tables.append(f"{make(result[section]['rows'])}\n{source}\n")
+        rows = [row for part in (section, *more) for row in result.get(part, {}).get("rows", [])]
+        tables.append(f"{make(rows)}\n{source}\n")
     if not found:
         where = f"{RESULTS.relative_to(ROOT)}/{script}_*.json"
         complain(f"no {where}: run bench/{script}.py on a GPU; the {section} table stays")
     return "\n".join(tables) or None
 
 
-def matrix_cell(row: Row | None) -> str:
-    """Share of a copy's rate, and the best peer's time over ours."""
+def matrix_cell(row: Row | None, share: str = "share") -> str:
+    """Share of a copy's rate, or of another bound, and the best peer's time over ours."""
     if row is None:
         return ""
     if row["gb_s"] is None:
         return "fails"
     wrong = " !" if row.get("wrong") else ""
-    return f"{row['share']:.2f}" + (f" ({row['ratio']:.1f})" if "ratio" in row else "") + wrong
+    return f"{row[share]:.2f}" + (f" ({row['ratio']:.1f})" if "ratio" in row else "") + wrong
 
 
-def summary(rows: list[Row]) -> str:
+def summary(rows: list[Row], share: str = "share", of: str = "a copy's rate") -> str:
     """Of a matrix, in one line."""
     good = [row for row in rows if row["gb_s"]]
-    fast = sum(row["share"] >= 0.9 for row in good)
+    fast = sum(row[share] >= 0.9 for row in good)
     rivals = [row["ratio"] for row in good if "ratio" in row]
     ahead = sum(ratio >= 1 for ratio in rivals)
     wrong = sum(row.get("wrong", False) for row in rows)
     return (
-        f"{len(rows)} cells: {fast} at 0.9 of a copy's rate or more; of the {len(rivals)} "
+        f"{len(rows)} cells: {fast} at 0.9 of {of} or more; of the {len(rivals)} "
         f"that a peer has too, {ahead} at least as fast as the best peer."
         + (f" In {wrong}, marked !, the result is another than the peer's." if wrong else "")
         + "\n"

@@ -1,5 +1,5 @@
-"""Faults for tools/mutate.py to plant in the exact sums and in the production transposes, one at a
-time: each must fail a test.
+"""Faults for tools/mutate.py to plant in the exact sums, in the production transposes and in the
+stencil's ladder, one at a time: each must fail a test.
 
 Of the file's text the first is there once, and the second takes its place.
 """
@@ -24,6 +24,14 @@ SHORT = "cuda/transpose/tiles_short.cu"
 UNITS = "cuda/transpose/tiles_units.cu"
 WORDS = "cuda/transpose/tiles_words.cu"
 TURN = "cuda/prim/turn.cuh"
+
+LADDER = "cuda/stencil/ladder.cuh"
+GMEM = "cuda/stencil/01_gmem.cu"
+READONLY = "cuda/stencil/02_readonly.cu"
+CONSTANT = "cuda/stencil/03_constant.cu"
+DIVERGENT = "cuda/stencil/04_constant_divergent.cu"
+SMEM_READONLY = "cuda/stencil/05_smem_readonly.cu"
+REGISTERS = "cuda/stencil/06_registers.cu"
 
 PLANTED = [
     # limbs: adding, carrying, the leading bits
@@ -153,4 +161,23 @@ PLANTED = [
     (CHUNKS, "t.in + from[in.near] + source[in.element]", "t.in + from[in.near]"),
     (ROWS, "at.column * t.step;", "0;"),
     (UNITS, "if (kAll || at.element < rows)", "if (true)"),
+    # the stencil's ladder: tiles, ends, turns
+    (LADDER, "rows = at.high + (int)a.taps - 1;", "rows = at.high + (int)a.taps - 2;"),
+    (LADDER, "at.first + at.high + a.taps - 1 <= a.n;", "at.first + at.high <= a.n;"),
+    (LADDER, "at.first >= 0 &&", "at.first >= -1 &&"),
+    (LADDER, "(at.column + x) & 1", "x & 1"),
+    (LADDER, "std::lock_guard<std::mutex> hold(lock);", ";"),
+    # its rungs
+    (GMEM, "(A)window[t * task.step]", "(A)window[t * task.inner]"),
+    (READONLY, "ladder::element<A>(task, at, y + t, x)", "ladder::element<A>(task, at, y, x)"),
+    (CONSTANT, "symbol<A>[kBook + i]", "symbol<A>[kBook - i]"),
+    (CONSTANT, "taps == 2 * kBook + 1 && c[kBook] == 0;", "taps == 2 * kBook + 1;"),
+    (DIVERGENT, "bytes * wk::kWarp", "bytes"),
+    (SMEM_READONLY, "t < count; t++)", "t < count - 1; t++)"),
+    (REGISTERS, "window[(k + v) % kEach]", "window[v]"),
+    (
+        REGISTERS,
+        "window[k] = mine[(t0 + k + kEach) * pitch];",
+        "window[k] = mine[(t0 + k) * pitch];",
+    ),
 ]

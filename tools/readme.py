@@ -11,6 +11,9 @@
 - <!-- transpose ladder table -->, <!-- transpose sizes -->, <!-- transpose matrix -->, each up to
   its <!-- /... -->: the sections of bench/results/transpose_*.json, a table for each GPU;
   <!-- transpose gpu -->: a selection of the last.
+- <!-- stencil ladder table -->, <!-- stencil last -->, and so on by section, each up to its
+  <!-- /... -->: the sections of bench/results/stencil_*.json, a table for each GPU;
+  <!-- stencil gpu -->: a selection.
 - <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- matrix -->, each up to its
   <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU.
 
@@ -29,6 +32,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import stencil_tables
 import transpose_tables
 import warpkit
 from pages import (
@@ -312,6 +316,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "cpu": cpu_table,
         "ladder table": ladder_table,
         "transpose gpu": transpose_tables.selection,
+        "stencil gpu": stencil_tables.selection,
     },
     "docs/emulator.md": {"emu": emu_table},
     "docs/arrays.md": {"transfer": transfer_tables},
@@ -322,6 +327,16 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "matrix": matrix_table,
     },
     "docs/reductions.md": {},
+    "docs/stencils.md": {
+        "stencil ladder table": stencil_tables.ladder,
+        "stencil last": stencil_tables.last,
+        "stencil first": stencil_tables.first,
+        "stencil inner": stencil_tables.inner,
+        "stencil rows": stencil_tables.rows,
+        "stencil sums": stencil_tables.sums,
+        "stencil small": stencil_tables.small,
+        "stencil crossover": stencil_tables.crossover,
+    },
     "docs/transposes.md": {
         "transpose ladder table": transpose_tables.ladder,
         "transpose sizes": transpose_tables.sizes,

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#undef complex /* C's word, which NumPy's headers bring along */
+
 typedef struct request { /* what was asked for, beside the array */
     PyArrayObject *taps; /* contiguous, of the dtype that sums have; owned */
     wk_dtype sums;

@@ -1,4 +1,4 @@
-// memory.cuh -- accesses with hints that have no name in CUDA C++, each with its plain form.
+// memory.cuh -- what has no name in CUDA C++, accesses with hints and one of bits, each with its plain form.
 #pragma once
 #include "runtime/cuda.cuh"
 
@@ -34,6 +34,18 @@ read_ahead(const uint4 *p)
            : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
            : "l"(p));
     return x;
+}
+
+// wk_one_nan_f32 of what an addition or a multiplication gave: there the chip knows one NaN, 0x7fffffff,
+// so that one comparison of integers does it, where two instructions compare floats and choose.
+__device__ __forceinline__ float
+only_nan(float x)
+{
+    int bits;
+    WK_PTX(bits = (int)wk_bits_f32(wk_one_nan_f32(x)), "min.s32 %0, %1, 0x7fc00000;"
+           : "=r"(bits)
+           : "r"(__float_as_int(x)));
+    return __int_as_float(bits);
 }
 
 } // namespace wk

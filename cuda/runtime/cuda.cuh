@@ -19,6 +19,15 @@
 #define WK_PTX(plain, ...) asm(__VA_ARGS__)
 #endif
 
+// An instruction that chips have since compute capability 9.0. No launcher sends it to an older one.
+#ifndef WK_PTX_90
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define WK_PTX_90(plain, ...) __trap()
+#else
+#define WK_PTX_90(plain, ...) WK_PTX(plain, __VA_ARGS__)
+#endif
+#endif
+
 // What runs once a result is not copied into every kernel. (__noinline__ is no name for a macro of
 // the emulated device's: libstdc++ has the word.)
 #define WK_NOINLINE __attribute__((noinline))

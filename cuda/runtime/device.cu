@@ -42,6 +42,8 @@ set_up(wk::gpu &g, int device, wk_error *error)
     WK_TRY(error, cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
     const bool strong = minor == 0 && (major == 6 || major == 7 || major == 8 || major == 9 ||
                                        major == 10); // P100, V100, A100, H100, B200
+    WK_TRY(error, cudaDeviceGetAttribute(&g.most_shared,
+                                         cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     g.weak_doubles = !strong;
     g.bulk_copies = major >= 9;
     g.keep = bytes_from_environment("WARPKIT_POOL_KEEP", kKeep);
@@ -124,6 +126,12 @@ bool
 weak_doubles(const wk_call *call)
 {
     return gpus[call->ordinal].weak_doubles;
+}
+
+int
+most_shared(const wk_call *call)
+{
+    return gpus[call->ordinal].most_shared;
 }
 
 bool

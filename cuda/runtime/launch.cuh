@@ -57,6 +57,9 @@ wk_status clear(wk_call *call, void *block, int64_t bytes);
 // Has the call's device few float64 units? By its compute capability.
 bool weak_doubles(const wk_call *call);
 
+// Bytes of shared memory that a block may ask for.
+int most_shared(const wk_call *call);
+
 // Has the call's device a bulk copy engine (prim/async.cuh)?
 bool bulk_copies(const wk_call *call);
 

@@ -10,137 +10,159 @@
 namespace wk::stencil
 {
 
-constexpr int kWide = 64; // columns of a tile
-constexpr int kWarps = 8; // of a block, one below the other
+// V outputs of each of C columns a thread, WARPS of them one below the other; so many BLOCKS on a
+// multiprocessor; LINES: copied past the L1 cache, which long halos would only sweep.
+template <int V_, int C_, int WARPS_, int BLOCKS_, bool LINES_>
+struct shape {
+    static constexpr int V = V_, C = C_, WARPS = WARPS_, BLOCKS = BLOCKS_, X = 4;
+    static constexpr bool LINES = LINES_;
+    static constexpr int WIDE = C * kWarp, ROWS = V * WARPS; // of a tile, its halo apart
+};
 
-template <typename A>
-constexpr int kRows = sizeof(A) == 4 ? 16 : 8; // V: outputs of a thread and column
-template <typename A>
-constexpr int kRowsAhead = 4; // X
-
-template <typename P>
+// Rows first .. first + rows - 1 of a plane, which may lie beyond its ends, 64 columns of each.
+template <typename P, typename S>
 __device__ __forceinline__ void
-fill_columns(const job &j, int64_t plane, int64_t first, int rows, int64_t column,
-             typename P::sum *tile, uint64_t *arrived)
+fill_columns(const job &j, int64_t plane, int64_t first, int rows, typename P::tile *tile)
 {
-    using A = typename P::sum;
-    constexpr int E = P::E, kGroups = kWide / E;
-    const int tid = (int)threadIdx.x;
-    const bool whole = j.aligned && column + kWide <= j.inner;
-    if (P::copies && j.bulk && whole) {
-        if (tid == 0) bulk_start(arrived);
-        __syncthreads(); // the barrier in shared memory is set up
-        if (tid == 0) {
-            int there = 0; // rows that are some place's
-            for (int r = 0; r < rows; r++) there += beyond(first + r, j.n, j.mode) >= 0;
-            bulk_expect(arrived, (uint32_t)(there * kWide * sizeof(A)));
-        }
-        if (tid < kWarp) {
-            __syncwarp(); // bytes are expected before they come
-            for (int r = tid; r < rows; r += kWarp) {
-                const int64_t from = beyond(first + r, j.n, j.mode);
-                if (from >= 0)
-                    bulk_load(tile + r * kWide,
-                              static_cast<const A *>(j.in) + plane + from * j.step + column,
-                              kWide * sizeof(A), arrived);
-                else
-                    for (int i = 0; i < kWide; i++) tile[r * kWide + i] = (A)j.cval[i & 1];
-            }
-        }
-        bulk_await(arrived);
-        return;
-    }
-    if (whole) {
+    using T = typename P::tile;
+    constexpr int E = P::E, kWide = S::WIDE, kGroups = kWide / E;
+    constexpr int kApart = S::WARPS * kWarp / kGroups;
+    const int tid = (int)threadIdx.x, at = tid % kGroups * E;
+    const bool inside = first >= 0 && first + rows <= j.n;
+    int64_t element = plane + at + (first + tid / kGroups) * j.step;
+    const int64_t apart = kApart * j.step;
 #pragma unroll 4
-        for (int i = tid; i < rows * kGroups; i += kWarps * kWarp) {
-            const int r = i / kGroups, at = i % kGroups * E;
+    for (int r = tid / kGroups; r < rows; r += kApart, element += apart) {
+        T *to = tile + r * kWide + at;
+        if (!inside) {
             const int64_t from = beyond(first + r, j.n, j.mode);
-            A *to = tile + r * kWide + at;
-            const int64_t element = plane + from * j.step + column + at;
+            element = plane + at + from * j.step;
             if (from < 0) {
-                for (int e = 0; e < E; e++) to[e] = (A)j.cval[e & 1];
-            } else if constexpr (P::copies) {
-                copy_async<16>(to, static_cast<const A *>(j.in) + element);
-            } else {
-                P::load_group(j.in, element, j.types, to);
+                for (int e = 0; e < E; e++) to[e] = (T)j.cval[e & 1];
+                continue;
             }
         }
-    } else {
-        const int lane = tid % kWarp;
-#pragma unroll 4
-        for (int r = tid / kWarp; r < rows; r += kWarps) {
-            const int64_t from = beyond(first + r, j.n, j.mode);
-            for (int at = lane; at < kWide && column + at < j.inner; at += kWarp) {
-                A *to = tile + r * kWide + at;
-                const int64_t element = plane + from * j.step + column + at;
-                if (from < 0)
-                    *to = (A)j.cval[at & 1];
-                else if constexpr (P::copies)
-                    copy_async<sizeof(A)>(to, static_cast<const A *>(j.in) + element);
-                else
-                    *to = P::load(j.in, element, j.types);
-            }
-        }
+        if constexpr (P::copies && S::LINES)
+            copy_async_line(to, static_cast<const T *>(j.in) + element);
+        else if constexpr (P::copies)
+            copy_async<16>(to, static_cast<const T *>(j.in) + element);
+        else
+            P::load_group(j.in, element, j.types, to);
     }
-    if constexpr (P::copies) await_copies();
 }
 
-template <typename P>
+// Likewise, where rows start anywhere or the tile is not whole: `wide` columns of it are there.
+template <typename P, typename S>
+__device__ __forceinline__ void
+fill_columns_by_element(const job &j, int64_t plane, int64_t first, int rows, int64_t wide,
+                        typename P::tile *tile)
+{
+    using T = typename P::tile;
+    constexpr int kWide = S::WIDE;
+    const int lane = (int)threadIdx.x % kWarp;
+    const bool inside = first >= 0 && first + rows <= j.n;
+    int64_t element = plane + lane + (first + (int)threadIdx.x / kWarp) * j.step;
+    const int64_t apart = S::WARPS * j.step;
+#pragma unroll 4
+    for (int r = (int)threadIdx.x / kWarp; r < rows; r += S::WARPS, element += apart) {
+        const int64_t from = inside ? 0 : beyond(first + r, j.n, j.mode);
+        if (!inside) element = plane + lane + from * j.step;
+#pragma unroll
+        for (int s = 0; s < kWide; s += kWarp) {
+            T *to = tile + r * kWide + lane + s;
+            if (lane + s >= wide) continue;
+            if (from < 0)
+                *to = (T)j.cval[lane & 1];
+            else if constexpr (P::copies)
+                copy_async<sizeof(T)>(to, static_cast<const T *>(j.in) + element + s);
+            else
+                *to = P::load(j.in, element + s, j.types);
+        }
+    }
+}
+
+template <typename P, typename S>
 __global__ void
-__launch_bounds__(kWarps *kWarp)
+__launch_bounds__(S::WARPS *kWarp, S::BLOCKS)
     stencil_columns(const job __grid_constant__ j,
                     const taps<typename P::sum> __grid_constant__ c)
 {
     using A = typename P::sum;
-    constexpr int V = kRows<A>, S = kWarps * V;
-    WK_DYNAMIC_SHARED(A, tile);
-    __shared__ uint64_t arrived;
-    const int64_t block = blockIdx.x / j.strips;
-    const int64_t column = (int64_t)(blockIdx.x - block * j.strips) * kWide;
-    const int64_t outer = block / j.tiles, first = (block - outer * j.tiles) * S;
-    const int64_t left = j.outputs - first;
-    fill_columns<P>(j, outer * j.outer_step, first - j.before,
-                    (int)(left < S ? left : S) + j.count - 1, column, tile, &arrived);
+    constexpr int V = S::V, C = S::C, kWide = S::WIDE, kRows = S::ROWS;
+    WK_DYNAMIC_SHARED(typename P::tile, tile);
+    const unsigned block = blockIdx.x / (unsigned)j.strips, tiles = (unsigned)j.tiles;
+    const int64_t column = (int64_t)(blockIdx.x - block * (unsigned)j.strips) * kWide;
+    const int64_t outer = block / tiles, first = (int64_t)(block % tiles) * kRows;
+    const int left = j.outputs - first < kRows ? (int)(j.outputs - first) : kRows;
+    const int64_t plane = outer * j.outer_step + column, wide = j.inner - column;
+    if (j.aligned && wide >= kWide)
+        fill_columns<P, S>(j, plane, first - j.before, left + j.count - 1, tile);
+    else
+        fill_columns_by_element<P, S>(j, plane, first - j.before, left + j.count - 1, wide,
+                                      tile);
+    if constexpr (P::copies) await_copies();
     __syncthreads(); // the tile is complete
 
     const int lane = (int)threadIdx.x % kWarp, mine = (int)threadIdx.x / kWarp * V;
     const int64_t to = (outer * j.outputs + first + mine) * j.inner + column + lane;
-    const bool has[2] = {column + lane < j.inner, column + lane + kWarp < j.inner};
-    A sum[2][V];
-#pragma unroll
-    for (int s = 0; s < 2; s++)
-#pragma unroll
-        for (int i = 0; i < V; i++) {
-            sum[s][i] = 0;
-            if (j.sums && has[s] && mine + i < left)
-                sum[s][i] = static_cast<const A *>(j.sums)[to + i * j.inner + s * kWarp];
-        }
-    sum_columns<V, kRowsAhead<A>, 2>(tile + mine * kWide + lane, kWide, kWarp, j.count, c.c,
-                                     sum);
+    const bool all = lane + (C - 1) * kWarp < wide; // else the last column is missing
+    A sum[C][V];
+    sums_so_far<V, C>(j, to, all ? kWarp : 0, lane < wide ? left - mine : 0, sum);
+    sum_columns<V, S::X, C>(tile + mine * kWide + lane, kWide, kWarp, j.count, c.c, sum);
 #pragma unroll
     for (int i = 0; i < V; i++)
 #pragma unroll
-        for (int s = 0; s < 2; s++)
-            if (has[s] && mine + i < left)
-                P::store(j.out, to + i * j.inner + s * kWarp, j.types, sum[s][i]);
+        for (int s = 0; s < C; s++)
+            if (lane + s * kWarp < wide && mine + i < left)
+                P::store(j.out, to + i * j.inner + s * kWarp, j.types, P::narrow(sum[s][i]));
 }
 
+template <typename P, typename S>
+wk_status
+launch_shape(wk_call *call, job *j, const typename P::sum *c)
+{
+    using A = typename P::sum;
+    taps<A> few;
+    j->tiles = (j->outputs + S::ROWS - 1) / S::ROWS;
+    j->strips = (int)((j->inner + S::WIDE - 1) / S::WIDE);
+    j->aligned = j->in_lead == 0 && j->step % P::E == 0 && j->outer_step % P::E == 0;
+    memcpy(few.c, c, (size_t)j->count * sizeof(A));
+    const int rows = S::ROWS + j->count + S::V + 2 * S::X;
+    const auto bytes = (size_t)rows * S::WIDE * sizeof(typename P::tile);
+    if (grant(call, stencil_columns<P, S>, bytes) != WK_OK) return call->error.status;
+    return launch(call, (unsigned)(j->outer * j->tiles * j->strips), S::WARPS * kWarp, bytes,
+                  stencil_columns<P, S>, *j, few);
+}
+
+// H100, 8192 x 16384 along axis 0, share of the floor at radius 1, 4, 8, 16, 32, 64, 128:
+//   float32  shape<8, 2, 8>   100  100   97   92   68   68   70
+//            shape<8, 2, 4>   100  100  101
+//            shape<16, 2, 4>                  97   70   67   64
+//            shape<16, 2, 8>   99   99   93   95   73   71   76
+//            shape<24, 1, 8>                  89   68   69   80
+//   float64  shape<8, 2, 8>    99   99   99   96   82   74   58
+//            shape<16, 1, 4>                       89   76   67
+//            shape<16, 1, 8>                       79   75   83
+//   float32 data, float64 sums, of which each element of a window is a conversion
+//            shape<8, 2, 8>    90   83   77   66   72   76   81
+//            shape<16, 1, 4>   96   92   85   78   74   79
+// Rows of 16381, float32, at radius 1, 4, 8: shape<8, 2, 8> 92, 87, 80; shape<8, 2, 4> 83, 93, 88.
 template <typename P>
 wk_status
 launch_columns(wk_call *call, job *j, const typename P::sum *c)
 {
-    using A = typename P::sum;
-    constexpr int V = kRows<A>, S = kWarps * V, E = P::E;
-    taps<A> few;
-    j->tiles = (j->outputs + S - 1) / S;
-    j->strips = (int)((j->inner + kWide - 1) / kWide);
-    j->aligned = j->in_lead == 0 && j->step % E == 0 && j->outer_step % E == 0;
-    memcpy(few.c, c, (size_t)j->count * sizeof(A));
-    const int rows = S + j->count + V + 2 * kRowsAhead<A>;
-    const auto bytes = (size_t)rows * kWide * sizeof(A);
-    if (grant(call, stencil_columns<P>, bytes) != WK_OK) return call->error.status;
-    return launch(call, (unsigned)(j->outer * j->tiles * j->strips), kWarps * kWarp, bytes,
-                  stencil_columns<P>, *j, few);
+    if constexpr (sizeof(typename P::sum) == 4) {
+        if (j->count <= 5) return launch_shape<P, shape<8, 2, 8, 3, false>>(call, j, c);
+        if (j->count <= 17) return launch_shape<P, shape<8, 2, 4, 6, false>>(call, j, c);
+        if (j->count <= 40) return launch_shape<P, shape<16, 2, 4, 6, false>>(call, j, c);
+        if (j->count <= 200) return launch_shape<P, shape<16, 2, 8, 3, true>>(call, j, c);
+        return launch_shape<P, shape<24, 1, 8, 3, true>>(call, j, c);
+    } else {
+        if (j->count <= 33 && !std::is_same_v<P, single>)
+            return launch_shape<P, shape<8, 2, 8, 2, false>>(call, j, c);
+        if (j->count <= 200) return launch_shape<P, shape<16, 1, 4, 5, true>>(call, j, c);
+        return launch_shape<P, shape<16, 1, 8, 2, true>>(call, j, c);
+    }
 }
 
 } // namespace wk::stencil

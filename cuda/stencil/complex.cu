@@ -23,9 +23,9 @@ template <typename A>
 __device__ __forceinline__ parts<A>
 element(const job &j, bool pairs, int64_t i)
 {
-    if (!pairs) return {any<A>::load(j.in, i, j.types), 0};
+    if (!pairs) return {mixed<A>::load(j.in, i, j.types), 0};
     const dtypes d = {j.types.in == WK_C64 ? WK_F32 : WK_F64, 0};
-    return {any<A>::load(j.in, 2 * i, d), any<A>::load(j.in, 2 * i + 1, d)};
+    return {mixed<A>::load(j.in, 2 * i, d), mixed<A>::load(j.in, 2 * i + 1, d)};
 }
 
 template <typename A>
@@ -50,8 +50,8 @@ stencil_complex(const job __grid_constant__ j, const parts<A> *c, int64_t count)
             sum.im = fma_of(w.im, x.re, sum.im);
         }
         const dtypes d = {0, j.types.out == WK_C64 ? WK_F32 : WK_F64};
-        any<A>::store(j.out, 2 * at, d, sum.re);
-        any<A>::store(j.out, 2 * at + 1, d, sum.im);
+        mixed<A>::store(j.out, 2 * at, d, sum.re);
+        mixed<A>::store(j.out, 2 * at + 1, d, sum.im);
     }
 }
 

@@ -1,11 +1,12 @@
 // elements.cuh -- how a stencil's elements come in and its sums go out.
 //
-// A policy says in what sums are added, how many elements E are read or written at once, and of what
-// dtypes they are. raw: one type throughout, so that elements may be copied to shared memory as they
-// are. single: float32 data, float64 sums, SciPy's and so the default. any: dtypes known at run time,
-// on both sides apart; a switch that all threads take alike.
+// A policy says in what sums are added, what lies in shared memory, and how many elements E are read or
+// written at once. raw: one type throughout. single: float32 data, float64 sums, SciPy's and so the
+// default. Both copy elements to shared memory as they are, past the registers. mixed: dtypes known
+// at run time, on both sides apart, converted on the way; a switch that all threads take alike.
+// A group goes to and comes from 16-byte boundaries of shared memory.
 #pragma once
-#include "runtime/cuda.cuh"
+#include "prim/memory.cuh"
 #include "runtime/visit.cuh"
 
 #include <type_traits>
@@ -35,8 +36,9 @@ struct vector_of<double> {
     using type = double2;
 };
 
+template <typename A>
 __device__ __forceinline__ void
-unpack(float4 v, float *to)
+unpack(float4 v, A *to)
 {
     to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
 }
@@ -59,6 +61,17 @@ packed(const double *from)
     return make_double2(from[0], from[1]);
 }
 
+// N values of shared memory that start at 16 bytes, by whole vectors.
+template <int N, typename A>
+__device__ __forceinline__ void
+read_group(const A *from, A *to)
+{
+    constexpr int E = 16 / (int)sizeof(A);
+#pragma unroll
+    for (int e = 0; e < N; e += E)
+        unpack(*reinterpret_cast<const typename vector_of<A>::type *>(from + e), to + e);
+}
+
 __device__ __forceinline__ float
 one_nan(float x)
 {
@@ -75,60 +88,40 @@ struct dtypes { // of the array and of the result
     int in, out;
 };
 
-template <typename T>
-struct raw {
-    using sum = T;
+// Data and results of type T, sums of type A.
+template <typename T, typename A>
+struct plain {
+    using sum = A;
+    using tile = T;
     static constexpr int E = 16 / sizeof(T);
-    static constexpr bool copies = true; // elements need no change
+    static constexpr bool copies = true; // elements need no change on the way to shared memory
     static __device__ __forceinline__ T load(const void *in, int64_t i, dtypes)
     {
         return static_cast<const T *>(in)[i];
     }
-    static __device__ __forceinline__ void load_group(const void *in, int64_t i, dtypes, T *to)
+    static __device__ __forceinline__ T narrow(A v)
     {
-        unpack(*reinterpret_cast<const typename vector_of<T>::type *>(
-                   static_cast<const T *>(in) + i),
-               to);
+        if constexpr (sizeof(A) == 4)
+            return only_nan(v);
+        else
+            return one_nan((T)v);
     }
     static __device__ __forceinline__ void store(void *out, int64_t i, dtypes, T v)
     {
-        static_cast<T *>(out)[i] = one_nan(v);
+        static_cast<T *>(out)[i] = v;
     }
-    static __device__ __forceinline__ void store_group(void *out, int64_t i, dtypes, const T *v)
+    static __device__ __forceinline__ void store_group(void *out, int64_t i, dtypes,
+                                                       const T *from)
     {
-        T whole[E];
-        for (int e = 0; e < E; e++) whole[e] = one_nan(v[e]);
-        *reinterpret_cast<typename vector_of<T>::type *>(static_cast<T *>(out) + i) =
-            packed(whole);
+        using vector = typename vector_of<T>::type;
+        *reinterpret_cast<vector *>(static_cast<T *>(out) + i) =
+            *reinterpret_cast<const vector *>(from);
     }
 };
 
-struct single {
-    using sum = double;
-    static constexpr int E = 4;
-    static constexpr bool copies = false;
-    static __device__ __forceinline__ double load(const void *in, int64_t i, dtypes)
-    {
-        return static_cast<const float *>(in)[i];
-    }
-    static __device__ __forceinline__ void load_group(const void *in, int64_t i, dtypes,
-                                                      double *to)
-    {
-        const float4 v = *reinterpret_cast<const float4 *>(static_cast<const float *>(in) + i);
-        to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-    }
-    static __device__ __forceinline__ void store(void *out, int64_t i, dtypes, double v)
-    {
-        static_cast<float *>(out)[i] = one_nan((float)v);
-    }
-    static __device__ __forceinline__ void store_group(void *out, int64_t i, dtypes,
-                                                       const double *v)
-    {
-        float whole[E];
-        for (int e = 0; e < E; e++) whole[e] = one_nan((float)v[e]);
-        *reinterpret_cast<float4 *>(static_cast<float *>(out) + i) = packed(whole);
-    }
-};
+template <typename T>
+using raw = plain<T, T>;
+using single = plain<float, double>;
 
 struct half16 {
     uint16_t bits;
@@ -201,8 +194,9 @@ loaded(T x)
 }
 
 template <typename A>
-struct any {
+struct mixed {
     using sum = A;
+    using tile = A;
     static constexpr int E = 4;
     static constexpr bool copies = false;
     static __device__ __forceinline__ A load(const void *in, int64_t i, dtypes d)
@@ -225,6 +219,10 @@ struct any {
             const group g = *reinterpret_cast<const group *>(static_cast<const T *>(in) + i);
             for (int e = 0; e < 4; e++) to[e] = loaded<A>(g.e[e]);
         });
+    }
+    static __device__ __forceinline__ A narrow(A v)
+    {
+        return v;
     }
     static __device__ __forceinline__ void store(void *out, int64_t i, dtypes d, A v)
     {

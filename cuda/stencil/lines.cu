@@ -36,14 +36,14 @@ way_of(const wk_call *call)
 
 // Coefficients that one launch can take: more would leave a block too little shared memory.
 int64_t
-most_taps(way by, const job *j, int sum_bytes)
+most_taps(const wk_call *call, way by, const job *j, int sum_bytes)
 {
     const int64_t most = kTapBytes / sum_bytes - kSpare;
     if (by == way::rows) return most;
     const int64_t row = (by == way::planes ? j->inner : 64) * sum_bytes;
     const int64_t rows =
         by == way::planes ? 17 * std::max<int64_t>(1, 256 / j->inner) + 32 : 160;
-    return std::max<int64_t>(1, std::min(most, kMostShared / row - rows));
+    return std::max<int64_t>(1, std::min(most, (most_shared(call) - 1024) / row - rows));
 }
 
 // One launch where coefficients fit, else several: sums wait in memory, as the result itself where that
@@ -57,7 +57,7 @@ launch_passes(wk_call *call)
     const auto c = static_cast<const A *>(call->aux.host);
     const way by = way_of(call);
     const job whole = job_of(call, P::E);
-    const int64_t most = most_taps(by, &whole, sizeof(A));
+    const int64_t most = most_taps(call, by, &whole, sizeof(A));
     if (a->taps <= most) {
         job j = whole;
         j.count = (int)a->taps;
@@ -79,7 +79,7 @@ launch_passes(wk_call *call)
             j.types.out = type;
             j.lead = lead_of(sums, sizeof(A), P::E);
         }
-        const wk_status status = apart ? launch_pass<any<A>>(call, by, &j, c + t)
+        const wk_status status = apart ? launch_pass<mixed<A>>(call, by, &j, c + t)
                                        : launch_pass<P>(call, by, &j, c + t);
         if (status) return status;
     }
@@ -98,8 +98,9 @@ wk_stencil1d_cuda_lines(wk_call *call)
     if (sums == WK_C64 || sums == WK_C128) return launch_complex(call);
     const bool single_data = in == WK_F32 && out == WK_F32;
     if (sums == WK_F32)
-        return single_data ? launch_passes<raw<float>>(call) : launch_passes<any<float>>(call);
+        return single_data ? launch_passes<raw<float>>(call)
+                           : launch_passes<mixed<float>>(call);
     return single_data                     ? launch_passes<single>(call)
            : in == WK_F64 && out == WK_F64 ? launch_passes<raw<double>>(call)
-                                           : launch_passes<any<double>>(call);
+                                           : launch_passes<mixed<double>>(call);
 }

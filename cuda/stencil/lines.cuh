@@ -77,13 +77,13 @@ one_tap(A (&sum)[V], const A (&window)[W], int q, A c)
 // lie `pitch` apart. The window is one array of W = V + X registers used in place: tap t reads slots
 // (t + i) % W, and a slot is filled again as soon as its last tap is done, X taps before it is
 // wanted. No coefficient is padded with zero (0 x inf is NaN): the last turn stops at the last one.
-template <int V, int X, int C, typename A>
+template <int V, int X, int C, typename T, typename A>
 __device__ __forceinline__ void
-sum_columns(const A *column, int pitch, int apart, int count, const A *c, A (&sum)[C][V])
+sum_columns(const T *column, int pitch, int apart, int count, const A *c, A (&sum)[C][V])
 {
     constexpr int W = V + X;
     A window[C][W];
-    const A *next = column + W * pitch;
+    const T *next = column + W * pitch;
 #pragma unroll
     for (int q = 0; q < W; q++)
 #pragma unroll
@@ -112,6 +112,26 @@ sum_columns(const A *column, int pitch, int apart, int count, const A *c, A (&su
     }
 }
 
+// What sum_columns starts from: zeros, or what earlier coefficients gave for the outputs from `at` on,
+// of which `rows` are there. What is no output gets another's.
+template <int V, int C, typename A>
+__device__ __forceinline__ void
+sums_so_far(const job &j, int64_t at, int apart, int rows, A (&sum)[C][V])
+{
+#pragma unroll
+    for (int s = 0; s < C; s++)
+#pragma unroll
+        for (int i = 0; i < V; i++) sum[s][i] = 0;
+    if (j.sums == nullptr || rows <= 0) return;
+    const A *from = static_cast<const A *>(j.sums) + at;
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+#pragma unroll
+        for (int s = 0; s < C; s++) sum[s][i] = from[s * apart];
+        if (i + 1 < rows) from += j.inner;
+    }
+}
+
 // Dynamic shared memory beyond what every launch may have.
 template <typename... P>
 wk_status
@@ -123,8 +143,6 @@ grant(wk_call *call, void (*kernel)(P...), size_t bytes)
                                     (int)bytes));
     return WK_OK;
 }
-
-constexpr int64_t kMostShared = 99 * 1024; // of a block, on every chip since 8.0
 
 // Places of an element since a group's boundary.
 inline int
@@ -166,7 +184,7 @@ wk_status launch_complex(wk_call *call); // complex.cu
 extern template wk_status launch_pass<raw<float>>(wk_call *, way, job *, const float *);
 extern template wk_status launch_pass<raw<double>>(wk_call *, way, job *, const double *);
 extern template wk_status launch_pass<single>(wk_call *, way, job *, const double *);
-extern template wk_status launch_pass<any<float>>(wk_call *, way, job *, const float *);
-extern template wk_status launch_pass<any<double>>(wk_call *, way, job *, const double *);
+extern template wk_status launch_pass<mixed<float>>(wk_call *, way, job *, const float *);
+extern template wk_status launch_pass<mixed<double>>(wk_call *, way, job *, const double *);
 
 } // namespace wk::stencil

@@ -15,136 +15,163 @@
 namespace wk::stencil
 {
 
-// Outputs of a thread, and slots that the window has more. H100, float32, share of the peak rate of
-// multiply-adds at radius 64: 76 % with a window that slides, 85 % used in place, 92 % with bulk copies;
-// 20, 28 and 36 outputs 90, 92 and 91 %.
-template <typename A>
-constexpr int kRun = sizeof(A) == 4 ? 28 : 18;
+// V: outputs of a thread, an odd number of 16-byte vectors of the tile. H100, float32, share of the
+// peak rate of multiply-adds at radius 64: 76 % with a window that slides, 85 % used in place, 92 % with
+// bulk copies; 20, 28 and 36 outputs 90, 92 and 91 %. float64 sums of float32 data: 12 are the
+// faster where memory binds, 20 where multiply-adds do.
+template <typename P>
+constexpr int kRun = sizeof(typename P::sum) == 4 ? 28 : 18;
+constexpr int kShortRun = 12, kLongRun = 20;
+constexpr int kShortTaps = 40;
 
-template <typename A>
-constexpr int kVector = 16 / (int)sizeof(A);
+template <typename T>
+constexpr int kVector = 16 / (int)sizeof(T);
 
 constexpr int kRowThreads = 128;
+constexpr int kFewTaps = 40;
+constexpr int64_t kShort = 48 << 10; // bytes of a block's tiles of short lines
 
-// Where a segment lies: a tile of one line.
-struct segment {
+// A thread's place: it belongs to the team of a segment, a tile of one line.
+struct place {
     int64_t line,
-        first; // first: position of the tile's first output, a multiple of E and maybe < 0
+        first;       // first: position of the tile's first output; a group's start, maybe < 0
+    int which, mine; // segment of the block; thread of the team
+    bool works;      // else it is left over
 };
 
-template <typename P>
-__device__ __forceinline__ segment
-segment_of(const job &j, int which)
+template <typename P, int V>
+__device__ __forceinline__ place
+place_of(const job &j)
 {
-    constexpr int V = kRun<typename P::sum>;
-    segment s;
-    const int64_t at = (int64_t)blockIdx.x * j.strips + which;
-    s.line = j.tiles == 1 ? at : at / j.tiles;
-    const int64_t start = (at - s.line * j.tiles) * (j.team * V);
-    s.first = start - ((j.lead + s.line * j.outputs) & (P::E - 1));
-    return s;
+    place p;
+    int64_t start = 0;
+    p.which = 0;
+    p.mine = (int)threadIdx.x;
+    if (j.strips == 1) {
+        const unsigned line = blockIdx.x / (unsigned)j.tiles;
+        p.line = line;
+        start = (int64_t)(blockIdx.x - line * (unsigned)j.tiles) * (j.team * V);
+    } else {
+        p.which = p.mine / j.team;
+        p.mine -= p.which * j.team;
+        p.line = (int64_t)blockIdx.x * j.strips + p.which; // among all segments
+        if (j.tiles > 1) {                                 // then there are fewer than 2^32
+            const unsigned at = (unsigned)p.line, line = at / (unsigned)j.tiles;
+            p.line = line;
+            start = (int64_t)(at - line * (unsigned)j.tiles) * (j.team * V);
+        }
+    }
+    p.works = p.which < j.strips && p.mine < j.team && p.line < j.outer;
+    p.first = start - ((j.lead + p.line * j.outputs) & (P::E - 1));
+    return p;
 }
 
-// Vector v of a segment's tile: whole where it lies inside of the line, else by element.
-template <typename P>
-__device__ __forceinline__ void
-fill_vector(const job &j, const segment &s, int v, typename P::sum *tile)
+// Of a run of memory or of a tile: what part of [0, all) lies in [0, n), if 0 stands for `begin`.
+struct part {
+    int low, high;
+};
+
+__device__ __forceinline__ part
+part_of(int64_t begin, int64_t n, int all)
 {
-    using A = typename P::sum;
-    constexpr int E = P::E;
-    const int64_t line = s.line * j.outer_step,
-                  at = s.first - j.before - j.skip + (int64_t)v * E;
-    A *to = tile + v * E;
-    if (at >= j.outputs + j.count - 1 - j.before) return; // no output wants them
-    if (j.aligned && at >= 0 && at + E <= j.n) {
-        if constexpr (P::copies)
-            copy_async<16>(to, static_cast<const A *>(j.in) + line + at);
-        else
-            P::load_group(j.in, line + at, j.types, to);
-        return;
-    }
-#pragma unroll 1
-    for (int e = 0; e < E; e++) {
+    const int64_t left = n - begin;
+    const int high = left < 0 ? 0 : left < all ? (int)left : all;
+    return {begin >= 0 ? 0 : -begin < all ? (int)-begin : all, high};
+}
+
+// Elements that no vector of the line holds whole: all on their way before one is waited for.
+template <typename P>
+__device__ WK_NOINLINE void
+fill_by_element(const job &j, int64_t line, int64_t at, typename P::tile *to)
+{
+    using T = typename P::tile;
+#pragma unroll
+    for (int e = 0; e < P::E; e++) {
         const int64_t from = beyond(at + e, j.n, j.mode);
         if (from < 0)
-            to[e] = (A)j.cval[0];
+            to[e] = (T)j.cval[0];
         else if constexpr (P::copies)
-            copy_async<sizeof(A)>(to + e, static_cast<const A *>(j.in) + line + from);
+            copy_async<sizeof(T)>(to + e, static_cast<const T *>(j.in) + line + from);
         else
             to[e] = P::load(j.in, line + from, j.types);
     }
 }
 
-// All segments' tiles. Nobody else reads a segment's, but for the block's barrier behind this.
 template <typename P>
 __device__ __forceinline__ void
-fill_rows(const job &j, typename P::sum *tile, uint64_t *arrived)
+fill_group(const job &j, int64_t from, typename P::tile *to)
 {
-    using A = typename P::sum;
-    constexpr int E = P::E, V = kRun<A>;
-    const int vectors = (j.team * V + j.skip + j.count - 1 + E - 1) / E, tid = (int)threadIdx.x;
-    if (j.strips > 1) { // short lines
-        for (int i = tid; i < j.strips * vectors; i += (int)blockDim.x) {
-            const int which = i / vectors;
-            const segment s = segment_of<P>(j, which);
-            if (s.line < j.outer)
-                fill_vector<P>(j, s, i - which * vectors, tile + which * j.pitch);
+    if constexpr (P::copies)
+        copy_async<16>(to, static_cast<const typename P::tile *>(j.in) + from);
+    else
+        P::load_group(j.in, from, j.types, to);
+}
+
+// A segment's tile, by its team. Nobody reads it before the block's barrier behind this.
+template <typename P, int V>
+__device__ __forceinline__ void
+fill_rows(const job &j, const place &p, typename P::tile *tile, uint64_t *arrived)
+{
+    using T = typename P::tile;
+    constexpr int E = P::E;
+    const int64_t begin = p.first - j.before - j.skip, line = p.line * j.outer_step;
+    const int all = (j.team * V + j.skip + j.count - 1 + E - 1) / E * E, step = j.team * E;
+    const part in = part_of(begin, j.n, all);
+    const bool inside = j.aligned && in.low == 0 && in.high == all;
+    if (P::copies && j.bulk && inside) { // one segment a block
+        if (p.mine == 0) {
+            bulk_start(arrived);
+            bulk_expect(arrived, (uint32_t)(all * sizeof(T)));
+            bulk_load(tile, static_cast<const T *>(j.in) + line + begin,
+                      (uint32_t)(all * sizeof(T)), arrived);
         }
-        if constexpr (P::copies) await_copies();
+        __syncthreads(); // the barrier in shared memory is set up
+        bulk_await(arrived);
         return;
     }
-    const segment s = segment_of<P>(j, 0);
-    const int64_t begin = s.first - j.before - j.skip, line = s.line * j.outer_step;
-    const bool inside = j.aligned && begin >= 0 && begin + vectors * E <= j.n;
-    if (!inside) {
-        for (int v = tid; v < vectors; v += (int)blockDim.x) fill_vector<P>(j, s, v, tile);
-        if constexpr (P::copies) await_copies();
-    } else if constexpr (P::copies) {
-        const A *from = static_cast<const A *>(j.in) + line + begin;
-        if (j.bulk) {
-            if (tid == 0) {
-                bulk_start(arrived);
-                bulk_expect(arrived, (uint32_t)vectors * 16);
-                bulk_load(tile, from, (uint32_t)vectors * 16, arrived);
-            }
-            __syncthreads(); // the barrier in shared memory is set up
-            bulk_await(arrived);
-        } else {
-#pragma unroll 4
-            for (int v = tid; v < vectors; v += (int)blockDim.x)
-                copy_async<16>(tile + v * E, from + v * E);
-            await_copies();
-        }
-    } else {
-#pragma unroll 4
-        for (int v = tid; v < vectors; v += (int)blockDim.x)
-            P::load_group(j.in, line + begin + v * E, j.types, tile + v * E);
+    const int wanted = part_of(begin, j.outputs + j.count - 1 - j.before, all).high;
+    const int low = j.aligned ? in.low : all;
+    int at = p.mine * E;
+    if (p.works && inside) {
+        const int64_t from = line + begin;
+#pragma unroll
+        for (int k = 0; k < V / E; k++, at += step) fill_group<P>(j, from + at, tile + at);
     }
+    if (p.works) {
+#pragma unroll 1
+        for (; at < wanted; at += step) {
+            if (at >= low && at + E <= in.high)
+                fill_group<P>(j, line + begin + at, tile + at);
+            else
+                fill_by_element<P>(j, line, begin + at, tile + at);
+        }
+    }
+    if constexpr (P::copies) await_copies();
 }
 
 // The window of registers over a run of shared memory; `first` coefficients' places lie before the
 // window's first vector is whole.
-template <typename A>
+template <int V, typename T, typename A>
 __device__ __forceinline__ void
-sum_run(const A *run, int first, int count, const A *c, A (&sum)[kRun<A>])
+sum_run(const T *run, int first, int count, const A *c, A (&sum)[V])
 {
-    constexpr int E = kVector<A>, V = kRun<A>, W = V + E;
-    using vector = typename vector_of<A>::type;
+    constexpr int E = kVector<T>, W = V + E;
+    using vector = typename vector_of<T>::type;
     const vector *next = reinterpret_cast<const vector *>(run);
     A window[W];
     const int end = first + count; // coefficient t is c[t] for t = first .. end - 1
     int t = 0;
+    if (first) { // loads of its own, or two windows would be alive at once
 #pragma unroll
-    for (int k = 0; k < W / E; k++) unpack(*next++, &window[k * E]);
-    if (first) {
+        for (int k = 0; k < W / E; k++) unpack(*next++, &window[k * E]);
 #pragma unroll
         for (int k = 1; k < E; k++)
             if (k >= first && k < end) one_tap<A, V, W>(sum, window, k, c[k]);
         t = E; // start again one vector on
         next = reinterpret_cast<const vector *>(run) + 1;
-#pragma unroll
-        for (int k = 0; k < W / E; k++) unpack(*next++, &window[k * E]);
     }
+#pragma unroll
+    for (int k = 0; k < W / E; k++) unpack(*next++, &window[k * E]);
     for (; t + W <= end; t += W) {
 #pragma unroll
         for (int q = 0; q < W; q += E) {
@@ -161,115 +188,164 @@ sum_run(const A *run, int first, int count, const A *c, A (&sum)[kRun<A>])
     }
 }
 
-// A warp's results from shared memory to the line: it reads back what it wrote.
-template <typename P>
+// A team's results from shared memory to its line.
+template <typename P, int V>
 __device__ __forceinline__ void
-drain_rows(const job &j, const typename P::sum *tile)
+drain_rows(const job &j, const place &p, const typename P::tile *tile)
 {
-    constexpr int E = P::E, V = kRun<typename P::sum>;
-    const int lane = (int)threadIdx.x % kWarp, begin = ((int)threadIdx.x - lane) * V;
-    const int run = j.team * V; // of a segment
+    constexpr int E = P::E;
+    const int run = j.team * V, step = j.team * E;
+    const int64_t to = p.line * j.outputs + p.first;
+    const part out = part_of(p.first, j.outputs, run);
+    if (!p.works) return;
+    int at = p.mine * E;
+    if (out.low == 0 && out.high == run) {
+#pragma unroll
+        for (int k = 0; k < V / E; k++, at += step)
+            P::store_group(j.out, to + at, j.types, tile + at);
+    }
 #pragma unroll 1
-    for (int at = begin + lane * E; at < begin + kWarp * V; at += kWarp * E) {
-        const int which = j.strips > 1 ? at / run : 0;
-        const segment s = segment_of<P>(j, which);
-        const int64_t i = s.first + at - which * run, to = s.line * j.outputs + i;
-        if (which >= j.strips || at - which * run >= run || s.line >= j.outer) continue;
-        if (i >= 0 && i + E <= j.outputs) {
-            P::store_group(j.out, to, j.types, tile + at);
+    for (; at < out.high; at += step) {
+        if (at >= out.low && at + E <= out.high) {
+            P::store_group(j.out, to + at, j.types, tile + at);
         } else {
 #pragma unroll 1
             for (int e = 0; e < E; e++)
-                if (i + e >= 0 && i + e < j.outputs)
-                    P::store(j.out, to + e, j.types, tile[at + e]);
+                if (at + e >= out.low && at + e < out.high)
+                    P::store(j.out, to + at + e, j.types, tile[at + e]);
         }
     }
 }
 
-template <typename P>
-__global__ void __launch_bounds__(256)
+// Blocks on a multiprocessor, as many as registers for the window allow.
+template <typename A, int V>
+constexpr int kRowBlocks = sizeof(A) == 4   ? 7
+                           : V == kShortRun ? 7
+                           : V == kLongRun  ? 4
+                                            : 5;
+
+template <typename P, int V>
+__global__ void
+__launch_bounds__(kRowThreads, kRowBlocks<typename P::sum, V>)
     stencil_rows(const job __grid_constant__ j, const taps<typename P::sum> __grid_constant__ c)
 {
     using A = typename P::sum;
-    constexpr int V = kRun<A>, E = kVector<A>;
-    WK_DYNAMIC_SHARED(A, tile);
+    using T = typename P::tile;
+    constexpr int E = kVector<T>;
+    WK_DYNAMIC_SHARED(T, tiles);
     __shared__ uint64_t arrived;
-    fill_rows<P>(j, tile, &arrived);
+    const place p = place_of<P, V>(j);
+    const T *own = tiles + (p.works ? p.which * j.pitch + p.mine * V : 0); // else: in vain
+    fill_rows<P, V>(j, p, tiles + p.which * j.pitch, &arrived);
     __syncthreads(); // the tiles are complete
 
-    const int tid = (int)threadIdx.x;
-    int which = j.strips > 1 ? tid / j.team : 0, mine = tid - which * j.team;
-    if (which >= j.strips || mine >= j.team) which = mine = 0; // left over: computes in vain
     A sum[V];
 #pragma unroll
     for (int i = 0; i < V; i++) sum[i] = 0;
-    const segment s = segment_of<P>(j, which);
-    if (j.sums && s.line < j.outer) {
-        const int64_t at = s.first + mine * V;
+    if (j.sums && p.works) {
+        const int64_t at = p.first + p.mine * V;
+        const part has = part_of(at, j.outputs, V);
+        const A *from = static_cast<const A *>(j.sums) + p.line * j.outputs + at + has.low;
 #pragma unroll
-        for (int i = 0; i < V; i++)
-            if (at + i >= 0 && at + i < j.outputs)
-                sum[i] = static_cast<const A *>(j.sums)[s.line * j.outputs + at + i];
+        for (int i = 0; i < V; i++) { // what is no output gets another's
+            sum[i] = has.low < has.high ? *from : A(0);
+            from += i >= has.low && i + 1 < has.high;
+        }
     }
-    sum_run<A>(tile + which * j.pitch + mine * V + j.skip / E * E, j.skip % E, j.count, c.c,
-               sum);
+    sum_run<V>(own + j.skip / E * E, j.skip % E, j.count, c.c, sum);
 
     __syncthreads(); // every thread has read its window
-    using vector = typename vector_of<A>::type;
-    const bool whole = P::copies && j.bulk && s.first >= 0 && s.first + j.team * V <= j.outputs;
+    using vector = typename vector_of<T>::type;
+    T *results = tiles + (int)threadIdx.x * V;
 #pragma unroll
-    for (int i = 0; i < V && whole; i++) sum[i] = one_nan(sum[i]);
+    for (int k = 0; k < V; k += E) {
+        T group[E];
 #pragma unroll
-    for (int k = 0; k < V / E; k++)
-        *reinterpret_cast<vector *>(tile + tid * V + k * E) = packed(&sum[k * E]);
-    if (whole) { // bulk: one segment a block
-        bulk_publish();
-        __syncthreads(); // the results are in the tile
-        if (tid == 0)
-            bulk_store(static_cast<A *>(j.out) + s.line * j.outputs + s.first, tile,
-                       (uint32_t)(j.team * V * sizeof(A)));
-    } else {
-        __syncwarp(); // a warp reads back only what it wrote
-        drain_rows<P>(j, tile);
+        for (int e = 0; e < E; e++) group[e] = P::narrow(sum[k + e]);
+        *reinterpret_cast<vector *>(results + k) = packed(group);
+    }
+    const bool whole = P::copies && j.bulk && p.first >= 0 && p.first + j.team * V <= j.outputs;
+    if (whole) bulk_publish();
+    __syncthreads(); // the results are there
+    if (!whole) {
+        drain_rows<P, V>(j, p, results - p.mine * V);
+    } else if (threadIdx.x == 0) { // bulk: one segment a block
+        bulk_store(static_cast<T *>(j.out) + p.line * j.outputs + p.first, tiles,
+                   (uint32_t)(j.team * V * sizeof(T)));
     }
 }
 
 // ---- the launch --------------------------------------------------------------------------------
 
 // From so many coefficients on bulk copies gain: below, a tile that starts anywhere costs them more.
-constexpr int kBulkTaps = 48;
+// H100, share of the floor at radius 24 and 32: float32 96 and 87 %, without 91 and 74;
+// float64 90 and 96 %, without 99.
+template <typename T>
+constexpr int kBulkTaps = sizeof(T) == 4 ? 48 : 90;
+
+// Tiles of a line, and segments of a block, for lines of `reach` places: the largest tiles, whose halos are
+// read least, unless many coefficients make lanes that are left over dearer. In multiply-adds an
+// element of a tile costs about 4, of a line's ends, which come one by one, 25.
+template <int V>
+void
+cut_lines(job *j, int64_t reach, int even)
+{
+    const int64_t runs = (reach + V - 1) / V, least = (runs + kRowThreads - 1) / kRowThreads;
+    const bool cuts = j->count >= kFewTaps && least <= 8 && j->outer < (int64_t)1 << 28;
+    const int64_t most = cuts ? least + 6 : least;
+    double best = 0;
+    for (int64_t tiles = least; tiles <= most; tiles++) {
+        const int team = (int)(((runs + tiles - 1) / tiles + even - 1) / even * even);
+        const int strips = std::max(1, kRowThreads / team);
+        const double lanes = (strips * team + kWarp - 1) / kWarp * kWarp;
+        const double cost =
+            (double)tiles * (V * lanes / strips * j->count + 4 * V * team + 25.0 * j->count);
+        if (best > 0 && !(cost < best)) continue;
+        best = cost;
+        j->tiles = tiles, j->team = team, j->strips = strips;
+    }
+}
+
+template <typename P, int V>
+wk_status
+launch_run(wk_call *call, job *j, const typename P::sum *c)
+{
+    using A = typename P::sum;
+    using T = typename P::tile;
+    constexpr int E = P::E, even = V % E ? 2 : 1, item = sizeof(T);
+    taps<A> few;
+    j->skip = (int)((j->in_lead - j->lead - j->before) & (E - 1));
+    j->aligned = j->outer == 1 || (j->outer_step - j->outputs) % E == 0;
+    if (!j->aligned) j->skip = 0;
+    cut_lines<V>(j, j->outputs + E - 1, even); // with the lead
+    const int line = 128 / item;               // so that segments' banks go on where one ends
+    const int halo = j->skip + j->count + 3 * kVector<T>; // a window is read somewhat ahead
+    const auto shared_of = [&](int strips) {
+        const int threads = (strips * j->team + kWarp - 1) / kWarp * kWarp;
+        return (int64_t)std::max(strips * j->pitch, threads * V) * item;
+    };
+    j->pitch = j->team * V + (halo + line - 1) / line * line;
+    while (j->strips > 1 && shared_of(j->strips) > kShort) j->strips--;
+    if (j->strips > j->outer * j->tiles) j->strips = (int)(j->outer * j->tiles);
+    const int threads = (j->strips * j->team + kWarp - 1) / kWarp * kWarp;
+    j->bulk = j->bulk && P::copies && j->strips == 1 && j->aligned && j->count >= kBulkTaps<T>;
+    memcpy(few.c + j->skip % kVector<T>, c, (size_t)j->count * sizeof(A));
+    const int64_t blocks = (j->outer * j->tiles + j->strips - 1) / j->strips;
+    const auto bytes = (size_t)shared_of(j->strips);
+    if (grant(call, stencil_rows<P, V>, bytes) != WK_OK) return call->error.status;
+    return launch(call, (unsigned)blocks, (unsigned)threads, bytes, stencil_rows<P, V>, *j,
+                  few);
+}
 
 template <typename P>
 wk_status
 launch_rows(wk_call *call, job *j, const typename P::sum *c)
 {
-    using A = typename P::sum;
-    constexpr int V = kRun<A>, E = P::E, even = V % E ? 2 : 1;
-    taps<A> few;
-    const int64_t reach = j->outputs + E - 1; // with the lead
-    const int64_t teams = (reach + V - 1) / V;
-    j->skip = (int)((j->in_lead - j->lead - j->before) & (E - 1));
-    j->aligned = j->outer == 1 || (j->outer_step - j->outputs) % E == 0;
-    if (!j->aligned) j->skip = 0;
-    j->tiles = (teams + kRowThreads - 1) / kRowThreads;
-    j->team = (int)((teams + j->tiles - 1) / j->tiles + even - 1) / even * even;
-    j->strips = j->tiles > 1 ? 1 : std::max(1, kRowThreads / j->team);
-    const int line = 128 / (int)sizeof(A); // so that segments' banks go on where one ends
-    const int halo = j->skip + j->count + 3 * kVector<A>; // a window is read somewhat ahead
-    const auto shared_of = [&](int strips) {
-        const int threads = (strips * j->team + kWarp - 1) / kWarp * kWarp;
-        return (int64_t)std::max(strips * j->pitch, threads * V) * (int)sizeof(A);
-    };
-    j->pitch = j->team * V + (halo + line - 1) / line * line;
-    while (j->strips > 1 && shared_of(j->strips) > kMostShared / 2) j->strips--;
-    if (j->strips > j->outer) j->strips = (int)j->outer;
-    const int threads = (j->strips * j->team + kWarp - 1) / kWarp * kWarp;
-    j->bulk = j->bulk && P::copies && j->strips == 1 && j->aligned && j->count >= kBulkTaps;
-    memcpy(few.c + j->skip % kVector<A>, c, (size_t)j->count * sizeof(A));
-    const int64_t blocks = (j->outer * j->tiles + j->strips - 1) / j->strips;
-    const auto bytes = (size_t)shared_of(j->strips);
-    if (grant(call, stencil_rows<P>, bytes) != WK_OK) return call->error.status;
-    return launch(call, (unsigned)blocks, (unsigned)threads, bytes, stencil_rows<P>, *j, few);
+    if constexpr (std::is_same_v<P, single>)
+        return j->count <= kShortTaps ? launch_run<P, kShortRun>(call, j, c)
+                                      : launch_run<P, kLongRun>(call, j, c);
+    else
+        return launch_run<P, kRun<P>>(call, j, c);
 }
 
 } // namespace wk::stencil

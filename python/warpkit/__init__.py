@@ -29,6 +29,7 @@ from warpkit._devices import (
     show_config,
     variants,
 )
+from warpkit._differences import finite_difference, gradient1d
 from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
 from warpkit._interop import from_dlpack
@@ -61,7 +62,9 @@ __all__ = [
     "devices",
     "empty",
     "explain",
+    "finite_difference",
     "from_dlpack",
+    "gradient1d",
     "histogram",
     "memory_info",
     "moveaxis",
