@@ -67,7 +67,7 @@ whole(wk_vd v, wk_vl *q)
     const wk_vd whole =
         (wk_vd)_mm256_round_pd((__m256d)v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
     const wk_vl small = (wk_vl)(whole > -0x1p51) & (wk_vl)(whole < 0x1p51);
-    *q = (wk_vl)(whole + magic) - (wk_vl)magic;
+    *q = (wk_vl)_mm256_sub_epi64((__m256i)(whole + magic), (__m256i)magic);
     return _mm256_movemask_pd((__m256d)small) == 15;
 }
 
