@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warpkit
-from helpers import ALL_DTYPES, MODES, allowed, devices, values
+from helpers import ALL_DTYPES, MODES, allowed, values
 from warpkit import reference
 
 DRAWS = 12  # a test
@@ -39,7 +39,6 @@ def drawn(rng, kind):
 
 @pytest.mark.parametrize("kind", SHAPES)
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("device", devices)
 def test_every_way_gives_the_oracles_bits(device, seed, kind):
     rng = np.random.default_rng([seed, list(SHAPES).index(kind)])
     for _ in range(DRAWS):
@@ -74,7 +73,6 @@ def test_every_way_gives_the_oracles_bits(device, seed, kind):
 
 @pytest.mark.parametrize("shape", [(3000,), (40, 33), (3, 50, 5), (60, 70)], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-@pytest.mark.parametrize("device", devices)
 def test_sums_wait_for_more_coefficients_than_one_launch_takes(device, dtype, shape):
     a = values(dtype, shape)
     c = values("float64", 1201, 1)
