@@ -25,7 +25,7 @@ enum {
      * float64 in L1 0.69 and 0.87; 33 in 2.5, and 2.1. */
     FUSED = 12,
     /* Parts side by side from which on outputs share the rows they read. Rows of 24: 1.42 shared,
-     * 0.72 as one line; of 40: 0.80, 0.72; of 64: the same; of 512 by 33: 1.6, and 2.2. */
+     * 0.72 as one line; of 40: 0.80, 0.72; of 64: 0.67 either way, and halos would leave L1. */
     WIDE = 64,
     /* Bytes of rows that stay near: of any L2. By 33 coefficients 1.70; 2^17 1.52, 2^19 1.88; but
      * of an array that is no cache's 2.08, 2.21, 2.07. */
