@@ -1,4 +1,4 @@
-"""What the benchmarks of operations on one GPU share: rows, sections, the command line, the file."""
+"""What the benchmarks of operations on one GPU share: rows, sections, command line, the file."""
 
 from __future__ import annotations
 

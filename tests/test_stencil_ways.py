@@ -1,5 +1,5 @@
 """The production stencils by all their ways: rows, planes and columns, in one launch or several,
-aligned or not. Layouts, coefficients, ends and types are drawn; results are the oracle's to the bit."""
+aligned or not. Layouts, coefficients, ends and types are drawn; results are the oracle's bits."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ PLANTED = [
     (STENCIL_ROWS, "sum_run<V>(own + j.skip / E * E,", "sum_run<V>(own,"),
     (STENCIL_PLANES, "if (i < 0 || i >= count) continue;", "if (i < 0) continue;"),
     (STENCIL_PLANES, "(T)j.cval[column & 1]", "(T)j.cval[0]"),
-    (STENCIL_PLANES, "const int behind = (int)((j.lead + to) & (E - 1));", "const int behind = lead;"),
+    (STENCIL_PLANES, "= (int)((j.lead + to) & (E - 1));", "= lead;"),
     (STENCIL_COLUMNS, "if (lane + s >= wide) continue;", ";"),
     (STENCIL_COLUMNS, "(T)j.cval[lane & 1]", "(T)j.cval[0]"),
     (STENCIL_COLUMNS, "all ? kWarp : 0", "kWarp"),
