@@ -219,10 +219,10 @@ wk_plan_lines(wk_array *a, int axis, int parts, wk_stencil_args *args)
     for (int d = axis + 1; d < a->ndim; d++) args->inner *= a->shape[d];
     args->n = args->outputs = a->shape[axis];
     wk_array lines = *a;
-    int outer = fuse(&lines, NULL, 0, axis);
-    if (outer == 0) insert(&lines, outer++, 1, 0);
-    if (outer > 1) return;
-    wk_fuse(&lines, 2);
+    const int outer = fuse(&lines, NULL, 0, axis);
+    wk_fuse(&lines, outer + 1);
+    if (outer > 1 || lines.ndim > outer + 2) return; /* else there is room for more axes */
+    if (outer == 0) insert(&lines, 0, 1, 0);
     if (lines.ndim == 2) insert(&lines, 2, 1, 1);
     if (wk_are_lines(&lines, args)) *a = lines;
 }

@@ -190,7 +190,7 @@ PLANTED = [
     (LINES, "j.before = a->before - t;", "j.before = a->before;"),
     (LINES, "j.sums = t > 0 ? sums : nullptr;", "j.sums = nullptr;"),
     (LINES, "j.types.out = type;", ";"),
-    (LINES_SHARED, "if (i + 1 < rows) from += j.inner;", "from += j.inner;"),
+    (LINES_SHARED, "sum[s][i] = from[s * apart];", "sum[s][i] = from[0];"),
     (LINES_SHARED, "return at >= 0 && at < n ? at : wk_extend(i, n, mode);", "return at;"),
     (STENCIL_ROWS, "if (!j->aligned) j->skip = 0;", ";"),
     (STENCIL_ROWS, "p.works = p.which < j.strips && p.mine < j.team", "p.works = p.mine < j.team"),

@@ -59,7 +59,7 @@ __device__ __forceinline__ void
 bulk_expect(uint64_t *arrived, uint32_t bytes)
 {
     WK_PTX_90(
-        (void)(arrived, bytes),
+        (void)0,
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(WK_SHARED(arrived)),
         "r"(bytes)
         : "memory");
