@@ -31,8 +31,13 @@ fill_columns(const job &j, int64_t plane, int64_t first, int rows, typename P::t
     const bool inside = first >= 0 && first + rows <= j.n;
     int64_t element = plane + at + (first + tid / kGroups) * j.step;
     const int64_t apart = kApart * j.step;
+    int r = tid / kGroups;
+    if constexpr (!S::LINES || !P::copies)
+        for (; inside && r + 3 * kApart < rows; r += 4 * kApart, element += 4 * apart)
+            P::template fill<4>(j.in, element, apart, j.types, tile + r * kWide + at,
+                                kApart * kWide);
 #pragma unroll 4
-    for (int r = tid / kGroups; r < rows; r += kApart, element += apart) {
+    for (; r < rows; r += kApart, element += apart) {
         T *to = tile + r * kWide + at;
         if (!inside) {
             const int64_t from = beyond(first + r, j.n, j.mode);
@@ -44,10 +49,8 @@ fill_columns(const job &j, int64_t plane, int64_t first, int rows, typename P::t
         }
         if constexpr (P::copies && S::LINES)
             copy_async_line(to, static_cast<const T *>(j.in) + element);
-        else if constexpr (P::copies)
-            copy_async<16>(to, static_cast<const T *>(j.in) + element);
         else
-            P::load_group(j.in, element, j.types, to);
+            P::template fill<1>(j.in, element, 0, j.types, to, 0);
     }
 }
 

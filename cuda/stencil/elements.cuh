@@ -6,6 +6,7 @@
 // at run time, on both sides apart, converted on the way; a switch that all threads take alike.
 // A group goes to and comes from 16-byte boundaries of shared memory.
 #pragma once
+#include "prim/async.cuh"
 #include "prim/memory.cuh"
 #include "runtime/visit.cuh"
 
@@ -98,6 +99,15 @@ struct plain {
     static __device__ __forceinline__ T load(const void *in, int64_t i, dtypes)
     {
         return static_cast<const T *>(in)[i];
+    }
+    // N groups, `step` apart in the array and `apart` in shared memory, both in elements.
+    template <int N>
+    static __device__ __forceinline__ void fill(const void *in, int64_t i, int64_t step, dtypes,
+                                                T *to, int apart)
+    {
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            copy_async<16>(to + k * apart, static_cast<const T *>(in) + i + k * step);
     }
     static __device__ __forceinline__ T narrow(A v)
     {
@@ -208,16 +218,23 @@ struct mixed {
         });
         return v;
     }
-    static __device__ __forceinline__ void load_group(const void *in, int64_t i, dtypes d,
-                                                      A *to)
+    // As plain's. The switch is around all of them: they are on their way together.
+    template <int N>
+    static __device__ __forceinline__ void fill(const void *in, int64_t i, int64_t step,
+                                                dtypes d, A *to, int apart)
     {
         with_type(d.in, [&](auto zero) {
             using T = decltype(zero);
             struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) group {
                 T e[4];
-            };
-            const group g = *reinterpret_cast<const group *>(static_cast<const T *>(in) + i);
-            for (int e = 0; e < 4; e++) to[e] = loaded<A>(g.e[e]);
+            } g[N];
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                g[k] =
+                    *reinterpret_cast<const group *>(static_cast<const T *>(in) + i + k * step);
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                for (int e = 0; e < 4; e++) to[k * apart + e] = loaded<A>(g[k].e[e]);
         });
     }
     static __device__ __forceinline__ A narrow(A v)

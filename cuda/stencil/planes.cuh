@@ -48,14 +48,15 @@ fill_plane(const job &j, int64_t plane, int64_t begin, int lead, int count,
     const int64_t from = plane + base;
     const int low = base < 0 ? (int)-base : 0;
     const int high = all - base < end ? (int)(all - base) : end;
-#pragma unroll 4
-    for (int at = tid * E; at < end; at += (int)blockDim.x * E) {
+    const int step = (int)blockDim.x * E;
+    int at = tid * E;
+    for (; inside && at + 3 * step < end; at += 4 * step)
+        P::template fill<4>(j.in, from + at, step, j.types, tile + at, step);
+#pragma unroll 1
+    for (; at < end; at += step) {
         T *to = tile + at;
-        if (inside || (at >= low && at + E <= high)) {
-            if constexpr (P::copies)
-                copy_async<16>(to, static_cast<const T *>(j.in) + from + at);
-            else
-                P::load_group(j.in, from + at, j.types, to);
+        if (at >= low && at + E <= high) {
+            P::template fill<1>(j.in, from + at, 0, j.types, to, 0);
             continue;
         }
 #pragma unroll

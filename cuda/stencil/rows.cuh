@@ -97,16 +97,6 @@ fill_by_element(const job &j, int64_t line, int64_t at, typename P::tile *to)
     }
 }
 
-template <typename P>
-__device__ __forceinline__ void
-fill_group(const job &j, int64_t from, typename P::tile *to)
-{
-    if constexpr (P::copies)
-        copy_async<16>(to, static_cast<const typename P::tile *>(j.in) + from);
-    else
-        P::load_group(j.in, from, j.types, to);
-}
-
 // A segment's tile, by its team. Nobody reads it before the block's barrier behind this.
 template <typename P, int V>
 __device__ __forceinline__ void
@@ -133,15 +123,14 @@ fill_rows(const job &j, const place &p, typename P::tile *tile, uint64_t *arrive
     const int low = j.aligned ? in.low : all;
     int at = p.mine * E;
     if (p.works && inside) {
-        const int64_t from = line + begin;
-#pragma unroll
-        for (int k = 0; k < V / E; k++, at += step) fill_group<P>(j, from + at, tile + at);
+        P::template fill<V / E>(j.in, line + begin + at, step, j.types, tile + at, step);
+        at += V / E * step;
     }
     if (p.works) {
 #pragma unroll 1
         for (; at < wanted; at += step) {
             if (at >= low && at + E <= in.high)
-                fill_group<P>(j, line + begin + at, tile + at);
+                P::template fill<1>(j.in, line + begin + at, 0, j.types, tile + at, 0);
             else
                 fill_by_element<P>(j, line, begin + at, tile + at);
         }
