@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warpkit
-from helpers import ALL_DTYPES, MODES, allowed, options, values
+from helpers import ALL_DTYPES, COMPLEX, MODES, allowed, options, values
 from warpkit import reference
 
 DRAWS = 12  # a test; of small sizes 3
@@ -81,4 +81,15 @@ def test_sums_wait_for_more_coefficients_than_one_launch_takes(device, dtype, sh
         want = reference.stencil1d(a, c, axis, "wrap", 0, 3, output, accumulate)
         given = {"mode": "wrap", "origin": 3, "output": output, "accumulate": accumulate}
         got = warpkit.stencil1d(a, c, axis, **given, device=device)
+        assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(40,), (9, 30), (40, 3), (40, 50)], ids=str)
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_what_stands_beyond_complex_lines_has_two_parts(device, dtype, shape):
+    a = values(dtype, shape)
+    for axis in range(a.ndim):
+        want = reference.stencil1d(a, [1.5, -2.0, 0.5], axis, "constant", 3 - 4j)
+        given = {"mode": "constant", "cval": 3 - 4j, "device": device}
+        got = warpkit.stencil1d(a, [1.5, -2.0, 0.5], axis, **given)
         assert got.tobytes() == want.tobytes()
