@@ -199,8 +199,7 @@ PLANTED = [
     (STENCIL_PLANES, "if (i < 0 || i >= count) continue;", "if (i <= 0) continue;"),
     (STENCIL_PLANES, "(T)j.cval[column & 1]", "(T)j.cval[0]"),
     (STENCIL_PLANES, "= (int)((j.lead + to) & (E - 1));", "= lead;"),
-    (STENCIL_COLUMNS, "if (lane + s >= wide) continue;", ";"),
+    (STENCIL_COLUMNS, "if (lane + s * kWarp < wide && mine + i < left)", "if (mine + i < left)"),
     (STENCIL_COLUMNS, "(T)j.cval[lane & 1]", "(T)j.cval[0]"),
-    (STENCIL_COLUMNS, "all ? kWarp : 0", "kWarp"),
     (COMPLEX, "if (pairs) sum.re = fma_of(-w.im, x.im, sum.re);", ";"),
 ]
