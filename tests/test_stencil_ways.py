@@ -93,3 +93,13 @@ def test_what_stands_beyond_complex_lines_has_two_parts(device, dtype, shape):
         given = {"mode": "constant", "cval": 3 - 4j, "device": device}
         got = warpkit.stencil1d(a, [1.5, -2.0, 0.5], axis, **given)
         assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("taps", [600, 760])  # the last launch has few: two columns a thread
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_wait_in_columns_side_by_side(device, dtype, taps):
+    a, c = values(dtype, (12, 128)), values("float64", taps, 1)
+    for accumulate in (None, "float32"):
+        want = reference.stencil1d(a, c, 0, "wrap", accumulate=accumulate)
+        got = warpkit.stencil1d(a, c, 0, mode="wrap", accumulate=accumulate, device=device)
+        assert got.tobytes() == want.tobytes()
