@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import common
 import warpkit
+from common import Run
 from gpu import COPY, Gpu
 
 Row = dict[str, Any]
@@ -70,6 +71,36 @@ def times_line(what: str, row: Row) -> str:
         values = (times.get(name) for times in columns.values())
         parts.append(f"{name} " + " ".join(map(digits, values)))
     return "; ".join(parts)
+
+
+class Sections:
+    """Of a script: its GPU, the time.perf_counter() after which no cell is begun, what was told."""
+
+    def __init__(self, gpu: Gpu, end: float) -> None:
+        self.gpu, self.end = gpu, end
+        self.told: set[str] = set()
+
+    def available(self, made: dict[str, Callable[[], Run]]) -> dict[str, Run]:
+        """The peers' calls, of those that have one."""
+        runs: dict[str, Run] = {}
+        for name, make in made.items():
+            try:
+                runs[name] = make()
+            except Exception as error:  # a peer without the operation or the dtype
+                self.tell(f"{name}: {type(error).__name__}: {error}")
+        return runs
+
+    def tell(self, text: str) -> None:
+        """Once."""
+        if text not in self.told:
+            self.told.add(text)
+            print(f"  {text}"[:200], flush=True)
+
+    def late(self, left: int) -> bool:
+        if time.perf_counter() <= self.end:
+            return False
+        print(f"out of time: {left} cells are not measured", file=sys.stderr)
+        return True
 
 
 def section(

@@ -20,7 +20,7 @@ times outputs at the peak rate of fused multiply-adds, which a kernel of registe
 this run. "ratio" is the best peer's time over ours.
 
 Each call makes a new array, in its library's pool. CuPy's is correlate1d. PyTorch's is conv1d, or
-conv2d along other axes, without TF32, of an input that is padded already. Both add uint8, float16
+conv2d along other axes, without TF32, of an input that is padded already. CuPy adds uint8, float16
 and float32 in float32 whatever we do. A peer that fails is left out. Our result is compared with
 CuPy's on the device; "!" marks one that differs by more than rounding.
 
@@ -31,8 +31,6 @@ measured again, each with its own date and commit.
 from __future__ import annotations
 
 import importlib
-import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -92,14 +90,13 @@ def peak(gpu: Gpu, dtype: str) -> float:
     return float(blocks * BLOCK * TURNS * FMAS / best)
 
 
-class Bench:
+class Bench(sections.Sections):
     """The sections, one generator of rows each."""
 
     def __init__(self, gpu: Gpu, nbytes: int, end: float) -> None:
-        self.gpu, self.end = gpu, end
+        super().__init__(gpu, end)
         self.elements = nbytes // 8  # of float64 so many bytes
         self.correlate1d = importlib.import_module("cupyx.scipy.ndimage").correlate1d
-        self.told: set[str] = set()
         gpu.slow, gpu.slower = SLOW, SLOWER
         if gpu.torch:
             gpu.torch.backends.cudnn.allow_tf32 = False
@@ -117,19 +114,7 @@ class Bench:
         if gpu.torch:
             tensor = gpu.torch.from_dlpack(block)
             made["PyTorch"] = lambda: cells.of_torch(gpu.torch, tensor, cell)
-        runs: dict[str, Run] = {}
-        for name, make in made.items():
-            try:
-                runs[name] = make()
-            except Exception as error:  # a peer without the operation or the dtype
-                self.tell(f"{name}: {type(error).__name__}: {error}")
-        return runs
-
-    def tell(self, text: str) -> None:
-        """Once."""
-        if text not in self.told:
-            self.told.add(text)
-            print(f"  {text}"[:200], flush=True)
+        return self.available(made)
 
     def differs(self, run: Run, peers: dict[str, Run], cell: Cell) -> bool:
         """Whether our call gives anything but what CuPy gave, rounded otherwise."""
@@ -143,12 +128,6 @@ class Bench:
             if not float(abs(a - b).max()) <= cells.tolerance(cell):  # NaN differs
                 return True
         return False
-
-    def late(self, left: int) -> bool:
-        if time.perf_counter() <= self.end:
-            return False
-        print(f"out of time: {left} cells are not measured", file=sys.stderr)
-        return True
 
     def prepared(self, chosen: list[Cell]) -> Iterator[tuple[Cell, Any, dict[str, Run]]]:
         """Each with its array and its peers' calls; those of one dtype in one block of data."""

@@ -26,7 +26,6 @@ measured again, each with its own date and commit.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -46,13 +45,13 @@ LARGE = 512  # from where on fewer calls are timed from NumPy to NumPy
 BOUND = "copy"  # the variant that does not transpose
 
 
-class Bench:
+class Bench(sections.Sections):
     """The sections, one generator of rows each."""
 
     def __init__(self, gpu: Gpu, nbytes: int, end: float) -> None:
-        self.gpu, self.nbytes, self.end = gpu, nbytes, end
+        super().__init__(gpu, end)
+        self.nbytes = nbytes
         self.geam: cells.Geam | None = None
-        self.told: set[str] = set()
         try:
             self.geam = cells.Geam(gpu.cupy)
             gpu.versions["cuBLAS"] = self.geam.version()
@@ -79,19 +78,7 @@ class Bench:
             made["PyTorch"] = torch
         if self.geam and cell.for_geam:
             made["cuBLAS"] = partial(self.geam.run, base)
-        runs: dict[str, Run] = {}
-        for name, make in made.items():
-            try:
-                runs[name] = make()
-            except Exception as error:  # a peer without the operation or the dtype
-                self.tell(f"{name}: {type(error).__name__}: {error}")
-        return runs
-
-    def tell(self, text: str) -> None:
-        """Once."""
-        if text not in self.told:
-            self.told.add(text)
-            print(f"  {text}"[:200], flush=True)
+        return self.available(made)
 
     def result(self, peers: dict[str, Run]) -> Any:
         """What a peer makes of it, or None."""
@@ -118,12 +105,6 @@ class Bench:
         except Exception as error:
             self.tell(f"not compared: {type(error).__name__}: {error}")
             return False
-
-    def late(self, left: int) -> bool:
-        if time.perf_counter() <= self.end:
-            return False
-        print(f"out of time: {left} cells are not measured", file=sys.stderr)
-        return True
 
     # ---- the sections
 

@@ -358,6 +358,27 @@ def test_stencils_store_the_dtypes_that_scipy_stores(wk, accumulate):
                 check_stencil(wk, x, taps, 0, output=np.dtype(output), accumulate=accumulate)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_convolutions_are_scipys_at_every_origin_and_length(device, mode):
+    ndimage = pytest.importorskip("scipy.ndimage")
+    a = few_values("float64", (7, 40))
+    for taps in range(1, 8):
+        for c in (few_values("float64", taps, seed=1), few_values("complex128", taps, seed=2)):
+            for origin in range(-(taps // 2), (taps - 1) // 2 + 1):
+                for axis in (0, 1):
+                    want = ndimage.convolve1d(a, c, axis, None, mode, 2.0, origin)
+                    options = {"mode": mode, "cval": 2.0, "origin": origin, "device": device}
+                    got = warpkit.convolve1d(a, c, axis, **options)
+                    np.testing.assert_array_equal(got, want)
+
+
+def test_convolutions_without_the_ends_are_numpys(device):
+    for n, taps in ((1, 1), (40, 2), (40, 5), (9, 9)):
+        a, c = few_values("float64", n), few_values("float64", taps, seed=1)
+        got = warpkit.convolve1d(a, c, mode="valid", device=device)
+        np.testing.assert_array_equal(got, np.convolve(a, c, "valid"))
+
+
 def draw_stencil(data, dtype):
     """An array of any layout, and the arguments of a stencil along one of its axes."""
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=12))

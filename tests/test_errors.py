@@ -251,6 +251,19 @@ def test_an_origin_outside_the_window_is_scipys_error(device, taps, origin):
         lambda: correlate(A, taps, origin=origin),
         ["origin", str(origin), f"{-(len(taps) // 2)} .. {(len(taps) - 1) // 2}"],
     )
+    convolve = pytest.importorskip("scipy.ndimage").convolve1d
+    check_error(
+        device,
+        lambda d: warpkit.convolve1d(A, taps, origin=origin, device=d),
+        lambda: convolve(A, taps, origin=origin),
+        ["origin", f" {origin};"],
+    )
+
+
+@pytest.mark.parametrize("taps", [[], 1.0, [[1.0, 2.0]]], ids=str)
+def test_what_convolves_nothing_is_refused(device, taps):
+    with pytest.raises(RuntimeError, match="no filter weights"):
+        warpkit.convolve1d(A, taps, device=device)
 
 
 @pytest.mark.parametrize("mode", ["circular", "", 3, None])

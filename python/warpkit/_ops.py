@@ -121,9 +121,11 @@ def convolve1d(
     Arguments, Returns, Raises, Notes   as stencil1d's
     Source   scipy.ndimage.convolve1d
     """
-    taps = np.asarray(coefficients)[::-1]
-    if mode != "valid":  # the window is not where a reversed one of even length would be
-        origin = -origin - (1 - taps.size % 2 if taps.ndim == 1 else 0)
+    taps = np.asarray(coefficients)
+    if taps.ndim == 1:  # else stencil1d refuses them
+        taps = taps[::-1]
+    if mode != "valid" and -(taps.size // 2) <= origin <= (taps.size - 1) // 2:
+        origin = -origin - (1 - taps.size % 2)  # another is refused as it was given
     return stencil1d(
         a,
         taps.conj() if taps.dtype.kind == "c" else taps,
