@@ -1,23 +1,18 @@
-/* bins_body.h -- which bin a value falls in, for edges of type E. No include guard.
- * Bins are half open, the last one closed; a value in no bin (NaN too) gets -1. */
+/* bins_body.h -- bins by edges of type E, in increasing order. No include guard. */
 
 #ifndef BINS_SEARCH_ONLY
-/* numpy.histogram for equal bins, step by step (numpy/lib/_histograms_impl.py): the quotient
- * may be off by one at an edge, so the edges decide. x lies in the range that begins at first.
- * For float32 NumPy divides in float64 or float32, as the range was given; the edges make it
- * one. */
+/* A guess put right by at most one bin, as numpy.histogram does it (numpy/lib/_histograms_impl.py);
+ * x lies within the edges. */
 WK_FN int64_t
-BINS(uniform_bin)(E x, const E *edges, int64_t bins, E first, double width)
+BINS(settle)(E x, const E *edges, int64_t bins, int64_t i)
 {
-    const double f = (double)(E)(x - first) / width * (double)bins;
-    int64_t i = f < (double)bins ? (int64_t)f : bins - 1; /* NaN too, where width overflowed */
     if (x < edges[i]) i -= i > 0;
     if (i != bins - 1 && x >= edges[i + 1]) i += 1;
     return i;
 }
 #endif
 
-/* The number of edges <= x, by halving, tells the bin for any increasing edges. */
+/* The number of edges <= x, by halving, tells the bin; -1: x is in none. */
 WK_FN int64_t
 BINS(edges_bin)(E x, const E *edges, int64_t bins)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ALL ((1u << WK_DTYPES) - 1)
+#define REAL ((1u << WK_C64) - 1) /* all that has an order */
 #define NUMBERS ((1u << WK_F16) - 1 + (1u << WK_F32) + (1u << WK_F64))
 #define SUMS (1u << WK_I32 | 1u << WK_F32 | 1u << WK_F64) /* of the rungs that only sum */
 #define INT32 (1u << WK_I32)
@@ -16,6 +17,8 @@
 #define OP_stencil1d WK_STENCIL1D
 #define OP_histogram WK_HISTOGRAM
 #define OP_warp_histogram WK_WARP_HISTOGRAM
+#define OP_run_length WK_RUN_LENGTH
+#define OP_unique_counts WK_UNIQUE_COUNTS
 #define KIND_cpu WK_CPU
 #define KIND_cuda WK_CUDA
 #define LAUNCH_cpu(op, variant) wk_##op##_cpu_##variant

@@ -247,4 +247,43 @@ wk_extend(int64_t i, int64_t n, wk_mode mode)
 #define BINS_SEARCH_ONLY
 #include "bins_body.h"
 
+/* Rounded to a float type. Of what one operation on numbers of that type gave in float64 it is what
+ * that type's own operation gives: float64 has more than twice the bits. */
+WK_FN double
+wk_rounded(double x, wk_dtype to)
+{
+    switch (to) {
+    case WK_F16: return (double)wk_f32_of_f16(wk_f16_of_f64(x));
+    case WK_BF16: return (double)wk_f32_of_bf16(wk_bf16_of_f64(x));
+    case WK_F32: return (double)(float)x;
+    default: return x;
+    }
+}
+
+/* numpy.histogram's arithmetic for equal bins, in the types in which NumPy does it; x lies in the
+ * range. */
+WK_FN int64_t
+wk_uniform_guess(const wk_histogram_args *h, double x)
+{
+    const double bins = wk_rounded((double)h->bins, h->quotient);
+    const double part =
+        wk_rounded(wk_rounded(x - h->first, h->element) / h->width, h->quotient);
+    const double f = wk_rounded(part * bins, h->quotient);
+    return f < (double)h->bins ? (int64_t)f : h->bins - 1; /* NaN too, of an infinite width */
+}
+
+/* numpy.histogram's bin of an x in the range, whose element and edges are float64, ... */
+WK_FN int64_t
+wk_uniform_bin_f64(const wk_histogram_args *h, const double *edges, double x)
+{
+    return wk_settle_f64(x, edges, h->bins, wk_uniform_guess(h, x));
+}
+
+/* ... or smaller floats. */
+WK_FN int64_t
+wk_uniform_bin_f32(const wk_histogram_args *h, const float *edges, float x)
+{
+    return wk_settle_f32(x, edges, h->bins, wk_uniform_guess(h, (double)x));
+}
+
 #endif

@@ -22,6 +22,8 @@ typedef enum {
     WK_STENCIL1D,
     WK_HISTOGRAM,
     WK_WARP_HISTOGRAM,
+    WK_RUN_LENGTH,
+    WK_UNIQUE_COUNTS,
     WK_OPS
 } wk_op;
 
@@ -165,18 +167,35 @@ typedef enum {
     WK_BINS_VALUES   /* the value is the bin, as in numpy.bincount                        */
 } wk_bins_kind;
 
-typedef struct wk_histogram_args { /* in: n elements in any order; aux: bins + 1 edges */
+/* in: n elements in any order; aux: bins + 1 edges, but for VALUES: float32 or float64 for UNIFORM
+ * (float32 holds those of 16 bits), float64, int64 or uint64 for EDGES. Bins are half open, the last
+ * one closed; NaN, and what lies outside, is in none.
+ * where: the weights, of in's shape, both C-contiguous; ndim -1: there are none, and out[0] is int64
+ * counts. With weights it is their sums a bin: floats exact, rounded once to out's dtype, integers
+ * modulo 2^64, then out's dtype. Whatever -0.0 are added, no sum is -0.0. */
+typedef struct wk_histogram_args {
     wk_bins_kind kind;
     int64_t n, bins;
-    double first, last; /* UNIFORM: the range's ends, from which the edges were made       */
-    double width;       /* their difference, as NumPy computes it                          */
-    uint64_t low, high; /* UNIFORM, integer input: smallest and largest value counted      */
+    int outside;        /* out[0] has one more element: of what is in no bin            */
+    double first, last; /* UNIFORM: the range's ends, from which the edges were made    */
+    double width;       /* their difference, as NumPy computes it                       */
+    uint64_t low, high; /* UNIFORM, integer input: smallest and largest value counted   */
+    wk_dtype element;   /* UNIFORM: the float type of the edges; x - first is rounded to it */
+    wk_dtype quotient;  /* and the one in which that is divided by the width             */
+    int by_edges;       /* UNIFORM: NumPy's bin is the one whose edges enclose x (bins.c) */
+    float scale, guard[2]; /* UNIFORM: the quick guess (bins.c)                             */
 } wk_histogram_args;
 
 typedef struct wk_warp_histogram_args { /* in: C-contiguous [n] */
     int64_t n;
     int sorted; /* each group of 32 is known to be ascending                              */
 } wk_warp_histogram_args;
+
+/* run_length and unique_counts. in: C-contiguous [n]; out: values [n], of in's dtype; counts [n] and
+ * how many there are [1], int64. What lies behind those is not written. */
+typedef struct wk_runs_args {
+    int64_t n;
+} wk_runs_args;
 
 /* ---- a call: one operation on one device, or on several ----------------------------------- */
 
@@ -217,7 +236,8 @@ typedef struct wk_call {
     void *stream;              /* a cudaStream_t                                           */
     void *session;             /* the backend's own: stream, allocations                  */
     wk_array in, aux;          /* aux.host NULL: there is none; a stencil's stays on the host */
-    wk_array where;            /* reduce: bool, of in's shape; ndim -1: all elements count */
+    wk_array where;            /* of in's shape; ndim -1: none. reduce: bool, which elements
+                                  count; histogram: weights                                */
     wk_array out[WK_MAX_OUTS]; /* C-contiguous; written whole by the kernel               */
     int outs;
     int fresh; /* out is new host memory, its pages not there yet                          */
@@ -226,6 +246,7 @@ typedef struct wk_call {
         wk_stencil_args stencil;
         wk_histogram_args histogram;
         wk_warp_histogram_args warp_histogram;
+        wk_runs_args runs;
     } args;
     wk_part part;
     wk_letter letter;  /* slot is set by the backend, and after the call where it was sent   */

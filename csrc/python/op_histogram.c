@@ -1,6 +1,12 @@
 /* op_histogram.c -- the counting under histogram and bincount, and warp_histogram.
- *   _core.histogram(a, kind, bins, edges, (first, last, width), (low, high), options ...)
+ *   _core.histogram(a, kind, bins, edges, uniform, weights, sums, outside, options ...)
+ *     uniform   of equal bins (first, last, width, low, high, element, quotient), else None: what
+ *               wk_histogram_args calls by these names; element and quotient are dtypes
+ *     weights   an array of a's shape, or None
+ *     sums      the result's dtype with weights, else None
+ *     outside   the result has one more element, of what is in no bin
  *   _core.warp_histogram(a, assume_sorted, options ...) */
+#include "bins.h"
 #include "glue.h"
 
 static int
@@ -17,16 +23,34 @@ kind_of(PyObject *object, wk_bins_kind *kind)
     return -1;
 }
 
+static int
+set_uniform(PyObject *tuple, wk_histogram_args *h)
+{
+    unsigned long long low, high;
+    PyObject *element, *quotient;
+    if (!PyArg_ParseTuple(tuple, "dddKKOO", &h->first, &h->last, &h->width, &low, &high,
+                          &element, &quotient))
+        return -1;
+    const int e = wk_dtype_arg(element), q = e < 0 ? -1 : wk_dtype_arg(quotient);
+    if (q < 0) return -1;
+    h->low = low;
+    h->high = high;
+    h->element = e;
+    h->quotient = q;
+    wk_plan_bins(h);
+    return 0;
+}
+
 /* Do the edges fit the call? The Python side made them; a mistake must not read past them. */
 static int
 check_edges(const wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
     const wk_dtype in = call->in.dtype, e = call->aux.dtype;
-    const int floats = in == WK_F32 || in == WK_F64;
+    const int floats = in >= WK_F16;
     const int fits = h->kind == WK_BINS_EDGES
                          ? e == WK_F64 || (!floats && (e == WK_I64 || e == WK_U64))
-                         : e == WK_F64 || (e == WK_F32 && in == WK_F32);
+                         : e == (h->element == WK_F64 ? WK_F64 : WK_F32);
     if (call->aux.ndim == 1 && call->aux.shape[0] == h->bins + 1 && fits) return 0;
     PyErr_Format(PyExc_ValueError, "%lld bins of %s do not go with %lld edges of %s",
                  (long long)h->bins, wk_dtype_names[in], (long long)call->aux.shape[0],
@@ -34,15 +58,36 @@ check_edges(const wk_call *call)
     return -1;
 }
 
+/* Pairs are met in C order: of the host's arrays the kernels get that. */
 static int
-count_elements(wk_frame *f)
+place_weights(wk_frame *f)
+{
+    if (f->where.array == NULL) return 0;
+    if (!f->operand.on_device && !f->where.on_device) {
+        f->operand.array = (PyObject *)wk_contiguous((PyArrayObject *)f->operand.array);
+        f->where.array = (PyObject *)wk_contiguous((PyArrayObject *)f->where.array);
+        if (f->operand.array == NULL || f->where.array == NULL) return -1;
+        wk_from_numpy((PyArrayObject *)f->operand.array, &f->call.in);
+    }
+    if (wk_place_where(f) < 0) return -1;
+    f->call.where.bytes = wk_size(&f->call.where) * wk_itemsize[f->call.where.dtype];
+    return 0;
+}
+
+static int
+count_elements(wk_frame *f, int sums)
 {
     wk_histogram_args *h = &f->call.args.histogram;
-    const npy_intp shape[1] = {h->bins};
-    if (wk_place(f) < 0) return -1;
+    const npy_intp shape[1] = {h->bins + h->outside};
+    if (wk_place(f) < 0 || place_weights(f) < 0) return -1;
     h->n = wk_size(&f->call.in);
     if (h->kind != WK_BINS_VALUES && check_edges(&f->call) < 0) return -1;
-    return wk_result_new(f, 0, WK_I64, 1, shape) < 0 ? -1 : wk_call_row(f);
+    if (h->kind == WK_BINS_VALUES && f->call.in.dtype >= WK_F16) {
+        PyErr_Format(PyExc_TypeError, "bins by value are of integers, not of %s",
+                     wk_dtype_names[f->call.in.dtype]);
+        return -1;
+    }
+    return wk_result_new(f, 0, sums, 1, shape) < 0 ? -1 : wk_call_row(f);
 }
 
 PyObject *
@@ -50,26 +95,26 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_frame f;
     PyArrayObject *edges = NULL;
-    unsigned long long low, high;
     wk_histogram_args h = {.n = 0};
+    int sums = WK_I64;
 
-    if (wk_check_count("histogram", count, 6 + WK_OPTIONS) < 0) return NULL;
+    if (wk_check_count("histogram", count, 8 + WK_OPTIONS) < 0) return NULL;
     if (kind_of(args[1], &h.kind) < 0) return NULL;
     h.bins = PyLong_AsSsize_t(args[2]);
     if (h.bins == -1 && PyErr_Occurred()) return NULL;
-    if (!PyArg_ParseTuple(args[4], "ddd", &h.first, &h.last, &h.width)) return NULL;
-    if (!PyArg_ParseTuple(args[5], "KK", &low, &high)) return NULL;
-    h.low = low;
-    h.high = high;
-    int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 6);
+    if (args[4] != Py_None && set_uniform(args[4], &h) < 0) return NULL;
+    if (args[6] != Py_None && (sums = wk_dtype_arg(args[6])) < 0) return NULL;
+    if ((h.outside = PyObject_IsTrue(args[7])) < 0) return NULL;
+    int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 8);
     f.call.args.histogram = h;
+    if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.where);
     if (status == 0 && args[3] != Py_None) {
         edges = wk_numpy_of(args[3]);
         edges = edges ? wk_contiguous(edges) : NULL;
         if (edges) wk_from_numpy(edges, &f.call.aux);
         if (edges == NULL) status = -1;
     }
-    if (status == 0) status = count_elements(&f);
+    if (status == 0) status = count_elements(&f, sums);
     Py_XDECREF(edges);
     return wk_end(&f, status, 0);
 }

@@ -17,7 +17,7 @@ histogram_global(const T *in, const wk::bins_task __grid_constant__ task,
                  unsigned long long *counts)
 {
     const int64_t step = (int64_t)gridDim.x * kThreads;
-    for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < task.n; i += step) {
+    for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < task.args.n; i += step) {
         const int64_t bin = wk::bin_of(task, in[i]);
         if (bin >= 0) atomicAdd(&counts[bin], 1ull); // integers: any order, one result
     }

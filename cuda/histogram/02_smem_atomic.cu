@@ -21,12 +21,12 @@ histogram_smem(const T *in, const wk::bins_task __grid_constant__ task,
                unsigned long long *counts)
 {
     WK_DYNAMIC_SHARED(unsigned, mine);
-    const int bins = (int)task.bins;
+    const int bins = (int)task.args.bins;
     for (int b = threadIdx.x; b < bins; b += kThreads) mine[b] = 0;
     __syncthreads(); // every counter is zero before the first add
 
     const int64_t step = (int64_t)gridDim.x * kThreads;
-    for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < task.n; i += step) {
+    for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < task.args.n; i += step) {
         const int64_t bin = wk::bin_of(task, in[i]);
         if (bin >= 0) atomicAdd(&mine[bin], 1u);
     }

@@ -19,10 +19,15 @@ wk_status
 suit(wk_call *call)
 {
     wk_array *a = &call->in;
-    const bool fits = call->op == WK_WARP_HISTOGRAM ? wk_c_contiguous(a)
-                      : call->op == WK_STENCIL1D    ? wk_in_lines(a, &call->args.stencil)
-                      : call->op == WK_HISTOGRAM    ? wk_dense(a)
-                                                    : a->ndim <= kAxes;
+    const bool fits = call->op == WK_WARP_HISTOGRAM  ? wk_c_contiguous(a)
+                      : call->op == WK_STENCIL1D     ? wk_in_lines(a, &call->args.stencil)
+                      : call->op == WK_RUN_LENGTH    ? wk_c_contiguous(a)
+                      : call->op == WK_UNIQUE_COUNTS ? wk_c_contiguous(a)
+                      : call->op == WK_HISTOGRAM
+                          ? call->where.ndim < 0
+                                ? wk_dense(a)
+                                : wk_c_contiguous(a) && wk_c_contiguous(&call->where)
+                          : a->ndim <= kAxes;
     if (fits || wk_size(a) == 0) return WK_OK;
     void *packed = nullptr;
     const int64_t bytes = wk_size(a) * wk_itemsize[a->dtype];
@@ -34,7 +39,8 @@ suit(wk_call *call)
     a->bytes = bytes;
     if (call->where.ndim >= 0) { // likewise, or its axes would not be a's
         wk_array *w = &call->where;
-        if (allocate(call, wk_size(w), &packed) != WK_OK || pack(call, w, packed) != WK_OK)
+        if (allocate(call, wk_size(w) * wk_itemsize[w->dtype], &packed) != WK_OK ||
+            pack(call, w, packed) != WK_OK)
             return call->error.status;
         wk_set_contiguous(w);
         w->data = packed;

@@ -52,11 +52,13 @@ class Call(NamedTuple):
         kind: str,
         bins: int,
         edges: np.ndarray | None,
-        interval: tuple[float, float, float] = (0.0, 0.0, 0.0),
-        limits: tuple[int, int] = (0, 0),
+        uniform: tuple[Any, ...] | None = None,
+        weights: Any = None,
+        sums: Any = None,
+        outside: bool = False,
         out: Any = None,
     ) -> Any:
-        arguments = (a, kind, bins, edges, interval, limits)
+        arguments = (a, kind, bins, edges, uniform, weights, sums, outside)
         return with_options(
             _core.histogram, arguments, out, self.device, self.stream, self.variant, self.progress
         )
@@ -173,12 +175,15 @@ def _equal_bins(
         a = asarray(a, dtype) if isinstance(a, DeviceArray) else a.astype(dtype)
     low, high = _integer_bounds(dtype, first, last) if dtype.kind in "iu" else (0, 0)
     if low > high:  # nothing is counted
-        interval, limits = (0.0, 0.0, 0.0), (1, 0)
+        interval, limits = (0.0, 0.0, 1.0), (1, 0)
     else:
         interval = float(first), float(last), float(_difference(first, last))
         mask = 2**64 - 1
         limits = low & mask, high & mask
-    return call.tally(a, "uniform", len(edges) - 1, edges, interval, limits, out), edges
+    quotient = np.result_type(edges.dtype, np.asarray(_difference(first, last)).dtype)
+    keys = edges.astype(np.float32) if edges.dtype.itemsize == 2 else edges
+    uniform = (*interval, *limits, edges.dtype, quotient)
+    return call.tally(a, "uniform", len(edges) - 1, keys, uniform, out=out), edges
 
 
 def _extent(a: Any, nan: str, call: Call) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ enum {
 };
 
 typedef struct job {
+    const wk_histogram_args *args;
     wk_bins_kind kind;
     wk_dtype edges_dtype;
     int64_t bins, item;
@@ -197,7 +198,7 @@ wk_status
 WK_ISA_NAME(wk_histogram_cpu_private)(wk_call *call)
 {
     const wk_histogram_args *a = &call->args.histogram;
-    job j = {.kind = a->kind, .bins = a->bins, .low = a->low, .high = a->high};
+    job j = {.args = a, .kind = a->kind, .bins = a->bins, .low = a->low, .high = a->high};
     j.first = a->first;
     j.last = a->last;
     j.width = a->width;

@@ -13,7 +13,7 @@ COUNT(bin)(const job *j, T x)
     case WK_BINS_UNIFORM:
         if (INSIDE(x, j)) {
             const E *edges = j->edges;
-            b = BINS_OF(uniform_bin)((E)x, edges, bins, (E)j->first, j->width);
+            b = BINS_OF(uniform_bin)(j->args, edges, (E)x);
         }
         break;
     case WK_BINS_EDGES:
