@@ -5,12 +5,12 @@
 #include <math.h>
 
 static double
-epsilon(wk_dtype dtype) /* half an ulp of 1 */
+roundoff(wk_dtype dtype) /* relative, of one rounding */
 {
-    return dtype == WK_BF16  ? 0x1p-9
-           : dtype == WK_F16 ? 0x1p-12
-           : dtype == WK_F32 ? 0x1p-25
-                             : 0x1p-54;
+    return dtype == WK_BF16  ? 0x1p-8
+           : dtype == WK_F16 ? 0x1p-11
+           : dtype == WK_F32 ? 0x1p-24
+                             : 0x1p-53;
 }
 
 static double
@@ -27,17 +27,19 @@ least(wk_dtype dtype) /* the smallest number above zero */
 void
 wk_plan_bins(wk_histogram_args *h)
 {
+    h->first = wk_rounded(h->first, h->element); /* as NumPy compares with them */
+    h->last = wk_rounded(h->last, h->element);
     const double bins = (double)h->bins, scale = bins / h->width;
     const double ends = fmax(fabs(h->first), fabs(h->last));
-    const double edges = scale * (4 * ends * 2 * epsilon(h->element) + 2 * least(h->element));
+    const double edges = scale * (2 * ends * roundoff(h->element) + 2 * least(h->element));
     const double quotient =
-        bins * 2 * (epsilon(h->element) + 3 * epsilon(h->quotient)) + scale * least(h->element);
+        bins * (roundoff(h->element) + 3 * roundoff(h->quotient)) + scale * least(h->element);
     const int usual = scale > 1e-30 && scale < 1e30; /* and no infinity */
     h->by_edges = usual && edges + quotient < 0.9;
     h->scale = usual ? (float)scale : 0;
     for (int wide = 0; wide < 2; wide++) {
-        const double x = scale * ends * (wide ? 0x1p-51 : 0x1p-22); /* the difference's */
-        const double error = x + bins * 0x1p-21 + edges;
+        const double ends_error = scale * ends * (wide ? 0x1p-52 : 0x1p-23);
+        const double error = ends_error + bins * 0x1p-22 + edges; /* four roundings at most */
         h->guard[wide] = h->by_edges && error < 0.45 ? (float)(0.5 - error) : -1;
     }
 }

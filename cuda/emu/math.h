@@ -58,6 +58,13 @@ EMU_THREE(__vimax3_s16x2, int16_t, >)
 EMU_THREE(__vimax3_u16x2, uint16_t, >)
 #undef EMU_THREE
 
+// The upper half of the product.
+static inline unsigned
+__umulhi(unsigned a, unsigned b)
+{
+    return (unsigned)((uint64_t)a * b >> 32);
+}
+
 static inline int
 __popc(unsigned v)
 {

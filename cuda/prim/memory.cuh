@@ -36,6 +36,17 @@ read_ahead(const uint4 *p)
     return x;
 }
 
+// 16 bytes that nobody reads again: past the L1 cache.
+__device__ __forceinline__ uint4
+read_once(const uint4 *p)
+{
+    uint4 x;
+    WK_PTX(x = *p, "ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+           : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+           : "l"(p));
+    return x;
+}
+
 // wk_one_nan_f32 of what an addition or a multiplication gave: there the chip knows one NaN, 0x7fffffff,
 // so that one comparison of integers does it, where two instructions compare floats and choose.
 __device__ __forceinline__ float

@@ -79,6 +79,18 @@ grid_for(const wk_call *call, int64_t items, int64_t per_block)
     return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
 
+// Lets a kernel have more dynamic shared memory than what every launch may ask for.
+template <typename... P>
+wk_status
+grant(wk_call *call, void (*kernel)(P...), size_t bytes)
+{
+    if (bytes > 48 * 1024)
+        WK_TRY(&call->error,
+               cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    (int)bytes));
+    return WK_OK;
+}
+
 template <typename... P, typename... A>
 wk_status
 launch(wk_call *call, dim3 grid, dim3 block, size_t shared, void (*kernel)(P...), A... args)

@@ -62,17 +62,6 @@ packed(const double *from)
     return make_double2(from[0], from[1]);
 }
 
-// N values of shared memory that start at 16 bytes, by whole vectors.
-template <int N, typename A>
-__device__ __forceinline__ void
-read_group(const A *from, A *to)
-{
-    constexpr int E = 16 / (int)sizeof(A);
-#pragma unroll
-    for (int e = 0; e < N; e += E)
-        unpack(*reinterpret_cast<const typename vector_of<A>::type *>(from + e), to + e);
-}
-
 __device__ __forceinline__ float
 one_nan(float x)
 {

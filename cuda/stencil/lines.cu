@@ -10,8 +10,6 @@
 //           scipy.ndimage.correlate1d for the meaning.
 #include "stencil/lines.cuh"
 
-#include <vector>
-
 namespace wk::stencil
 {
 

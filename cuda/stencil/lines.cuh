@@ -132,18 +132,6 @@ sums_so_far(const job &j, int64_t at, int apart, int rows, A (&sum)[C][V])
     }
 }
 
-// Dynamic shared memory beyond what every launch may have.
-template <typename... P>
-wk_status
-grant(wk_call *call, void (*kernel)(P...), size_t bytes)
-{
-    if (bytes > 48 * 1024)
-        WK_TRY(&call->error,
-               cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    (int)bytes));
-    return WK_OK;
-}
-
 // Places of an element since a group's boundary.
 inline int
 lead_of(const void *p, int item, int group)

@@ -17,7 +17,7 @@ namespace wk::stencil
 
 // V: outputs of a thread, an odd number of 16-byte vectors of the tile. H100, float32, share of the
 // peak rate of multiply-adds at radius 64: 76 % with a window that slides, 85 % used in place, 92 % with
-// bulk copies; 20, 28 and 36 outputs 90, 92 and 91 %. float64 sums of float32 data: 12 are the
+// bulk copies; 20, 28 and 36 outputs 87, 92 and 87 %. float64 sums of float32 data: 12 are the
 // faster where memory binds, 20 where multiply-adds do.
 template <typename P>
 constexpr int kRun = sizeof(typename P::sum) == 4 ? 28 : 18;

@@ -171,20 +171,16 @@ place_of(const turn_task &t, uint32_t tile)
     return p;
 }
 
-// A block for each of the plan's tiles; more than 48 KiB of shared memory must be asked for.
+// A block for each of the plan's tiles.
 template <typename... P>
 wk_status
 launch_turn(wk_call *call, const wk_tiles *plan, int threads, int64_t shared,
             void (*kernel)(P...))
 {
-    constexpr int64_t kGranted = 48 << 10;
     if (plan->tiles > INT32_MAX)
         return WK_FAIL(&call->error, WK_EMEMORY, "%lld tiles are more than a GPU can number",
                        (long long)plan->tiles);
-    if (shared > kGranted)
-        WK_TRY(&call->error,
-               cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    (int)shared));
+    if (grant(call, kernel, (size_t)shared) != WK_OK) return call->error.status;
     return launch(call, (unsigned)plan->tiles, threads, (size_t)shared, kernel,
                   turn_task_of(call, plan));
 }
