@@ -89,7 +89,9 @@ def transposed(row: Row, a: Any, axes: Any = None) -> np.ndarray:
 def in_sorted_warps(a: np.ndarray) -> np.ndarray:
     """Flat, each 32 elements in ascending order, NaN last."""
     a = a.reshape(-1)
-    parts = [np.sort(a[first : first + 32]) for first in range(0, a.size, 32)]
+    keys = a.astype(np.float32) if a.dtype.name == "bfloat16" else a  # NumPy sorts no NaN of it
+    groups = range(0, a.size, 32)
+    parts = [a[i : i + 32][np.argsort(keys[i : i + 32], kind="stable")] for i in groups]
     return np.concatenate([a[:0], *parts])
 
 

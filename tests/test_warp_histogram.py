@@ -111,7 +111,7 @@ def test_floats_are_counted_by_value(row, dtype):
     assert not got.values.view(f"u{zeros.itemsize}").any()
     nans = special_floats(dtype)
     nans = np.resize(nans[np.isnan(nans)], 50)
-    assert len(np.unique(nans.view(f"u{nans.itemsize}"))) == 3
+    assert len(np.unique(nans.view(f"u{nans.itemsize}"))) > 1
     got = row(nans, assume_sorted=True)
     assert got.totals.tolist() == [1, 1]
     assert got.counts[:, 0].tolist() == [32, 18]

@@ -738,6 +738,7 @@ def bincount(a: ArrayLike, minlength: int = 0) -> np.ndarray:
     return counts
 
 
+@_QUIET
 def warp_histogram(
     a: ArrayLike, assume_sorted: bool = False, order: str = "value"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -758,7 +759,9 @@ def warp_histogram(
     if order == "appearance":
         found = [_runs_by_appearance(w) for w in warps]
     else:
-        found = [_runs(w if assume_sorted else np.sort(w, axis=1)) for w in warps]
+        if not assume_sorted:
+            warps = [np.sort(_sortable(w), axis=1).astype(w.dtype, copy=False) for w in warps]
+        found = [_runs(w) for w in warps]
     if len(found) == 1:
         return found[0]
     values, counts, totals = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -788,11 +791,15 @@ def _runs(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return values, counts, totals
 
 
+def _sortable(warps: np.ndarray) -> np.ndarray:
+    return warps.astype(np.float32) if warps.dtype.name == "bfloat16" else warps  # it sorts no NaN
+
+
 def _runs_by_appearance(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    by_value = np.argsort(warps, axis=1, kind="stable")  # of equal elements the first comes first
-    ascending = np.take_along_axis(warps, by_value, 1)
+    origin = np.argsort(_sortable(warps), axis=1, kind="stable")  # of equals the first comes first
+    ascending = np.take_along_axis(warps, origin, 1)
     values, counts, totals = _runs(ascending)
     where = np.full(values.shape, LANES)  # each slot's first element; empty slots stay behind
-    where[counts > 0] = by_value[_begins_run(ascending)]
+    where[counts > 0] = origin[_begins_run(ascending)]
     order = np.argsort(where, axis=1, kind="stable")
     return np.take_along_axis(values, order, 1), np.take_along_axis(counts, order, 1), totals
