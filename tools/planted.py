@@ -226,9 +226,9 @@ PLANTED = [
     (MATCH_ANY, "(unsigned)__popc(alike)", "1u"),
     (MATCH_ANY, "counter_of(task, in[i]) : -1;", "counter_of(task, in[i]) : 0;"),
     # per-warp histograms: bits and keys
-    (GROUPS, "return size == 0 ? 0 : size", "return size"),
-    (GROUPS, "infinity<T> | quiet >> 1", "x"),
-    (GROUPS, "infinity<T> | quiet >> 1", "infinity<T> | quiet"),
+    (GROUPS, "return size == 0 ? 0 : x;", "return x;"),
+    (GROUPS, "return infinity<T> | last >> 1;", "return x;"),
+    (GROUPS, "last >> 1", "last"),
     (GROUPS, "return x ^ (x & sign<T> ? all : sign<T>);", "return x ^ sign<T>;"),
     (GROUPS, "return std::is_signed_v<T> ? x ^ sign<T> : x;", "return x;"),
     (GROUPS, "if constexpr (std::is_same_v<T, truth>) return x != 0;", ";"),

@@ -37,12 +37,10 @@ bits_of(word<T> x)
 {
     if constexpr (std::is_same_v<T, truth>) return x != 0;
     if constexpr (is_float<T>) {
-        constexpr bits<T> quiet =
-            infinity<T> & (~infinity<T> + 1); // the exponent's last bit ...
+        constexpr bits<T> last = infinity<T> & (~infinity<T> + 1); // bit of the exponent
         const bits<T> size = x & (sign<T> - 1);
-        return size == 0            ? 0
-               : size > infinity<T> ? infinity<T> | quiet >> 1
-                                    : x; // ... the next
+        if (size > infinity<T>) return infinity<T> | last >> 1; // the quiet NaN
+        return size == 0 ? 0 : x;
     }
     return x;
 }
