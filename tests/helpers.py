@@ -26,6 +26,8 @@ FOLDS = ("sum", "prod", "min", "max", "mean")
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
 # Coefficients that rungs of the stencil take; those that are not here take any number.
 MOST_TAPS = {"constant": 1024, "constant_divergent": 128, "smem_readonly": 1024, "registers": 448}
+# Rungs of warp_histogram that do not sort.
+SORTED_ONLY = ("sorted_smem", "sorted_linear", "sorted_select", "fns")
 # Around a warp, a block, a chunk of the fold tree; then many blocks, and not a multiple of one.
 SIZES = (0, 1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2**18 + 1)
 LARGE = 5000  # elements; --small leaves out what takes more
@@ -82,6 +84,26 @@ def rows_by_dtype(op: str, dtypes: tuple[str, ...] = DTYPES) -> list[Any]:
 def transposed(row: Row, a: Any, axes: Any = None) -> np.ndarray:
     """What a row of the transposes gives: one of them only copies."""
     return (reference.transposed_copy if row.name == "copy" else reference.transpose)(a, axes)
+
+
+def in_sorted_warps(a: np.ndarray) -> np.ndarray:
+    """Flat, each 32 elements in ascending order, NaN last."""
+    a = a.reshape(-1)
+    keys = a.astype(np.float32) if a.dtype.name == "bfloat16" else a  # NumPy sorts no NaN of it
+    groups = range(0, a.size, 32)
+    parts = [a[i : i + 32][np.argsort(keys[i : i + 32], kind="stable")] for i in groups]
+    return np.concatenate([a[:0], *parts])
+
+
+def check_warps(row: Row, a: Any, assume_sorted: bool = False) -> None:
+    """A row's warp_histogram against its oracle."""
+    order = "appearance" if row.name == "match_any" else "value"
+    want = reference.warp_histogram(a, assume_sorted, order)
+    poison(*want)
+    got = row(a, assume_sorted=assume_sorted)
+    for mine, theirs in zip(got, want, strict=True):
+        assert_same(mine, theirs)
+    assert got.counts.sum() == a.size
 
 
 def allowed(shape: Any) -> bool:

@@ -101,11 +101,13 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_transpose.py",)
     if any(source.stem.startswith(("lines", "complex")) for source in sources):
         return ("tests/test_stencil_ways.py",)
-    names = [re.sub(r"^\d+_", "", source.stem) for source in sources]
+    names = [re.sub(r"^(\d+|warp)_", "", source.stem) for source in sources]
     ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
     files = ["tests/test_rows.py"]
     if any(source.parent.name == "stencil" for source in sources):
         files = ["tests/test_stencil_ladder.py", *files]
+    if any(source.parent.name == "histogram" for source in sources):
+        files = ["tests/test_histogram_ladder.py", "tests/test_warp_histogram.py", *files]
     return (*files, "-k", " or ".join(ids))
 
 

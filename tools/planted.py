@@ -1,5 +1,5 @@
-"""Faults for tools/mutate.py to plant in the exact sums, in the production transposes and in the
-stencils, one at a time: each must fail a test.
+"""Faults for tools/mutate.py to plant in the exact sums, in the production transposes, in the
+stencils and in the histograms, one at a time: each must fail a test.
 
 Of the file's text the first is there once, and the second takes its place.
 """
@@ -38,6 +38,19 @@ STENCIL_ROWS = "cuda/stencil/rows.cuh"
 STENCIL_PLANES = "cuda/stencil/planes.cuh"
 STENCIL_COLUMNS = "cuda/stencil/columns.cuh"
 COMPLEX = "cuda/stencil/complex.cu"
+
+COUNTERS = "cuda/histogram/ladder.cuh"
+SMEM_ATOMIC = "cuda/histogram/02_smem_atomic.cu"
+SMEM_PRIVATE = "cuda/histogram/03_smem_private.cu"
+MATCH_ANY = "cuda/histogram/04_match_any.cu"
+GROUPS = "cuda/histogram/warp_groups.cuh"
+SORTED_SMEM = "cuda/histogram/warp_sorted_smem.cu"
+SORTED_LINEAR = "cuda/histogram/warp_sorted_linear.cu"
+SORTED_SELECT = "cuda/histogram/warp_sorted_select.cu"
+FNS = "cuda/histogram/warp_fns.cu"
+WARP_MATCH_ANY = "cuda/histogram/warp_match_any.cu"
+BITONIC = "cuda/histogram/warp_bitonic.cu"
+NETWORK = "cuda/prim/warp.cuh"
 
 PLANTED = [
     # limbs: adding, carrying, the leading bits
@@ -202,4 +215,39 @@ PLANTED = [
     (STENCIL_COLUMNS, "if (lane + s * kWarp < wide && mine + i < left)", "if (mine + i < left)"),
     (STENCIL_COLUMNS, "(T)j.cval[lane & 1]", "(T)j.cval[0]"),
     (COMPLEX, "if (pairs) sum.re = fma_of(-w.im, x.im, sum.re);", ";"),
+    # the histogram's ladder
+    (COUNTERS, "bin >= 0 || !task.args.outside ? bin : task.args.bins;", "bin;"),
+    (COUNTERS, "if (call->where.ndim < 0) return WK_OK;", "return WK_OK;"),
+    (COUNTERS, "if (clear_counts(call) != WK_OK) return call->error.status;", ";"),
+    (COUNTERS, "clear_counts(call) != WK_OK", "clear(call, call->out[0].data, call->out[0].bytes)"),
+    (SMEM_ATOMIC, "= (int)task.args.bins + (task.args.outside != 0);", "= (int)task.args.bins;"),
+    (SMEM_PRIVATE, "sum += copies[w * counters + b];", "sum = copies[w * counters + b];"),
+    (SMEM_PRIVATE, "b < kWarps * counters;", "b < counters;"),
+    (MATCH_ANY, "(unsigned)__popc(alike)", "1u"),
+    (MATCH_ANY, "counter_of(task, in[i]) : -1;", "counter_of(task, in[i]) : 0;"),
+    # per-warp histograms: bits and keys
+    (GROUPS, "return size == 0 ? 0 : x;", "return x;"),
+    (GROUPS, "return infinity<T> | last >> 1;", "return x;"),
+    (GROUPS, "last >> 1", "last"),
+    (GROUPS, "return x ^ (x & sign<T> ? all : sign<T>);", "return x ^ sign<T>;"),
+    (GROUPS, "return std::is_signed_v<T> ? x ^ sign<T> : x;", "return x;"),
+    (GROUPS, "if constexpr (std::is_same_v<T, truth>) return x != 0;", ";"),
+    # where runs begin and end, and whose slots are whose
+    (GROUPS, "lane < m.count && (lane == 0 ||", "(lane == 0 ||"),
+    (GROUPS, "(lane == 0 || m.mine != left)", "m.mine != left"),
+    (GROUPS, "slot + 1 < total ? next : m.count;", "slot + 1 < total ? next : kWarp;"),
+    (GROUPS, "__popc(heads) + lane - rank;", "lane;"),
+    (SORTED_SMEM, "length == d && lane + d", "lane + d"),
+    (SORTED_SMEM, "lane + d < wk::kWarp && other", "other"),
+    (SORTED_LINEAR, "met++ == rank", "++met == rank"),
+    (SORTED_SELECT, "rank -= above ? below : 0;", ";"),
+    (FNS, "lane + 1", "lane"),
+    (WARP_MATCH_ANY, ", m.mine) & there;", ", m.mine);"),
+    (BITONIC, ": ~(groups::bits<T>)0;", ": 0;"),
+    (BITONIC, "min(next, counts[k])", "next"),
+    (BITONIC, "0xfffffffeu << lane", "0xffffffffu << lane"),
+    (BITONIC, "lane < counts[k] && (lane == 0 ||", "(lane == 0 ||"),
+    (BITONIC, "lane < kEach && (kWhole || lane * wk::kWarp < left)", "lane < kEach"),
+    (NETWORK, "max(key[k], other) : min(key[k], other)", "max(key[k], other) : key[k]"),
+    (NETWORK, "== larger ? other : key[k];", "!= larger ? other : key[k];"),
 ]

@@ -1,19 +1,25 @@
 // histogram / 02 smem_atomic -- each block counts in shared memory, and adds its counts once.
 //
-// In, out   n elements in any order, edges or none -> int64 counts[bins].
-// Better    than 01_global_atomic: adds stay on the chip, and a literal 1 whose result nobody
-//           reads is merged among the lanes that want the same counter.
-// Still bad more bins than fit go the way of 01; one element a load.
-// Source    N. Sakharnykh, "GPU Pro Tip: Fast Histograms Using Shared Atomics on Maxwell"
-//           (2015).
-#include "histogram/bins.cuh"
+// In, out   n elements in any order, edges or none -> int64 counts[bins], and one of what is in no
+//           bin where that is asked for. More counters than shared memory holds go the way of 01.
+// How       counters of 32 bits in the block's shared memory; at the end each that is not zero is
+//           added to the result.
+// Better    than 01_global_atomic: adds stay on the chip, and a literal 1 whose result nobody reads is
+//           merged among the lanes that want the same counter (ATOMS.POPC.INC: equal values take 2
+//           clocks a warp, values at random 4).
+// Still bad lanes that want different counters of one bank take turns: bins at random do, and worse,
+//           bins that lie 32 apart. On chips before 2014 an add in shared memory was a lock and a loop,
+//           and equal values took 32 turns of it; 03_smem_private has a copy for each warp.
+// Source    N. Sakharnykh, "GPU Pro Tip: Fast Histograms Using Shared Atomics on Maxwell" (2015).
+#include "histogram/ladder.cuh"
 
 namespace
 {
 
-constexpr int kThreads = 512;                      // two blocks' counters fit a multiprocessor
-constexpr int64_t kMostBins = 48 * 1024 / 4;       // what a block gets without asking for more
-constexpr int64_t kMostOfBlock = int64_t{1} << 31; // elements: a counter has 32 bits
+namespace ladder = wk::ladder;
+
+constexpr int kThreads =
+    512; // a multiprocessor has room for four blocks, one copy of counters each
 
 template <typename T>
 __global__ void
@@ -21,18 +27,18 @@ histogram_smem(const T *in, const wk::bins_task __grid_constant__ task,
                unsigned long long *counts)
 {
     WK_DYNAMIC_SHARED(unsigned, mine);
-    const int bins = (int)task.args.bins;
-    for (int b = threadIdx.x; b < bins; b += kThreads) mine[b] = 0;
+    const int counters = (int)task.args.bins + (task.args.outside != 0);
+    for (int b = threadIdx.x; b < counters; b += kThreads) mine[b] = 0;
     __syncthreads(); // every counter is zero before the first add
 
     const int64_t step = (int64_t)gridDim.x * kThreads;
     for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < task.args.n; i += step) {
-        const int64_t bin = wk::bin_of(task, in[i]);
-        if (bin >= 0) atomicAdd(&mine[bin], 1u);
+        const int64_t at = ladder::counter_of(task, in[i]);
+        if (at >= 0) atomicAdd(&mine[at], 1u);
     }
     __syncthreads(); // every add is done before the counters are read
 
-    for (int b = threadIdx.x; b < bins; b += kThreads)
+    for (int b = threadIdx.x; b < counters; b += kThreads)
         if (mine[b]) atomicAdd(&counts[b], (unsigned long long)mine[b]);
 }
 
@@ -41,15 +47,6 @@ histogram_smem(const T *in, const wk::bins_task __grid_constant__ task,
 extern "C" wk_status
 wk_histogram_cuda_smem_atomic(wk_call *call)
 {
-    const wk_histogram_args *h = &call->args.histogram;
-    if (h->bins > kMostBins) return wk_histogram_cuda_global_atomic(call);
-    if (wk::clear_counts(call) != WK_OK) return call->error.status;
-    return wk::visit(call->in.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        unsigned grid = wk::grid_for(call, h->n, kThreads);
-        while (h->n / grid >= kMostOfBlock) grid *= 2;
-        return wk::launch(call, grid, kThreads, (size_t)h->bins * sizeof(unsigned),
-                          histogram_smem<T>, (const T *)call->in.data, wk::bins_of(call),
-                          (unsigned long long *)call->out[0].data);
-    });
+    return ladder::count_in_blocks(call, "smem_atomic", kThreads, 1,
+                                   [](auto zero) { return histogram_smem<decltype(zero)>; });
 }

@@ -1,86 +1,91 @@
-// warp_histogram / bitonic -- a warp sorts its 32 values by shuffles and counts runs by ballot.
+// warp_histogram / bitonic -- a warp sorts groups of 32 by shuffles and counts runs by ballot.
 //
-// In, out   in[n] -> values[warps][32] ascending, counts[warps][32], totals[warps];
-//           zeros behind.
-// How       each lane keeps one key; a lane whose key differs from its left neighbour's heads a
-//           run, the ballot of heads tells each head its rank and where its run ends. Every
-//           lane writes one slot, heads to the front, so that whole lines are stored.
-// Better    than shared memory: nothing leaves the registers before the result.
+// In, out   in[n] -> values[groups][32] ascending, counts[groups][32], totals[groups]; zeros behind.
+//           With `sorted` the groups ascend already, and are not sorted.
+// How       each lane keeps one element of each of its warp's groups, eight of them, so that their
+//           loads and shuffles are on the way together. A lane whose element differs from its left
+//           neighbour's heads a run; the ballot of heads tells it its rank and where its run ends.
+//           Every lane writes one slot, heads to the front: whole lines are stored, in any order of
+//           their words. A block does one tile and ends.
+// Better    than the rungs: 97 % of a copy's rate sorted and 93 % unsorted, on any data (H100, int32:
+//           four groups a warp 96 and 77, a grid that stays and goes on to further tiles 89 and 87).
 // Source    K. Batcher, "Sorting networks and their applications" (1968).
+#include "histogram/warp_groups.cuh"
+#include "prim/memory.cuh"
 #include "prim/warp.cuh"
-#include "runtime/launch.cuh"
-#include "runtime/visit.cuh"
-
-#include <type_traits>
 
 namespace
 {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / wk::kWarp;
+namespace groups = wk::groups;
 
-template <typename T>
-using key_of = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+constexpr int kThreads = 512; // a fourth of what a multiprocessor holds
+constexpr int kEach = 8; // groups a warp: shuffles wait for 30 clocks each, 15 times in turn
+constexpr int64_t kOfWarp = kEach * wk::kWarp;
 
-// Unsigned keys in the order of the values.
-template <typename T>
-__device__ key_of<T>
-to_key(T x)
+// The groups from `first` on; kWhole: there are all elements of all eight, else `left` of them.
+template <typename T, bool kSort, bool kWhole>
+__device__ __forceinline__ void
+count_groups(const groups::task<T> &t, int64_t first, int64_t left, int lane)
 {
-    using K = key_of<T>;
-    if constexpr (std::is_same_v<T, float>)
-        return wk_sort_key_f32(x);
-    else if constexpr (std::is_same_v<T, double>)
-        return wk_sort_key_f64(x);
-    else if constexpr (std::is_same_v<T, wk::truth>)
-        return x ? 1 : 0;
-    else if constexpr (std::is_signed_v<T>)
-        return (K)x ^ (K)1 << (8 * sizeof(K) - 1);
-    else
-        return x;
-}
-
-template <typename T>
-__device__ T
-from_key(key_of<T> key)
-{
-    using K = key_of<T>;
-    if constexpr (std::is_same_v<T, float>)
-        return wk_from_sort_key_f32(key);
-    else if constexpr (std::is_same_v<T, double>)
-        return wk_from_sort_key_f64(key);
-    else if constexpr (std::is_same_v<T, wk::truth>)
-        return T{(uint8_t)key};
-    else if constexpr (std::is_signed_v<T>)
-        return (T)(key ^ (K)1 << (8 * sizeof(K) - 1));
-    else
-        return (T)key;
-}
-
-template <typename T>
-__global__ void
-warp_bitonic(const T *in, int64_t n, bool sorted, T *values, int32_t *counts, int32_t *totals)
-{
-    const int lane = threadIdx.x % wk::kWarp;
-    const unsigned before = (1u << lane) - 1; // the lanes to the left
-    const int64_t warps = (n + wk::kWarp - 1) / wk::kWarp;
-    int64_t w = (int64_t)blockIdx.x * kWarps + threadIdx.x / wk::kWarp;
-    for (; w < warps; w += (int64_t)gridDim.x * kWarps) { // the same trips for all lanes
-        const int64_t i = w * wk::kWarp + lane, left = n - w * wk::kWarp;
-        key_of<T> key = i < n ? to_key(in[i]) : (key_of<T>)-1; // what is missing sorts last
-        if (!sorted) key = wk::sort_lanes(key, lane);
-
-        const key_of<T> neighbour = __shfl_up_sync(wk::kAllLanes, key, 1);
-        const bool head = lane < left && (lane == 0 || key != neighbour);
-        const unsigned heads = __ballot_sync(wk::kAllLanes, head);
-        const int total = __popc(heads), rank = __popc(heads & before);
-        const unsigned later = heads & ~before & ~(1u << lane); // the heads to the right
-        const int end = later ? __ffs(later) - 1 : left < wk::kWarp ? (int)left : wk::kWarp;
-        const int64_t slot = w * wk::kWarp + (head ? rank : total + lane - rank);
-        values[slot] = head ? from_key<T>(key) : T{};
-        counts[slot] = head ? end - lane : 0;
-        if (lane == 0) totals[w] = total;
+    const int64_t at = first * wk::kWarp + lane;
+    groups::bits<T> mine[kEach];
+#pragma unroll
+    for (int k = 0; k < kEach; k++) {
+        const bool there = kWhole || k * wk::kWarp + lane < left;
+        mine[k] = there ? groups::bits_of<T>(__ldcs(t.in + at + k * wk::kWarp)) : 0;
+        if (kSort) mine[k] = there ? groups::key_of<T>(mine[k]) : ~(groups::bits<T>)0; // last
     }
+    if (kSort) wk::sort_lanes(mine, wk::sort_turns(lane));
+
+    int counts[kEach]; // elements of the group, then of this lane's run
+    unsigned heads[kEach];
+#pragma unroll
+    for (int k = 0; k < kEach; k++) {
+        const int64_t rest = left - k * wk::kWarp;
+        counts[k] = kWhole || rest > wk::kWarp ? wk::kWarp : (int)rest;
+        const groups::bits<T> before = __shfl_up_sync(wk::kAllLanes, mine[k], 1);
+        const bool head = lane < counts[k] && (lane == 0 || mine[k] != before);
+        heads[k] = __ballot_sync(wk::kAllLanes, head);
+        const int next =
+            __clz((int)__brev(heads[k] & 0xfffffffeu << lane)); // 32: there is none
+        counts[k] = head ? min(next, counts[k]) - lane : 0;
+        if (kSort) mine[k] = groups::bits_of_key<T>(mine[k]);
+    }
+    int total = 0;
+#pragma unroll
+    for (int k = 0; k < kEach; k++) {
+        const int64_t slot = (first + k) * wk::kWarp + groups::slot_of(heads[k], lane);
+        if (kWhole || k * wk::kWarp < left) {
+            __stcs(t.values + slot, (groups::word<T>)(counts[k] ? mine[k] : 0));
+            __stcs(t.counts + slot, counts[k]);
+        }
+        if (lane == k) total = __popc(heads[k]);
+    }
+    if (lane < kEach && (kWhole || lane * wk::kWarp < left))
+        __stcs(t.totals + first + lane, total);
+}
+
+template <typename T, bool kSort>
+__global__ void
+__launch_bounds__(kThreads) warp_bitonic(const groups::task<T> __grid_constant__ t)
+{
+    const int64_t warp = ((int64_t)blockIdx.x * kThreads + threadIdx.x) / wk::kWarp;
+    const int64_t left = t.n - warp * kOfWarp;
+    const int lane = threadIdx.x % wk::kWarp;
+    if (left >= kOfWarp)
+        count_groups<T, kSort, true>(t, warp * kEach, left, lane);
+    else if (left > 0)
+        count_groups<T, kSort, false>(t, warp * kEach, left, lane);
+}
+
+template <typename T>
+wk_status
+launch_tiles(wk_call *call, void (*kernel)(const groups::task<T> __grid_constant__))
+{
+    constexpr int64_t tile = kThreads * kEach; // elements
+    const int64_t tiles = (call->args.warp_histogram.n + tile - 1) / tile;
+    return wk::launch(call, (unsigned)tiles, kThreads, 0, kernel, groups::task_of<T>(call));
 }
 
 } // namespace
@@ -88,12 +93,11 @@ warp_bitonic(const T *in, int64_t n, bool sorted, T *values, int32_t *counts, in
 extern "C" wk_status
 wk_warp_histogram_cuda_bitonic(wk_call *call)
 {
-    const wk_warp_histogram_args *a = &call->args.warp_histogram;
-    return wk::visit(call->in.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        return wk::launch(call, wk::grid_for(call, a->n, kThreads), kThreads, 0,
-                          warp_bitonic<T>, (const T *)call->in.data, a->n, a->sorted != 0,
-                          (T *)call->out[0].data, (int32_t *)call->out[1].data,
-                          (int32_t *)call->out[2].data);
+    if (call->args.warp_histogram.sorted)
+        return groups::visit_bits(call->in.dtype, [&](auto zero) {
+            return launch_tiles(call, warp_bitonic<decltype(zero), false>);
+        });
+    return wk::visit_real(call->in.dtype, [&](auto zero) {
+        return launch_tiles(call, warp_bitonic<decltype(zero), true>);
     });
 }

@@ -362,6 +362,7 @@ def warp_histogram(
              shape (w,), how many are distinct. Slots past the total are zero
     Raises   TypeError (dtype), ValueError (variant), MemoryError, DeviceError
     Notes    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last.
+             variant "match_any" lists values in the order in which they first appear.
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.unique(return_counts=True)
     """

@@ -738,12 +738,14 @@ def bincount(a: ArrayLike, minlength: int = 0) -> np.ndarray:
     return counts
 
 
+@_QUIET
 def warp_histogram(
-    a: ArrayLike, assume_sorted: bool = False
+    a: ArrayLike, assume_sorted: bool = False, order: str = "value"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The oracle of warpkit.warp_histogram: runs of equal elements, after sorting.
 
-    a        bool, integer, float32 or float64, n elements of any shape
+    a        bool, integer or float, n elements of any shape
+    order    "value"; or "appearance": by the first element of each, whatever assume_sorted says
     Returns  (values, counts, totals) for w = ceil(n / 32) warps: a's dtype and int32, shape
              (w, 32), zeros behind the last distinct value; int32, shape (w,)
     Source   numpy.unique(return_counts=True)
@@ -754,26 +756,50 @@ def warp_histogram(
     warps = [x[:whole].reshape(-1, LANES)]
     if whole < x.size:
         warps.append(x[np.newaxis, whole:])
-    found = [_runs(w if assume_sorted else np.sort(w, axis=1)) for w in warps]
+    if order == "appearance":
+        found = [_runs_by_appearance(w) for w in warps]
+    else:
+        if not assume_sorted:
+            warps = [np.sort(_sortable(w), axis=1).astype(w.dtype, copy=False) for w in warps]
+        found = [_runs(w) for w in warps]
     if len(found) == 1:
         return found[0]
     values, counts, totals = (np.concatenate(part) for part in zip(*found, strict=True))
     return values, counts, totals
 
 
-def _runs(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _begins_run(warps: np.ndarray) -> np.ndarray:
     new = np.ones(warps.shape, bool)  # the first of its run of equal values
     left, right = warps[:, :-1], warps[:, 1:]
     np.not_equal(right, left, out=new[:, 1:])
-    if warps.dtype.kind == "f":
+    if warps.dtype.kind not in "biu":
         new[:, 1:] &= (right == right) | (left == left)  # NaN beside NaN is no new value
+    return new
+
+
+def _runs(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    new = _begins_run(warps)
     totals = new.sum(axis=1, dtype=np.int32)
     slots = np.arange(LANES) < totals[:, np.newaxis]
     first = warps[new]
-    if first.dtype.kind == "f":
+    if first.dtype.kind not in "biu":
         first = _one_nan(first + first.dtype.type(0))  # -0.0 + 0.0 is 0.0
     values = np.zeros(slots.shape, warps.dtype)
     counts = np.zeros(slots.shape, np.int32)
     values[slots] = first
     counts[slots] = np.diff(np.flatnonzero(new), append=new.size)
     return values, counts, totals
+
+
+def _sortable(warps: np.ndarray) -> np.ndarray:
+    return warps.astype(np.float32) if warps.dtype.name == "bfloat16" else warps  # it sorts no NaN
+
+
+def _runs_by_appearance(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    origin = np.argsort(_sortable(warps), axis=1, kind="stable")  # of equals the first comes first
+    ascending = np.take_along_axis(warps, origin, 1)
+    values, counts, totals = _runs(ascending)
+    where = np.full(values.shape, LANES)  # each slot's first element; empty slots stay behind
+    where[counts > 0] = origin[_begins_run(ascending)]
+    order = np.argsort(where, axis=1, kind="stable")
+    return np.take_along_axis(values, order, 1), np.take_along_axis(counts, order, 1), totals
