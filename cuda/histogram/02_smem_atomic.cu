@@ -7,6 +7,7 @@
 // Source    N. Sakharnykh, "GPU Pro Tip: Fast Histograms Using Shared Atomics on Maxwell"
 //           (2015).
 #include "histogram/bins.cuh"
+#include "histogram/weights.cuh"
 
 namespace
 {
@@ -42,6 +43,7 @@ extern "C" wk_status
 wk_histogram_cuda_smem_atomic(wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
+    if (call->where.ndim >= 0) return wk::histogram::weighted(call);
     if (h->bins > kMostBins) return wk_histogram_cuda_global_atomic(call);
     if (wk::clear_counts(call) != WK_OK) return call->error.status;
     return wk::visit(call->in.dtype, [&](auto zero) {
