@@ -10,7 +10,7 @@
 //           named room takes are summed in a pass.
 // Source    csrc/exact.h
 #include "histogram/weights.cuh"
-#include "histogram/weights_pieces.cuh"
+#include "histogram/weights_shared.cuh"
 
 #include <algorithm>
 
@@ -23,7 +23,6 @@ namespace
 // Limbs that a pass may have: 64 MiB. About what an L2 holds; one pass more reads at the memory's
 // speed, where the adds take a fifth of that.
 constexpr int64_t kRoom = int64_t{8} << 20;
-constexpr int64_t kSamples = 8192; // weights that tell where the window on chip goes
 
 numbers
 class_of(wk_dtype dtype)
@@ -45,6 +44,19 @@ add_with_carries(wk_call *call, numbers kind, weights_task t, int64_t pass, F &&
         if (add(t) != WK_OK) return call->error.status;
     }
     return WK_OK;
+}
+
+wk_status
+sum_in_shared(wk_call *call, numbers kind, const weights_task &t, const sums &out, span *sample,
+              window *planned)
+{
+    shared_plan plan;
+    if (plan_shared(call, kind, t, sample, planned, &plan) != WK_OK) return call->error.status;
+    const auto add = [&](const weights_task &some) {
+        return add_shared(call, kind, some, plan);
+    };
+    const wk_status status = add_with_carries(call, kind, t, 0, add);
+    return status ? status : finish_rows(call, kind, t, out, 0);
 }
 
 wk_status
@@ -89,6 +101,8 @@ wk::histogram::weighted(wk_call *call)
     const numbers kind = class_of(w->dtype);
     weights_task t = {};
     span *places = nullptr;
+    window *planned = nullptr;
+    const bool shared = fits_shared(call, kind);
 
     if (h->n == 0) return clear(call, to->data, to->bytes);
     t.bins = bins_of(call);
@@ -100,7 +114,7 @@ wk::histogram::weighted(wk_call *call)
     const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
     if (allocate_zero(call, t.room, &t.limbs) != WK_OK ||
         allocate_zero(call, rows, &t.flags) != WK_OK ||
-        allocate_zero(call, 1, &places) != WK_OK)
+        allocate_zero(call, 1, &places) != WK_OK || allocate_zero(call, 1, &planned) != WK_OK)
         return call->error.status;
 
     const bool complex = w->dtype >= WK_C64;
@@ -109,7 +123,9 @@ wk::histogram::weighted(wk_call *call)
     for (int i = 0; i <= (int)complex; i++) { // the parts apart
         t.weights = {(const char *)w->data + i * wk_itemsize[part], part, complex ? 2 : 1};
         const sums out = {(char *)to->data + i * wk_itemsize[sum], sum, complex ? 2 : 1};
-        if (sum_in_global(call, kind, t, out, places) != WK_OK) return call->error.status;
+        const wk_status status = shared ? sum_in_shared(call, kind, t, out, places, planned)
+                                        : sum_in_global(call, kind, t, out, places);
+        if (status) return status;
     }
     return WK_OK;
 }

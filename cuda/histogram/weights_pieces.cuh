@@ -213,7 +213,7 @@ struct sums { // where results go: step apart
 };
 
 template <typename F>
-wk_status
+auto
 with_class(numbers kind, F &&f)
 {
     switch (kind) {
@@ -241,9 +241,5 @@ wk_status finish_rows(wk_call *call, numbers kind, const weights_task &t, const 
                       int64_t pass);
 
 wk_status add_global(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
-
-// Shared memory: is there enough for so many rows? And the addition, weights_shared.cu.
-bool fits_shared(const wk_call *call, numbers kind, int64_t rows);
-wk_status add_shared(wk_call *call, numbers kind, const weights_task &t, const span *sample);
 
 } // namespace wk::weights
