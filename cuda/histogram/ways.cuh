@@ -1,6 +1,7 @@
 // ways.cuh -- the ways of counting, one file each; counters.cu chooses.
 #pragma once
 #include "histogram/bins.cuh"
+#include "histogram/weights.cuh"
 
 namespace wk::histogram
 {
@@ -57,8 +58,5 @@ bool fits_planes(const wk_call *call, int64_t bins);
 wk_status numbers_values(wk_call *call, int64_t first, int64_t n, uint32_t *numbers);
 wk_status numbers_uniform(wk_call *call, int64_t first, int64_t n, uint32_t *numbers);
 wk_status numbers_edges(wk_call *call, int64_t first, int64_t n, uint32_t *numbers);
-
-// The weights' sums.
-wk_status weighted(wk_call *call);
 
 } // namespace wk::histogram

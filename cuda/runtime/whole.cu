@@ -5,7 +5,7 @@
 namespace wk
 {
 
-// The mask of a reduction: its block as it is.
+// The mask of a reduction, the weights of a histogram: the block as it is.
 static wk_status
 bring_mask(station *at, wk_call *call)
 {
@@ -27,6 +27,8 @@ in_one_piece(station *at, wk_call *call, wk_launch *launch)
     current_device current;
     wk_cut_call(call, WK_ONE_PIECE, 0, &cut);
     wk_piece_of(call, &cut, 0, &all);
+    const bool apart = all.outs == 0; // a histogram's counts are no piece's
+    if (apart) wk_piece_of_results(call, &all);
     if (current.set(at->g->device, &call->error) != WK_OK) return call->error.status;
     if (allocate(&at->call, all.in_bytes, &in) != WK_OK ||
         allocate(&at->call, all.out_bytes, &out) != WK_OK)
@@ -35,7 +37,11 @@ in_one_piece(station *at, wk_call *call, wk_launch *launch)
     wk_piece_call(call, &cut, &all, in, out, &at->call);
     if (bring_mask(at, call) != WK_OK) return call->error.status;
     if (launch(&at->call) != WK_OK) return wk_fail_as(&call->error, &at->call.error);
-    return carry(at, call, &cut, way::out, out, all.out_bytes);
+    if (!apart) return carry(at, call, &cut, way::out, out, all.out_bytes);
+    wk_call one = *call;
+    wk_cut_download(&call->out[0], &cut);
+    const wk_status status = carry(at, &one, &cut, way::out, out, all.out_bytes);
+    return status ? wk_fail_as(&call->error, &one.error) : WK_OK;
 }
 
 wk_status

@@ -1,0 +1,131 @@
+// histogram / weights -- sums of weights a bin, by additions of integers alone.
+//
+// In, out   in[n], weights[n] -> one sum a bin, rounded once; any number of bins.
+// How       a number is cut into pieces, integers of few bits at a place of a long fixed-point
+//           number, of which each bin has one: its limbs, 64-bit integers a few bits apart, so that
+//           2^30 pieces fit before a carry. Integers may be added in any order, on chip or in the
+//           L2, and give the same bits.
+// Few bins  weights_shared.cu: short limbs on chip, which move to the long ones as they overflow.
+// Many      weights_global.cu: only the places that weights have get limbs, and as many rows as a
+//           named room takes are summed in a pass.
+// Source    csrc/exact.h
+#include "histogram/weights.cuh"
+#include "histogram/weights_shared.cuh"
+
+#include <algorithm>
+
+namespace wk::weights
+{
+
+namespace
+{
+
+// Limbs that a pass may have: 64 MiB. About what an L2 holds; one pass more reads at the memory's
+// speed, where the adds take a fifth of that.
+constexpr int64_t kRoom = int64_t{8} << 20;
+
+numbers
+class_of(wk_dtype dtype)
+{
+    const bool wide = dtype == WK_F64 || dtype == WK_C128;
+    return dtype < WK_F16 ? numbers::whole : wide ? numbers::wide : numbers::narrow;
+}
+
+// A piece of the input at a time, by add(task).
+template <typename F>
+wk_status
+add_with_carries(wk_call *call, numbers kind, weights_task t, int64_t pass, F &&add)
+{
+    const int64_t end = t.end;
+    for (int64_t at = t.begin; at < end; at += kBetweenCarries) {
+        if (at > 0 && carry_limbs(call, kind, t, pass) != WK_OK) return call->error.status;
+        t.begin = at;
+        t.end = std::min(end, at + kBetweenCarries);
+        if (add(t) != WK_OK) return call->error.status;
+    }
+    return WK_OK;
+}
+
+wk_status
+sum_in_shared(wk_call *call, numbers kind, const weights_task &t, const sums &out, span *sample,
+              window *planned)
+{
+    shared_plan plan;
+    if (plan_shared(call, kind, t, sample, planned, &plan) != WK_OK) return call->error.status;
+    const auto add = [&](const weights_task &some) {
+        return add_shared(call, kind, some, plan);
+    };
+    const wk_status status = add_with_carries(call, kind, t, 0, add);
+    return status ? status : finish_rows(call, kind, t, out, 0);
+}
+
+wk_status
+sum_in_global(wk_call *call, numbers kind, weights_task t, const sums &out, span *places)
+{
+    if (kind != numbers::whole) {
+        if (find_places(call, kind, t, t.end, places) != WK_OK) return call->error.status;
+        t.places = places;
+    }
+    const int64_t rows = std::min(t.rows, t.room / most_limbs(kind)); // of a pass at least
+    for (int64_t pass = 0; pass * rows < t.rows; pass++) {
+        const auto add = [&](const weights_task &some) {
+            return add_global(call, kind, some, pass);
+        };
+        if (add_with_carries(call, kind, t, pass, add) != WK_OK ||
+            finish_rows(call, kind, t, out, pass) != WK_OK)
+            return call->error.status;
+    }
+    return WK_OK;
+}
+
+template <typename T>
+wk_status
+allocate_zero(wk_call *call, int64_t count, T **block)
+{
+    void *p = nullptr;
+    const int64_t bytes = count * (int64_t)sizeof(T);
+    if (allocate(call, bytes, &p) != WK_OK) return call->error.status;
+    *block = static_cast<T *>(p);
+    return clear(call, p, bytes);
+}
+
+} // namespace
+} // namespace wk::weights
+
+wk_status
+wk::histogram::weighted(wk_call *call)
+{
+    using namespace wk::weights;
+    const wk_histogram_args *h = &call->args.histogram;
+    const wk_array *w = &call->where, *to = &call->out[0];
+    const numbers kind = class_of(w->dtype);
+    weights_task t = {};
+    span *places = nullptr;
+    window *planned = nullptr;
+    const bool shared = fits_shared(call, kind);
+
+    if (h->n == 0) return clear(call, to->data, to->bytes);
+    t.bins = bins_of(call);
+    t.in = call->in.data;
+    t.in_dtype = call->in.dtype;
+    t.end = h->n;
+    t.rows = h->bins + h->outside;
+    t.room = std::min(t.rows * most_limbs(kind), kRoom);
+    const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
+    if (allocate_zero(call, t.room, &t.limbs) != WK_OK ||
+        allocate_zero(call, rows, &t.flags) != WK_OK ||
+        allocate_zero(call, 1, &places) != WK_OK || allocate_zero(call, 1, &planned) != WK_OK)
+        return call->error.status;
+
+    const bool complex = w->dtype >= WK_C64;
+    const wk_dtype part = w->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : w->dtype;
+    const wk_dtype sum = to->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : to->dtype;
+    for (int i = 0; i <= (int)complex; i++) { // the parts apart
+        t.weights = {(const char *)w->data + i * wk_itemsize[part], part, complex ? 2 : 1};
+        const sums out = {(char *)to->data + i * wk_itemsize[sum], sum, complex ? 2 : 1};
+        const wk_status status = shared ? sum_in_shared(call, kind, t, out, places, planned)
+                                        : sum_in_global(call, kind, t, out, places);
+        if (status) return status;
+    }
+    return WK_OK;
+}

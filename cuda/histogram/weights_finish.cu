@@ -1,0 +1,160 @@
+// histogram / weights, before and after the sums: the places that weights have, carries between
+// limbs, and results, each rounded once.
+#include "histogram/weights_pieces.cuh"
+
+namespace wk::weights
+{
+
+namespace
+{
+
+constexpr int kThreads = 256;
+
+template <numbers kClass>
+__global__ void
+weights_places(const weights_task __grid_constant__ t, int64_t samples, span *places)
+{
+    using form = layout<kClass>;
+    const int64_t n = t.end - t.begin, step = (int64_t)gridDim.x * kThreads;
+    const int bytes = bytes_of(t.weights.dtype);
+    int down = 0, up = 0;
+    for (int64_t k = (int64_t)blockIdx.x * kThreads + threadIdx.x; k < samples; k += step) {
+        const int64_t i = t.begin + (samples == n ? k : (int64_t)((double)n / samples * k));
+        const pieces p = pieces_of<kClass>(t.weights.dtype,
+                                           bits_at(t.weights.data, bytes, i * t.weights.step));
+        if (p.low == 0 && p.high == 0) continue;
+        down = max(down, form::kPlaces - p.place);
+        up = max(up, p.place + 1);
+    }
+    for (int apart = kWarp / 2; apart > 0; apart /= 2) {
+        down = max(down, __shfl_xor_sync(kAllLanes, down, apart));
+        up = max(up, __shfl_xor_sync(kAllLanes, up, apart));
+    }
+    if (threadIdx.x % kWarp == 0 && up) {
+        atomicMax(&places->down, down);
+        atomicMax(&places->up, up);
+    }
+}
+
+template <numbers kClass>
+__global__ void
+weights_carry(const weights_task __grid_constant__ t, int64_t pass)
+{
+    constexpr int kBits = layout<kClass>::kLimbBits;
+    const limbs_now l = limbs_of<kClass>(t);
+    const int64_t left = t.rows - pass * l.rows, rows = left < l.rows ? left : l.rows;
+    const int64_t step = (int64_t)gridDim.x * kThreads;
+    for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
+        auto *limb = reinterpret_cast<long long *>(t.limbs) + r;
+        long long carry = 0;
+        for (int k = 0; k < l.count; k++, limb += l.rows) {
+            const long long v = *limb + carry;
+            carry = v >> kBits;
+            *limb = k < l.count - 1 ? v - (carry << kBits) : v;
+        }
+    }
+}
+
+__device__ void
+store(const sums &out, int64_t i, double x)
+{
+    i *= out.step;
+    switch (out.dtype) {
+    case WK_F16: static_cast<uint16_t *>(out.data)[i] = wk_f16_of_f64(x); break;
+    case WK_BF16: static_cast<uint16_t *>(out.data)[i] = wk_bf16_of_f64(x); break;
+    case WK_F32: static_cast<float *>(out.data)[i] = wk_one_nan_f32((float)x); break;
+    default: static_cast<double *>(out.data)[i] = wk_one_nan_f64(x);
+    }
+}
+
+// Modulo 2^64, then the result's type; true is any number but 0.
+__device__ void
+store_integer(const sums &out, int64_t i, uint64_t x, bool zero)
+{
+    i *= out.step;
+    if (out.dtype == WK_BOOL) x = !zero;
+    switch (bytes_of(out.dtype)) {
+    case 1: static_cast<uint8_t *>(out.data)[i] = (uint8_t)x; break;
+    case 2: static_cast<uint16_t *>(out.data)[i] = (uint16_t)x; break;
+    case 4: static_cast<uint32_t *>(out.data)[i] = (uint32_t)x; break;
+    default: static_cast<uint64_t *>(out.data)[i] = x;
+    }
+}
+
+// A row's limbs, 32 bits apart, as exact.h has them; what is read is left zero.
+template <numbers kClass>
+__device__ int
+take_row(unsigned long long *limb, const limbs_now &l, int64_t *folded)
+{
+    constexpr int kEach = 32 / layout<kClass>::kLimbBits;
+    __int128 sum = 0; // of limbs below 2^63, 24 bits up at most, and what was carried
+    int count = 0;
+    for (int k = 0; k < l.count; k++, limb += l.rows) {
+        const int j = k % kEach;
+        sum += (__int128)(int64_t)*limb << (layout<kClass>::kLimbBits * j);
+        *limb = 0;
+        if (j < kEach - 1) continue;
+        folded[count++] = (int64_t)(sum & 0xffffffffu);
+        sum >>= 32;
+    }
+    folded[count++] = (int64_t)sum;
+    return count;
+}
+
+template <numbers kClass>
+__global__ void
+weights_finish(const weights_task __grid_constant__ t, const sums __grid_constant__ out,
+               int64_t pass)
+{
+    using form = layout<kClass>;
+    const limbs_now l = limbs_of<kClass>(t);
+    const int64_t first = pass * l.rows, left = t.rows - first;
+    const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
+    int64_t limb[kMostLimbs<kClass> / (32 / form::kLimbBits) + 1];
+    for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
+        const int count = take_row<kClass>(t.limbs + r, l, limb);
+        if (out.dtype < WK_F16) {
+            bool zero = true;
+            for (int k = 0; k < count; k++) zero = zero && limb[k] == 0;
+            store_integer(out, first + r, (uint64_t)limb[1] << 32 | (uint64_t)limb[0], zero);
+            continue;
+        }
+        wk_moments m = {};
+        m.sum = {limb, count, form::kBase + form::kLimbBits * l.first};
+        m.flags = (int)t.flags[r] | WK_NOT_MINUS_ZERO;
+        t.flags[r] = 0;
+        store(out, first + r, wk_finish_sum(&m, 0, wk_format_of(out.dtype)));
+    }
+}
+
+} // namespace
+
+wk_status
+find_places(wk_call *call, numbers kind, const weights_task &t, int64_t samples, span *places)
+{
+    if (clear(call, places, sizeof *places) != WK_OK) return call->error.status;
+    return with_class(kind, [&](auto c) {
+        return launch(call, grid_for(call, samples, kThreads), kThreads, 0,
+                      weights_places<decltype(c)::value>, t, samples, places);
+    });
+}
+
+wk_status
+carry_limbs(wk_call *call, numbers kind, const weights_task &t, int64_t pass)
+{
+    return with_class(kind, [&](auto c) {
+        return launch(call, grid_for(call, t.rows, kThreads), kThreads, 0,
+                      weights_carry<decltype(c)::value>, t, pass);
+    });
+}
+
+wk_status
+finish_rows(wk_call *call, numbers kind, const weights_task &t, const sums &out, int64_t pass)
+{
+    return with_class(kind, [&](auto c) {
+        return launch(call, grid_for(call, t.rows, kThreads), kThreads, 0,
+                      weights_finish<decltype(c)::value>, t, out, pass);
+    });
+}
+
+} // namespace wk::weights

@@ -1,0 +1,245 @@
+// weights_pieces.cuh -- weights as integers, and where they are added; weights.cu has the story.
+#pragma once
+#include "exact.h"
+#include "histogram/bins.cuh"
+
+namespace wk::weights
+{
+
+// ---- numbers ----------------------------------------------------------------------------------
+
+enum class numbers { narrow, wide, whole }; // what float32 holds exactly; float64; integers
+
+// place: of the first limb a number touches. low and high: its parts there and kApart limbs on.
+struct pieces {
+    int place;
+    long long low, high;
+    int flags; // WK_HAS_..., of what no limb holds; then the rest is zero
+};
+
+template <numbers kClass>
+struct layout;
+
+// 24 bits at any multiple of 2^-149: a piece has up to 31 bits, so a limb takes 2^32 of them.
+template <>
+struct layout<numbers::narrow> {
+    static constexpr int kLimbBits = 8, kBase = -149, kApart = 0;
+    static constexpr int kPlaces = 32;
+    static constexpr int kAbove = 4; // limbs above the last place: 2^63 elements' sum
+};
+
+// 53 bits at any multiple of 2^-1074: parts of 32 and 28 bits, 4 limbs apart.
+template <>
+struct layout<numbers::wide> {
+    static constexpr int kLimbBits = 8, kBase = -1074, kApart = 4;
+    static constexpr int kPlaces = 256;
+    static constexpr int kAbove = 8;
+};
+
+// One place; 64 bits as two halves, one limb apart.
+template <>
+struct layout<numbers::whole> {
+    static constexpr int kLimbBits = 32, kBase = 0, kApart = 1;
+    static constexpr int kPlaces = 1;
+    static constexpr int kAbove = 3;
+};
+
+template <numbers kClass>
+constexpr int kMostLimbs = layout<kClass>::kPlaces + layout<kClass>::kAbove;
+
+constexpr int kLeastLimbs = 1 + layout<numbers::whole>::kAbove; // of a row
+
+// Elements between two carries: a limb is short of 2^63 by then, with all that blocks add.
+constexpr int64_t kBetweenCarries = int64_t{1} << 30;
+
+__device__ __forceinline__ int
+special_flag(bool negative, bool nan)
+{
+    return nan ? WK_HAS_NAN : negative ? WK_HAS_MINUS_INF : WK_HAS_INF;
+}
+
+__device__ __forceinline__ pieces
+pieces_of(float x)
+{
+    const uint32_t b = wk_bits_f32(x), e = b >> 23 & 255, field = b & 0x7fffffu;
+    if (e == 255) return {0, 0, 0, special_flag(b >> 31, field != 0)};
+    const int at = (int)e - (e > 0);
+    const int m = (int)((field | (e > 0 ? 0x800000u : 0u)) << (at & 7));
+    return {at >> 3, b >> 31 ? -m : m, 0, 0};
+}
+
+__device__ __forceinline__ pieces
+pieces_of(double x)
+{
+    const uint64_t b = wk_bits_f64(x), field = b & 0xfffffffffffffu;
+    const int e = (int)(b >> 52 & 2047), at = e - (e > 0);
+    if (e == 2047) return {0, 0, 0, special_flag(b >> 63, field != 0)};
+    const uint64_t m = (field | (uint64_t)(e > 0) << 52) << (at & 7);
+    const long long low = (long long)(m & 0xffffffffu), high = (long long)(m >> 32);
+    return b >> 63 ? pieces{at >> 3, -low, -high, 0} : pieces{at >> 3, low, high, 0};
+}
+
+// ---- what the kernels are told ----------------------------------------------------------------
+
+// Real numbers in memory, step apart: the parts of complex ones are two such columns.
+struct column {
+    const void *data;
+    wk_dtype dtype;
+    int step;
+};
+
+// The places that weights have: kPlaces less the least, and one more than the largest; zeros: there
+// are none. So both are found by atomicMax from zero.
+struct span {
+    int down, up;
+};
+
+struct weights_task {
+    bins_task bins;
+    const void *in;
+    wk_dtype in_dtype;
+    column weights;
+    int64_t begin, end;        // elements
+    int64_t rows;              // bins, and one more if what is in none is wanted
+    int64_t room;              // limbs at `limbs`
+    unsigned long long *limbs; // [limbs of a row][rows of a pass], zero between passes
+    unsigned *flags;           // [rows of a pass], of WK_HAS_..., likewise
+    const span *places;        // null: all, and one pass
+};
+
+// The limbs of a pass over some rows: from which place on, and how many a row.
+struct limbs_now {
+    int first, count;
+    int64_t rows; // of each pass; the last may have fewer
+};
+
+template <numbers kClass>
+__device__ __forceinline__ limbs_now
+limbs_of(const weights_task &t)
+{
+    using form = layout<kClass>;
+    if (t.places == nullptr) return {0, kMostLimbs<kClass>, t.rows};
+    const span s = *t.places;
+    const int first = s.up ? form::kPlaces - s.down : 0;
+    const int count = (s.up ? s.up - first : 1) + form::kAbove;
+    const int64_t rows = t.room / count;
+    return {first, count, rows < t.rows ? rows : t.rows};
+}
+
+// ---- elements of a dtype that is known when the kernel runs ------------------------------------
+
+__device__ __forceinline__ uint64_t
+bits_at(const void *data, int bytes, int64_t i)
+{
+    switch (bytes) {
+    case 1: return static_cast<const uint8_t *>(data)[i];
+    case 2: return static_cast<const uint16_t *>(data)[i];
+    case 4: return static_cast<const uint32_t *>(data)[i];
+    default: return static_cast<const uint64_t *>(data)[i];
+    }
+}
+
+__device__ __forceinline__ int
+bytes_of(wk_dtype dtype) // of a real one
+{
+    return dtype <= WK_U8                                           ? 1
+           : dtype <= WK_U16 || dtype == WK_F16 || dtype == WK_BF16 ? 2
+           : dtype == WK_I32 || dtype == WK_U32 || dtype == WK_F32  ? 4
+                                                                    : 8;
+}
+
+// Signed, of an integer of at most 32 bits; and of int64.
+__device__ __forceinline__ int64_t
+integer_of(wk_dtype dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case WK_BOOL: return bits != 0;
+    case WK_I8: return (int8_t)bits;
+    case WK_I16: return (int16_t)bits;
+    case WK_I32: return (int32_t)bits;
+    default: return (int64_t)bits;
+    }
+}
+
+__device__ __forceinline__ float
+narrow_of(wk_dtype dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case WK_F16: return value_of(half16{(uint16_t)bits});
+    case WK_BF16: return value_of(brain16{(uint16_t)bits});
+    default: return wk_from_bits_f32((uint32_t)bits);
+    }
+}
+
+template <numbers kClass>
+__device__ __forceinline__ pieces
+pieces_of(wk_dtype dtype, uint64_t bits)
+{
+    if constexpr (kClass == numbers::narrow) return pieces_of(narrow_of(dtype, bits));
+    if constexpr (kClass == numbers::wide) return pieces_of(wk_from_bits_f64(bits));
+    if (dtype != WK_I64 && dtype != WK_U64)
+        return {0, (long long)integer_of(dtype, bits), 0, 0};
+    const auto low = (long long)(bits & 0xffffffffu);
+    return {0, low, dtype == WK_I64 ? (long long)bits >> 32 : (long long)(bits >> 32), 0};
+}
+
+// wk::bin_of, by a call: a kernel has one copy for all dtypes.
+template <typename T>
+static __device__ WK_NOINLINE int64_t
+called_bin(const bins_task &b, T x)
+{
+    return bin_of(b, x);
+}
+
+static __device__ WK_NOINLINE int64_t
+bin_of_bits(const bins_task &b, wk_dtype dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case WK_F16:
+    case WK_BF16:
+    case WK_F32: return called_bin(b, narrow_of(dtype, bits));
+    case WK_F64: return called_bin(b, wk_from_bits_f64(bits));
+    case WK_U64: return called_bin(b, bits);
+    default: return called_bin(b, integer_of(dtype, bits));
+    }
+}
+
+// ---- the steps, of one column of weights --------------------------------------------------------
+
+struct sums { // where results go: step apart
+    void *data;
+    wk_dtype dtype;
+    int step;
+};
+
+template <typename F>
+auto
+with_class(numbers kind, F &&f)
+{
+    switch (kind) {
+    case numbers::narrow: return f(std::integral_constant<numbers, numbers::narrow>{});
+    case numbers::wide: return f(std::integral_constant<numbers, numbers::wide>{});
+    default: return f(std::integral_constant<numbers, numbers::whole>{});
+    }
+}
+
+inline int
+most_limbs(numbers kind)
+{
+    return kind == numbers::narrow ? kMostLimbs<numbers::narrow>
+           : kind == numbers::wide ? kMostLimbs<numbers::wide>
+                                   : kMostLimbs<numbers::whole>;
+}
+
+// The places of `samples` weights, evenly apart, or of all; weights_finish.cu.
+wk_status find_places(wk_call *call, numbers kind, const weights_task &t, int64_t samples,
+                      span *places);
+
+// Between the launches that add, and after the last; weights_finish.cu.
+wk_status carry_limbs(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
+wk_status finish_rows(wk_call *call, numbers kind, const weights_task &t, const sums &out,
+                      int64_t pass);
+
+wk_status add_global(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
+
+} // namespace wk::weights
