@@ -26,7 +26,6 @@ ROWS = helpers.rows("histogram")
 PRODUCTION = [row for row in ROWS if row.production]
 over_rows = pytest.mark.parametrize("row", ROWS, ids=str)
 over_production = pytest.mark.parametrize("row", PRODUCTION, ids=str)
-COUNTABLE = INTEGERS[:-1]  # uint64 is not safely an index
 FEW, MANY = [0, 1, 2, 3, 5, 300], [0.0, 0.5, 2.0, 2.0, 40.0]  # edges, of integers and of floats
 
 
@@ -204,6 +203,8 @@ def test_edges_may_be_of_any_type_of_numbers_and_number(row):
 @over_rows
 def test_a_narrow_integer_in_a_range_of_small_floats_is_counted_in_their_type(row):
     for dtype, kind in (("int8", "float16"), ("uint8", "float32"), ("int16", "float32")):
+        if kind not in row.dtypes:
+            continue
         a = values(dtype, 900)
         for ends in ((-100, 100), (0.3, 77.7), (5, 5)):
             check(row, a, 13, tuple(np.array(ends).astype(kind)))
@@ -223,6 +224,20 @@ def distributions(dtype, n):
     return [x.astype(dtype) for x in (*found, spread // 32 * 32, spread)]
 
 
+@pytest.mark.parametrize("n", helpers.sizes())
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@over_rows
+def test_16_bit_floats_are_counted(row, dtype, n):
+    if dtype not in row.dtypes:
+        pytest.skip("not taken")
+    a = helpers.few_values(dtype, n, seed=n)
+    for bins in (1, 2, 31, 256, [-3.0, -0.5, 0.0, 0.0, 1.5, 3.0]):
+        check(row, a, bins)
+    a = values(dtype, n, seed=n)
+    for bins in (10, 1025, 3000, np.linspace(-3, 3, 3001)):
+        check(row, a, bins, None if np.ndim(bins) else (-2.0, 2.0))
+
+
 @pytest.mark.parametrize("n", helpers.sizes(33, 2500, 2**20 + 3))
 @over_rows
 def test_any_distribution_is_counted(row, n):
@@ -232,7 +247,7 @@ def test_any_distribution_is_counted(row, n):
         for a in distributions(dtype, n):
             check(row, a, 100)
             check(row, a, [0, 1, 3, 4, 64, 3000] if a.dtype.itemsize > 1 else FEW[:5])
-            if dtype in COUNTABLE:
+            if dtype in INTEGERS:
                 check_values(row, a)
 
 
@@ -271,7 +286,7 @@ def test_any_layout_is_counted(row, view):
         a = VIEWS[view](helpers.few_values(dtype, 1200, seed=4))
         check(row, a, 9)
         check(row, a, [0.0, 0.5, 2.5])
-        if dtype in COUNTABLE and a.ndim == 1:
+        if dtype in INTEGERS and a.ndim == 1:
             check_values(row, abs(a) if dtype != "bool" else a)
 
 
@@ -319,7 +334,7 @@ def test_elements_of_every_type_may_have_weights(row):
             if dtype not in ("bfloat16",):
                 check_weighted(row, a, FEW, w)
                 check_weighted(row, a, MANY, w)
-        if dtype in COUNTABLE:
+        if dtype in INTEGERS:
             check_weighted_values(row, abs(a) if dtype != "bool" else a, w32, 9)
 
 
@@ -517,7 +532,7 @@ def test_small_integers_are_read_once(row, dtype, tops, readings):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
-@over_production
+@over_rows
 def test_a_negative_element_is_found_in_whatever_reading(row, dtype, monkeypatch):
     monkeypatch.setattr(_histogram, "GUESS_BYTES", 0)
     a = large(dtype, 100)
@@ -618,7 +633,12 @@ def test_device_views_are_counted_in_c_order(gpu):
 def test_nan_is_ignored_where_the_array_lies(gpu, monkeypatch):
     a = np.array([[1.0, np.nan, 3.0], [2.5, -1.0, np.nan]], np.float32)
     d, only = (warpkit.asarray(x, device=gpu) for x in (a, np.full(3, np.nan)))
-    monkeypatch.setattr(warpkit.DeviceArray, "numpy", None)
+
+    def of_one(self, numpy=warpkit.DeviceArray.numpy):
+        assert self.size == 1
+        return numpy(self)
+
+    monkeypatch.setattr(warpkit.DeviceArray, "numpy", of_one)
     got, none = warpkit.histogram(d, 4, nan="ignore"), warpkit.histogram(only, 4, nan="ignore")
     monkeypatch.undo()
     for mine, want in zip(got, np.histogram(a[~np.isnan(a)], 4), strict=True):
@@ -683,7 +703,7 @@ def test_weights_of_a_dtype_that_is_not_taken_are_refused(device, dtype):
     ):
         got = outcome(call)
         assert type(got) is TypeError
-        assert str(w.dtype) in str(got)
+        assert any(str(t) in str(got) for t in (w.dtype, w.dtype.str))
         assert "float64" in str(got)
     check_next_call(device)
 

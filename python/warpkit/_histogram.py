@@ -226,9 +226,9 @@ def _arithmetic(
     if low > high:  # nothing is counted
         return 0.0, 0.0, 1.0, 1, 0, element, quotient
     mask = 2**64 - 1
+    compared = element if dtype.kind in "iu" else _compared(dtype, last)
     with np.errstate(over="ignore"):
-        first = float(np.array(first, element))
-        last = float(np.array(last, _compared(dtype, last)))
+        first, last = float(np.array(first, element)), float(np.array(last, compared))
     return first, last, width, low & mask, high & mask, element, quotient
 
 
@@ -358,7 +358,7 @@ def bincount(
 ) -> Any:
     """Count how often each non-negative integer occurs, or add up its weights.
 
-    a        bool or integer that fits int64, shape (n,), none negative; host or device
+    a        bool or integer, shape (n,), none negative; host or device
     weights  real, shape (n,), on any device or the host: each element counts for as much as its
              weight
     out      array of the result's shape and dtype, host or device: written and returned
@@ -401,7 +401,7 @@ def _check_countable(a: Any, to: type) -> None:
     if a.ndim != 1:
         words = "of too small depth" if a.ndim == 0 else "too deep"
         raise ValueError(f"object {words} for desired array: bincount takes 1-D, not {a.ndim}-D")
-    if not np.can_cast(a.dtype, to, "safe"):
+    if a.dtype != np.uint64 and not np.can_cast(a.dtype, to, "safe"):
         raise TypeError(
             f"Cannot cast array data from {a.dtype!r} to {np.dtype(to)!r} "
             "according to the rule 'safe'"
@@ -442,6 +442,8 @@ def _length(a: Any, minlength: int, call: Call) -> int:
             "'list' argument must have no negative elements; the smallest is "
             f"{low}, the first is {int(a[where])} at index {where}"
         )
+    if high > np.iinfo(np.intp).max - 1:
+        raise ValueError(f"array is too big: the largest element is {high}")
     return max(high + 1, minlength)
 
 
