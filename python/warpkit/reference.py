@@ -812,7 +812,8 @@ def _bin_sums(at: np.ndarray, bins: int, weights: np.ndarray) -> np.ndarray:
     whole = (digits * 2.0**53).astype(np.int64)
     for bin, m, e in zip(at[finite].tolist(), whole.tolist(), exponents.tolist(), strict=True):
         totals[bin] += m << (e - base)
-    found = np.array([nearest(t, 1, base - 53, dtype.name) for t in totals], np.float64)
+    rounded = [nearest(t, 1, base - 53, dtype.name) if t else 0.0 for t in totals]
+    found = np.array(rounded, np.float64)
     found[at[~finite]] = 0.0  # whatever is finite there
     np.add.at(found, at[~finite], w[~finite])  # inf - inf is NaN
     return _one_nan(found.astype(dtype))
