@@ -771,23 +771,6 @@ def _in_equal_bins(a: np.ndarray, edges: np.ndarray, range: Any) -> np.ndarray:
     return found
 
 
-def bincount(a: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> np.ndarray:
-    """The oracle of warpkit.bincount, one addition per element; weights added exactly.
-
-    a        bool or integer, shape (n,), none negative
-    weights  real, shape (n,)
-    Returns  int64, with weights float64, shape (max(max(a) + 1, minlength),)
-    Raises   IndexError (a negative element)
-    Source   numpy.bincount
-    """
-    a = np.asarray(a).astype(np.int64)
-    counts = np.zeros(max(int(a.max()) + 1 if a.size else 0, minlength), np.int64)
-    if weights is not None and a.size:
-        return _bin_sums(a, len(counts), np.asarray(weights).astype(np.float64))
-    np.add.at(counts, a, 1)
-    return counts
-
-
 @_QUIET
 def _bin_sums(at: np.ndarray, bins: int, weights: np.ndarray) -> np.ndarray:
     """The exact sum of each bin's weights, rounded once; at -1 they are in none."""
@@ -817,6 +800,23 @@ def _bin_sums(at: np.ndarray, bins: int, weights: np.ndarray) -> np.ndarray:
     found[at[~finite]] = 0.0  # whatever is finite there
     np.add.at(found, at[~finite], w[~finite])  # inf - inf is NaN
     return _one_nan(found.astype(dtype))
+
+
+def bincount(a: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> np.ndarray:
+    """The oracle of warpkit.bincount, one addition per element; weights added exactly.
+
+    a        bool or integer, shape (n,), none negative
+    weights  real, shape (n,)
+    Returns  int64, with weights float64, shape (max(max(a) + 1, minlength),)
+    Raises   IndexError (a negative element)
+    Source   numpy.bincount
+    """
+    a = np.asarray(a).astype(np.int64)
+    counts = np.zeros(max(int(a.max()) + 1 if a.size else 0, minlength), np.int64)
+    if weights is not None and a.size:
+        return _bin_sums(a, len(counts), np.asarray(weights).astype(np.float64))
+    np.add.at(counts, a, 1)
+    return counts
 
 
 def warp_histogram(
