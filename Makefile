@@ -68,7 +68,7 @@ clang: build/clang/done ## the row suite on the emulated device as clang++ build
 mutate: $(VENV)/installed ## remove each barrier and fence of the kernels, list those nothing misses
 	$(PY) tools/mutate.py $(if $(CI),cuda/histogram)
 
-numpy-tests: $(VENV)/installed ## NumPy's own tests of its reductions, run on warpkit's
+numpy-tests: $(VENV)/installed ## NumPy's own tests of its reductions and histograms, run on warpkit's
 	$(PY) tools/numpy_tests.py
 
 scipy-tests: $(VENV)/installed ## SciPy's own tests of its 1D filters, run on warpkit's

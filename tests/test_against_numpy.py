@@ -646,11 +646,41 @@ def test_ignored_nan_is_as_if_it_were_not_there(wk):
 @examples
 @over_both
 def test_any_bincount_is_numpys(wk, data):
-    dtype = data.draw(st.sampled_from(DTYPES[:-3]))  # uint64 is not safely an index
+    dtype = data.draw(st.sampled_from(DTYPES[:-2]))
     top = 1 if dtype == "bool" else min(np.iinfo(dtype).max, 70_000)
     a = data.draw(hnp.arrays(dtype, st.integers(0, 60), elements=st.integers(0, top)))
     minlength = data.draw(st.integers(0, 100))
-    assert_same(wk.bincount(a, minlength=minlength), np.bincount(a, minlength=minlength))
+    theirs = a.astype(np.intp)  # before 2.3 NumPy refused uint64
+    assert_same(wk.bincount(a, minlength=minlength), np.bincount(theirs, minlength=minlength))
+    w = data.draw(hnp.arrays(np.int16, a.size)) / 8  # what NumPy adds exactly too
+    got = wk.bincount(a, w, minlength)
+    assert_same(got, np.bincount(theirs, w, minlength))
+
+
+@given(data=st.data())
+@examples
+@over_both
+def test_any_histogram_of_whole_weights_is_numpys(wk, data):
+    """NumPy adds in float64, and here without rounding."""
+    dtype = data.draw(st.sampled_from(["int8", "uint16", "int64", *FLOATS, "complex64"]))
+    a = data.draw(hnp.arrays("float64", st.integers(0, 50), elements=st.floats(-9, 9)))
+    w = data.draw(hnp.arrays(dtype, a.size, elements=st.integers(0, 99).map(np.dtype(dtype).type)))
+    edges = np.sort(data.draw(hnp.arrays("float64", st.integers(2, 9), elements=st.floats(-9, 9))))
+    for bins, interval in ((data.draw(st.integers(1, 40)), (-9, 8.5)), (edges, None)):
+        got, want = wk.histogram(a, bins, interval, weights=w), np.histogram(a, bins, interval)
+        assert_same(got[0], np.histogram(a, bins, interval, weights=w)[0])
+        assert_same(got[1], want[1])
+        assert wk.histogram(a, bins, interval)[0].sum() == want[0].sum()
+
+
+def test_the_oracle_of_weights_adds_as_fsum_does():
+    rng = np.random.default_rng(3)
+    for scale in (1, 60, 900):
+        w = rng.normal(size=400) * 2.0 ** rng.integers(-scale, scale, 400)
+        a = rng.integers(0, 5, 400)
+        want = np.array([math.fsum(w[a == i].tolist()) for i in range(5)])
+        assert_same(reference.bincount(a, w), want)
+        assert_same(reference.histogram(a, np.arange(6), None, w)[0], want)
 
 
 @over_devices

@@ -146,7 +146,7 @@ def test_a_dtype_that_is_not_taken_is_named_beside_those_that_are(device, a):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64", "complex128"])
 def test_what_folds_and_crosses_is_not_taken_by_every_operation(device, dtype):
-    for call in CALLS[3:]:
+    for call in CALLS[3:] if dtype in ("complex64", "complex128") else CALLS[6:]:
         check_error(
             device, lambda d, c=call: c(np.zeros(4, dtype), d), TypeError, [dtype, "float64"]
         )
@@ -170,11 +170,11 @@ def test_a_bincount_of_what_is_no_integer_is_numpys_error(device, dtype):
     )
 
 
-@pytest.mark.parametrize("dtype", ["uint64", "O"])
-def test_a_bincount_of_what_may_not_fit_an_index_is_refused(device, dtype):
-    """Newer NumPy takes these where the values happen to fit."""
-    a = np.array([1, 2]).astype(dtype)
-    check_error(device, lambda d: warpkit.bincount(a, device=d), TypeError, ["safe", "int64"])
+def test_a_bincount_of_objects_is_numpys_error(device):
+    a = np.array([1, 2], object)
+    check_error(
+        device, lambda d: warpkit.bincount(a, device=d), lambda: np.bincount(a), ["safe", "int64"]
+    )
 
 
 def test_ragged_lists_are_numpys_error(device):
@@ -511,12 +511,15 @@ def test_bad_arguments_of_a_bincount_are_numpys_error(device, a, minlength, word
 
 
 def test_a_bincount_that_no_memory_holds_says_how_much_it_asked_for(device):
-    """2^48 bytes are more than an address space of 47 bits."""
+    """2^48 bytes are more than an address space of 47 bits; an index has 63."""
     for a, minlength in (([2**45], 0), ([1], 2**45)):
         check = raised(lambda a=a, m=minlength: warpkit.bincount(a, minlength=m, device=device))
         assert isinstance(check, MemoryError)
         assert "256. TiB" in str(check)
         check_next_call(device)
+    for most in (2**63 - 1, 2**63, 2**64 - 1):
+        a = np.array([1, most], np.uint64 if most >= 2**63 else np.int64)
+        check_error(device, lambda d, a=a: warpkit.bincount(a, device=d), ValueError, [str(most)])
 
 
 # ---- devices, variants, types of the other arguments -------------------------------------------
@@ -602,7 +605,7 @@ def test_what_is_no_keyword_is_pythons_error():
         lambda: warpkit.reduce(),
         lambda: warpkit.transpose(A, None, "cpu"),
         lambda: warpkit.stencil1d(A),
-        lambda: warpkit.bincount([1], None, 3),
+        lambda: warpkit.bincount([1], None, 3, None),
     ):
         with pytest.raises(TypeError):
             call()

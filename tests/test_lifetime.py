@@ -23,6 +23,7 @@ GOOD = {
     "stencil1d": lambda a, d: warpkit.stencil1d(a, [1, 2, 3], 0, device=d),
     "histogram": lambda a, d: warpkit.histogram(a, 5, device=d)[0],
     "histogram of edges": lambda a, d: warpkit.histogram(a, [0, 1, 2], device=d)[0],
+    "histogram of weights": lambda a, d: warpkit.histogram(a, 5, weights=a, device=d)[0],
     "bincount": lambda a, d: warpkit.bincount(abs(a.ravel() % 9).astype(int), device=d),
     "warp_histogram": lambda a, d: warpkit.warp_histogram(a, device=d).values,
 }
@@ -52,9 +53,17 @@ BAD = {
     "edges": lambda a, d: warpkit.histogram(a, [2, 1], device=d),
     "histogram variant": lambda a, d: warpkit.histogram(a, 3, variant="nonsense", device=d),
     "edges that do not fit": lambda a, d: warpkit._core.histogram(
-        a, "edges", 3, TWO_EDGES, 0.0, 0, 0, d, None
+        a, "edges", 3, TWO_EDGES, None, None, None, False, None, d, None, None, None
     ),
-    "kind of bins": lambda a, d: warpkit._core.histogram(a, "x", 3, None, 0.0, 0, 0, d, None),
+    "kind of bins": lambda a, d: warpkit._core.histogram(
+        a, "x", 3, None, None, None, None, False, None, d, None, None, None
+    ),
+    "weights": lambda a, d: warpkit.histogram(a, weights=a[:1], device=d),
+    "weights' type": lambda a, d: warpkit.histogram(a, weights=a.astype(object), device=d),
+    "weights that do not fit": lambda a, d: warpkit._core.histogram(
+        a, "edges", 1, TWO_EDGES, None, a[:1], "float64", False, None, d, None, None, None
+    ),
+    "weights of a bincount": lambda a, d: warpkit.bincount([1], [1j], device=d),
     "negative": lambda a, d: warpkit.bincount(np.array([-1]), device=d),
     "huge": lambda a, d: warpkit.bincount(np.array([2**45]), device=d),
     "warp variant": lambda a, d: warpkit.warp_histogram(a, variant="nonsense", device=d),

@@ -520,7 +520,7 @@ def test_every_row_counts_each_integer(row, dtype, n):
     many = np.abs(values("int16", n) % (100 if few.itemsize == 1 else 3000)).astype(dtype)
     for a in (few, many):
         for minlength in (0, 3, 5000):
-            want = reference.bincount(a, minlength)
+            want = reference.bincount(a, minlength=minlength)
             poison(want)
             got = row.run("bincount", a, minlength=minlength)
             assert_same(got, want)

@@ -1,8 +1,8 @@
-"""NumPy's own tests of its reductions, run on warpkit's.
+"""NumPy's own tests of its reductions and histograms, run on warpkit's.
 
 The test files that NumPy ships are read, and copied with one change: np.sum, a.sum(), np.add.reduce
-and their sisters become calls of warpkit.reduce. What then fails must be in the list of
-docs/numpy_tests.md, with its reason; and what is in the list must fail.
+and their sisters become calls of warpkit.reduce, np.histogram and np.bincount warpkit's. What then
+fails must be in the list of docs/numpy_tests.md, with its reason; and what is listed must fail.
 
     python tools/numpy_tests.py           run, and compare with the list
     python tools/numpy_tests.py --write   renew the list; reasons that it has are kept
@@ -30,7 +30,7 @@ import warpkit
 LIST = Path(__file__).resolve().parent.parent / "docs" / "numpy_tests.md"
 NUMPY = Path(real_numpy.__file__).parent
 
-# Of each file the tests that are of reductions, as patterns of their names.
+# Of each file the tests that are of these, as patterns of their names.
 TESTS = {
     "_core/tests/test_multiarray.py": (
         r"TestArg|TestMinMax|TestStats|TestMethods::test_(all_where|any_where|any_and_all|sum|prod)"
@@ -46,7 +46,10 @@ TESTS = {
     ),
     "_core/tests/test_umath.py": r"Test(Maximum|Minimum|Fmax|Fmin)::test_reduce|test_reduce",
     "_core/tests/test_regression.py": r"test_(argmax|sum|mean|std|var|min|max|reduce|any|all|prod)",
-    "lib/tests/test_function_base.py": r"Test(All|Any|Amax|Amin|Max|Min|Ptp|Prod|Average)\b",
+    "lib/tests/test_function_base.py": (
+        r"Test(All|Any|Amax|Amin|Max|Min|Ptp|Prod|Average|Bincount)\b"
+    ),
+    "lib/tests/test_histograms.py": r"TestHistogram(OptimBinNums)?::",
     "lib/tests/test_nanfunctions.py": r"(?!.*(cum|median|percentile|quantile))",
 }
 
@@ -55,6 +58,7 @@ FOLDS = (
     *("count_nonzero", "argmin", "argmax", "nansum", "nanprod", "nanmin", "nanmax", "nanmean"),
     *("nanvar", "nanstd", "nanargmin", "nanargmax"),
 )
+COUNTS = ("histogram", "bincount")
 METHODS = (*FOLDS[:4], *FOLDS[6:12], "argmin", "argmax")  # of arrays
 UFUNCS = {
     real_numpy.add: "sum", real_numpy.multiply: "prod", real_numpy.minimum: "min",
@@ -110,7 +114,22 @@ def adapter(name: str) -> Callable[..., Any]:
     return call
 
 
-ADAPTERS = {name: adapter(name) for name in FOLDS}
+def counter(name: str) -> Callable[..., Any]:
+    theirs, ours = getattr(real_numpy, name), getattr(warpkit, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        arrays = [x for x in given if isinstance(x, list | real_numpy.ndarray)]
+        if not all(taken(real_numpy.asanyarray(x).dtype) for x in arrays):
+            return theirs(*args, **kwargs)
+        reached.add(current)
+        return ours(*args, **kwargs, device="cpu")
+
+    call.__name__ = name
+    return call
+
+
+ADAPTERS = {name: adapter(name) for name in FOLDS} | {name: counter(name) for name in COUNTS}
 
 
 def reduction(ufunc: Any) -> Callable[..., Any]:
@@ -176,6 +195,10 @@ class Change(ast.NodeTransformer):
         if node.module == "numpy._core._methods":
             lines = [f"{a.name} = _wk.ADAPTERS['{a.name.strip('_')}']" for a in node.names]
             return ast.parse("\n".join(lines)).body
+        if node.module == "numpy":
+            ours = [a.name for a in node.names if a.name in COUNTS and a.asname is None]
+            node.names = [a for a in node.names if a.name not in ours]
+            return [node, *(ast.parse(f"{name} = _wk.np.{name}").body[0] for name in ours)]
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:

@@ -51,10 +51,26 @@ check_edges(const wk_call *call)
     const int fits = h->kind == WK_BINS_EDGES
                          ? e == WK_F64 || (!floats && (e == WK_I64 || e == WK_U64))
                          : e == (h->element == WK_F64 ? WK_F64 : WK_F32);
-    if (call->aux.ndim == 1 && call->aux.shape[0] == h->bins + 1 && fits) return 0;
+    if (call->aux.ndim == 1 && call->aux.shape[0] == h->bins + 1 && h->bins > 0 && fits)
+        return 0;
     PyErr_Format(PyExc_ValueError, "%lld bins of %s do not go with %lld edges of %s",
                  (long long)h->bins, wk_dtype_names[in], (long long)call->aux.shape[0],
                  wk_dtype_names[e]);
+    return -1;
+}
+
+/* Broadcast weights would be read past their end. */
+static int
+check_weights(const wk_frame *f)
+{
+    wk_array w;
+    if (f->where.on_device)
+        wk_from_device((wk_device_array *)f->where.array, &w);
+    else
+        wk_from_numpy((PyArrayObject *)f->where.array, &w);
+    const wk_array *in = &f->call.in;
+    if (wk_same_shape(w.ndim, w.shape, in->ndim, in->shape)) return 0;
+    PyErr_SetString(PyExc_ValueError, "weights should have the same shape as a.");
     return -1;
 }
 
@@ -63,15 +79,14 @@ static int
 place_weights(wk_frame *f)
 {
     if (f->where.array == NULL) return 0;
+    if (check_weights(f) < 0) return -1;
     if (!f->operand.on_device && !f->where.on_device) {
         f->operand.array = (PyObject *)wk_contiguous((PyArrayObject *)f->operand.array);
         f->where.array = (PyObject *)wk_contiguous((PyArrayObject *)f->where.array);
         if (f->operand.array == NULL || f->where.array == NULL) return -1;
         wk_from_numpy((PyArrayObject *)f->operand.array, &f->call.in);
     }
-    if (wk_place_where(f) < 0) return -1;
-    f->call.where.bytes = wk_size(&f->call.where) * wk_itemsize[f->call.where.dtype];
-    return 0;
+    return wk_place_where(f);
 }
 
 static int

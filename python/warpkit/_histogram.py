@@ -8,11 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warpkit import _core
+from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray
 from warpkit._ops import NO_VALUE, Device, Progress, with_options
 
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
+TAKEN = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64"),
+)
 
 
 class Call(NamedTuple):
@@ -32,19 +36,37 @@ class Call(NamedTuple):
             return [_host(one)[()] for one in result]
         return _host(result)[()]
 
-    def settle(self, a: Any, out: Any) -> Any:
-        """A host array that is to be read several times, on the GPU if that has room for it."""
+    def beside(self, a: Any, weights: Any) -> Any:
+        """Weights as an array that _core takes along with a; host ones it moves to a's device."""
+        weights, _ = _core.operand(weights)
+        if isinstance(weights, DeviceArray) and not (
+            isinstance(a, DeviceArray) and _interop.same_device(weights.device, a.device)
+        ):
+            return weights.numpy()
+        return weights
+
+    def cast(self, a: Any, dtype: np.dtype[Any]) -> Any:
+        """a's elements in a type of floats, where a lies; on a device without waiting for it."""
+        if not isinstance(a, DeviceArray):
+            return a.astype(dtype)
+        arguments = (a, [1.0], -1, "reflect", 0.0, 0, dtype, None)
+        return with_options(_core.stencil1d, arguments, None, None, self.stream, None, False)
+
+    def settle(self, a: Any, weights: Any, out: Any) -> tuple[Any, Any]:
+        """A host array that is to be read several times, on the GPU if that has room for it and for
+        its weights."""
         if isinstance(a, DeviceArray) or a.nbytes < ONE_TRIP:
-            return a
+            return a, weights
         device = _core.default_device() if self.device is None else self.device
         if isinstance(out, DeviceArray):
             device = out.device
         if not isinstance(device, str) or device[:3] in ("cpu", "aut") or device.endswith("all"):
-            return a
+            return a, weights
         try:
-            return asarray(a, device=device)
+            there = asarray(a, device=device)
+            return there, None if weights is None else asarray(weights, device=device)
         except MemoryError:
-            return a  # in pieces, once for each pass
+            return a, weights  # in pieces, once for each pass
 
     def tally(
         self,
@@ -58,6 +80,8 @@ class Call(NamedTuple):
         outside: bool = False,
         out: Any = None,
     ) -> Any:
+        if weights is not None and sums is None:
+            sums = weights.dtype
         arguments = (a, kind, bins, edges, uniform, weights, sums, outside)
         return with_options(
             _core.histogram, arguments, out, self.device, self.stream, self.variant, self.progress
@@ -86,8 +110,9 @@ def histogram(
     /,
     bins: int | Sequence[float] | np.ndarray | str = 10,
     range: tuple[float, float] | None = None,
-    *,
     density: bool | None = None,
+    weights: Any = None,
+    *,
     nan: str = "raise",
     out: Any = None,
     device: Device = None,
@@ -95,26 +120,30 @@ def histogram(
     variant: str | None = None,
     progress: Progress = False,
 ) -> tuple[Any, Any]:
-    """Count the elements of ``a`` in bins.
+    """Count the elements of ``a`` in bins, or add up their weights.
 
-    a        bool (as 0 and 1), integer, float32 or float64, any shape and strides, flattened; host
-             or device
+    a        bool (as 0 and 1), integer, float16, bfloat16, float32 or float64, any shape and
+             strides, flattened; host or device
     bins     number of equal bins; or their edges, shape (n + 1,), increasing, on the host; or the
              name of one of NumPy's estimators ("auto", "fd", ...)
     range    (first, last) edge of equal bins; None: the smallest and largest element
     density  True: the counts divided by their sum and the bins' widths
+    weights  real or complex, of a's shape, on any device or the host: each element counts for as
+             much as its weight; not with an estimator
     nan      where the range is taken from the data: "raise" on NaN, or "ignore" it. Elsewhere
              NaN lies in no bin, as in NumPy
-    out      int64 array of shape (n,), host or device: the counts are written there; not with
-             density
-    Returns  (counts, edges) of a's kind: int64 (float64 with density) of shape (n,), and shape
-             (n + 1,)
+    out      array of shape (n,), int64 or of the weights' dtype, host or device: the counts are
+             written there; not with density
+    Returns  (counts, edges) of a's kind: int64, with weights of their dtype (with density float64,
+             or complex128) of shape (n,), and shape (n + 1,)
     Raises   ValueError (bins not positive, not increasing or not 1-D; range reversed or not
-             finite; NaN or infinity where the range is taken from the data; variant),
-             TypeError (dtype, bins), MemoryError, DeviceError
+             finite; NaN or infinity where the range is taken from the data; weights of another
+             shape; variant), TypeError (dtype, bins, weights with an estimator), MemoryError,
+             DeviceError
     Notes    bins are half open, the last one closed; counts and edges are numpy.histogram's to
-             the bit, values on the edges included. With edges or a range, an array on a device is
-             read once and not waited for; NaN to be ignored, and the estimators, bring it to the
+             the bit, values on the edges included. Weights of floats, and each part of complex
+             ones, are added exactly and rounded once; integers wrap. With edges or a range, an
+             array on a device is read once and not waited for; the estimators bring it to the
              host. device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.histogram
     """
@@ -123,19 +152,21 @@ def histogram(
     if density and out is not None:
         raise ValueError("out takes counts, and density gives none")
     a, call = _start(a, device, stream, variant, progress)
-    _check_real(a.dtype)
+    if a.dtype.name not in TAKEN:
+        raise TypeError(f"histogram does not take dtype {a.dtype}; there are: {', '.join(TAKEN)}")
+    if weights is not None:
+        weights = call.beside(a, weights)
+        if weights.shape != a.shape:
+            raise ValueError("weights should have the same shape as a.")
     if isinstance(bins, str):
-        bins = _estimated_bins(_host(a), bins, range, nan)
+        bins = _estimated_bins(_host(a), bins, range, weights, nan)
     if np.ndim(bins) == 0:
-        counts, edges = _equal_bins(a, bins, range, nan, out, call)
+        counts, edges = _equal_bins(a, bins, range, weights, nan, out, call)
         if out is None and not isinstance(a, DeviceArray):
             counts = _host(counts)  # they were counted where a was settled
     else:
         edges = _given_edges(bins)
-        keys, bins = _comparable(a.dtype, edges), max(len(edges) - 1, 0)
-        if bins == 0:
-            return call.give(np.zeros(0, np.intp), a), call.give(edges, a)
-        counts = call.tally(a, "edges", bins, keys, out=out)
+        counts = _between_edges(a, edges, weights, out, call)
     if density:
         host = np.asarray(_host(counts))
         counts = call.give(host / np.diff(edges).astype(float) / host.sum(), a)
@@ -144,16 +175,15 @@ def histogram(
     return counts, call.give(edges, a)
 
 
-def _check_real(dtype: np.dtype) -> None:
-    if dtype.kind not in "biuf" or dtype == np.float16:
-        raise TypeError(
-            f"histogram does not take dtype {dtype}; there are: bool, int8, int16, int32, int64, "
-            "uint8, uint16, uint32, uint64, float32, float64"
-        )
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype.name == "bfloat16"
+
+
+# ---- equal bins --------------------------------------------------------------------------------
 
 
 def _equal_bins(
-    a: Any, bins: Any, range: tuple[float, float] | None, nan: str, out: Any, call: Call
+    a: Any, bins: Any, range: Any, weights: Any, nan: str, out: Any, call: Call
 ) -> tuple[Any, np.ndarray]:
     dtype = np.dtype(np.uint8) if a.dtype == bool else a.dtype
     first: Any
@@ -162,7 +192,7 @@ def _equal_bins(
         ends = np.empty(0, dtype)
         first, last = range if range is not None else (0, 1)
     else:
-        a = call.settle(a, out)
+        a, weights = call.settle(a, weights, out)
         first, last = _extent(a, nan, call)
         first, last = dtype.type(first), dtype.type(last)
         ends = np.array([first, last])
@@ -170,33 +200,54 @@ def _equal_bins(
     edges = np.histogram_bin_edges(ends, bins, range)
     if first == last:
         first, last = first - 0.5, last + 0.5
-    if dtype.kind in "iu" and edges.dtype == np.float32:
-        dtype = edges.dtype  # float32 ends and a narrow integer: NumPy's common type
-        a = asarray(a, dtype) if isinstance(a, DeviceArray) else a.astype(dtype)
+    if dtype.kind in "iu" and edges.dtype != np.float64:
+        dtype = edges.dtype  # smaller floats as ends and a narrow integer: NumPy's common type
+        if a.ndim == 0:
+            a, weights = a[None], None if weights is None else weights[None]
+        a = call.cast(a, dtype)
+    keys = edges.astype(np.float32) if edges.dtype.itemsize == 2 else edges
+    uniform = _arithmetic(dtype, edges.dtype, first, last)
+    return call.tally(a, "uniform", len(edges) - 1, keys, uniform, weights, out=out), edges
+
+
+def _arithmetic(
+    dtype: np.dtype[Any], element: np.dtype[Any], first: Any, last: Any
+) -> tuple[Any, ...]:
+    """What _core is told of equal bins: the ends, in the types in which numpy.histogram subtracts
+    the first and compares with the last; their difference; and which integers are counted."""
+    common = np.result_type(first, last)
+    if common.kind in "iu":
+        width, kind = float(int(last) - int(first)), np.dtype(f"u{common.itemsize}")
+    else:
+        difference = np.subtract(last, first, dtype=common)
+        width, kind = float(difference), difference.dtype
+    quotient = (np.ones(1, element) / np.ones((), kind)[()]).dtype
     low, high = _integer_bounds(dtype, first, last) if dtype.kind in "iu" else (0, 0)
     if low > high:  # nothing is counted
-        interval, limits = (0.0, 0.0, 1.0), (1, 0)
-    else:
-        interval = float(first), float(last), float(_difference(first, last))
-        mask = 2**64 - 1
-        limits = low & mask, high & mask
-    quotient = np.result_type(edges.dtype, np.asarray(_difference(first, last)).dtype)
-    keys = edges.astype(np.float32) if edges.dtype.itemsize == 2 else edges
-    uniform = (*interval, *limits, edges.dtype, quotient)
-    return call.tally(a, "uniform", len(edges) - 1, keys, uniform, out=out), edges
+        return 0.0, 0.0, 1.0, 1, 0, element, quotient
+    mask = 2**64 - 1
+    compared = element if dtype.kind in "iu" else _compared(dtype, last)
+    with np.errstate(over="ignore"):
+        first, last = float(np.array(first, element)), float(np.array(last, compared))
+    return first, last, width, low & mask, high & mask, element, quotient
+
+
+def _compared(dtype: np.dtype[Any], end: Any) -> np.dtype[Any]:
+    """The type in which NumPy compares elements with an end of the range."""
+    weak = isinstance(end, int | float) and not isinstance(end, bool | np.generic)
+    kind: Any = (int if isinstance(end, int) else float) if weak else np.asarray(end).dtype
+    compared: np.dtype[Any] = np.less_equal.resolve_dtypes((dtype, kind, None))[1]
+    return compared
 
 
 def _extent(a: Any, nan: str, call: Call) -> tuple[Any, Any]:
     first, last = call.fold(a, "min", "max")
     if not np.isnan(first):
         return first, last
-    a = _host(a)
     if nan == "raise":
-        raise ValueError(_nan_message(a))
-    a = a[~np.isnan(a)]
-    if a.size == 0:
-        return a.dtype.type(0), a.dtype.type(1)
-    return a.min(), a.max()
+        raise ValueError(_nan_message(_host(a)))
+    first, last = call.fold(a, "nanmin", "nanmax")
+    return (first.dtype.type(0), first.dtype.type(1)) if np.isnan(first) else (first, last)
 
 
 def _nan_message(a: np.ndarray) -> str:
@@ -207,14 +258,6 @@ def _nan_message(a: np.ndarray) -> str:
         f"autodetected range is not finite: {np.count_nonzero(where)} of {a.size} elements are "
         f"NaN, the first at index {at}; give a range or edges, or nan='ignore'"
     )
-
-
-def _difference(first: Any, last: Any) -> Any:
-    """last - first as numpy.histogram has it: exact for integers, else in the common type."""
-    common = np.result_type(first, last)
-    if common.kind in "iu":
-        return int(last) - int(first)
-    return np.subtract(last, first, dtype=common)
 
 
 def _integer_bounds(dtype: np.dtype, first: Any, last: Any) -> tuple[int, int]:
@@ -241,19 +284,35 @@ def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low
 
 
-def _estimated_bins(a: np.ndarray, name: str, range: tuple[float, float] | None, nan: str) -> int:
-    if a.dtype.kind == "f" and range is None and np.isnan(a).any():
+def _estimated_bins(a: np.ndarray, name: str, range: Any, weights: Any, nan: str) -> int:
+    a = a.view(np.uint8) if a.dtype == bool else a
+    if _is_float(a.dtype) and range is None and np.isnan(a).any():
         if nan == "raise":
             raise ValueError(_nan_message(a))
         a = a[~np.isnan(a)]
-    return len(np.histogram_bin_edges(a, name, range)) - 1
+    return len(np.histogram_bin_edges(a, name, range, weights)) - 1
+
+
+# ---- bins between given edges ------------------------------------------------------------------
+
+
+def _between_edges(a: Any, edges: np.ndarray, weights: Any, out: Any, call: Call) -> Any:
+    bins = len(edges) - 1
+    if bins > 0:
+        keys = _comparable(a.dtype, edges)
+        return call.tally(a, "edges", bins, keys, None, weights, out=out)
+    empty = np.zeros(0, np.int64 if weights is None else weights.dtype)
+    if out is None:
+        return empty
+    out[...] = empty  # which an array of another shape refuses
+    return out
 
 
 def _given_edges(bins: Any) -> np.ndarray:
     edges = np.asarray(bins)
     if edges.ndim != 1:
         raise ValueError(f"`bins` must be 1d, when an array, not {edges.ndim}d")
-    if edges.dtype.kind not in "biuf" or edges.dtype.itemsize > 8:
+    if edges.dtype.name not in TAKEN:
         raise TypeError(f"edges must be real numbers of at most 64 bits, not {edges.dtype}")
     falls = ~(edges[:-1] <= edges[1:])  # true for NaN too
     if falls.any():
@@ -267,30 +326,49 @@ def _given_edges(bins: Any) -> np.ndarray:
 
 def _comparable(dtype: np.dtype, edges: np.ndarray) -> np.ndarray:
     """The edges in the type in which numpy.searchsorted would compare them, widened."""
+    if _is_float(dtype) or _is_float(edges.dtype):
+        return edges.astype(np.float64)
     kind = np.result_type(np.uint8 if dtype.kind == "b" else dtype, edges.dtype).kind
     return edges.astype({"f": np.float64, "i": np.int64, "u": np.uint64}[kind])
+
+
+# ---- bincount ----------------------------------------------------------------------------------
+
+# The largest element is found by counting, in one reading of the array, rather than by a reading of
+# its own: into as many bins as there are values of 1 and 2 bytes, ...
+ONE_READING = 1 << 16  # elements: below, a second reading costs less than the table
+MOST_VALUES = {"bool": 2, "int8": 128, "uint8": 256, "int16": 1 << 15, "uint16": 1 << 16}
+# ... of wider integers into what a multiprocessor's shared memory holds, on a device whose array
+# takes longer to read than the table of counts takes to come to the host.
+GUESS = 57_000
+GUESS_BYTES = 1 << 27
 
 
 def bincount(
     a: Any,
     /,
-    *,
+    weights: Any = None,
     minlength: int = 0,
+    *,
     out: Any = None,
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
 ) -> Any:
-    """Count how often each non-negative integer occurs.
+    """Count how often each non-negative integer occurs, or add up its weights.
 
-    a        bool or integer that fits int64, shape (n,), none negative; host or device
-    out      int64 array of the result's shape, host or device: written and returned
-    Returns  int64 array of a's kind, shape (max(max(a) + 1, minlength),); element i counts a == i
-    Raises   ValueError (negative elements, not 1-D, minlength, variant), TypeError (dtype),
-             MemoryError, DeviceError
-    Notes    the length of the result is known when the largest element is: an array on a device is
-             waited for. device, stream, variant and progress are the module's (see help(warpkit))
+    a        bool or integer, shape (n,), none negative; host or device
+    weights  real, shape (n,), on any device or the host: each element counts for as much as its
+             weight
+    out      array of the result's shape and dtype, host or device: written and returned
+    Returns  array of a's kind, shape (max(max(a) + 1, minlength),): int64, with weights float64 (of
+             no element int64, as in NumPy); element i counts a == i
+    Raises   ValueError (negative elements, not 1-D, weights of another length, minlength, variant),
+             TypeError (dtype), MemoryError, DeviceError
+    Notes    weights are rounded to float64, added exactly and rounded once. The length of the
+             result is known when the largest element is: an array on a device is waited for.
+             device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.bincount
     """
     minlength = operator.index(minlength)
@@ -301,10 +379,61 @@ def bincount(
         if a.size == 0:
             a = a.astype(np.intp)  # an empty list has no dtype of its own
     if isinstance(a, np.ndarray):
-        _check_countable(a)  # with NumPy's words, whatever the dtype
+        _check_countable(a, np.intp)  # with NumPy's words, whatever the dtype
     a, call = _start(a, device, stream, variant, progress)
-    _check_countable(a)
-    given, a = a, call.settle(a, out)
+    _check_countable(a, np.intp)
+    weights = _countable_weights(a, weights, call) if weights is not None and a.size else None
+    given = a
+    a, weights = call.settle(a, weights, out)
+    counts = None
+    if weights is None and out is None and a.size >= ONE_READING:
+        counts = _count_in_one_reading(a, minlength, call)
+    if counts is None:
+        bins = _length(a, minlength, call)
+        sums = None if weights is None else np.float64
+        counts = call.tally(a, "values", bins, None, None, weights, sums, out=out)
+    if out is not None:
+        return counts
+    return call.give(counts if isinstance(given, DeviceArray) else _host(counts), given)
+
+
+def _check_countable(a: Any, to: type) -> None:
+    if a.ndim != 1:
+        words = "of too small depth" if a.ndim == 0 else "too deep"
+        raise ValueError(f"object {words} for desired array: bincount takes 1-D, not {a.ndim}-D")
+    if a.dtype != np.uint64 and not np.can_cast(a.dtype, to, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {a.dtype!r} to {np.dtype(to)!r} "
+            "according to the rule 'safe'"
+        )
+
+
+def _countable_weights(a: Any, weights: Any, call: Call) -> Any:
+    if isinstance(weights, list | tuple):
+        weights = np.asarray(weights)
+    if isinstance(weights, np.ndarray):
+        _check_countable(weights, np.float64)
+    weights = call.beside(a, weights)
+    _check_countable(weights, np.float64)
+    if weights.shape != a.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    return weights if _is_float(weights.dtype) else call.cast(weights, np.dtype(np.float64))
+
+
+def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
+    """The counts, unless the guess at the largest element fails, or makes no sense."""
+    guess = MOST_VALUES.get(a.dtype.name, GUESS)
+    if guess == GUESS and not (isinstance(a, DeviceArray) and a.nbytes >= GUESS_BYTES):
+        return None
+    guess = max(guess, minlength)
+    counts = call.tally(a, "values", guess, None, outside=True)
+    host = _host(counts)
+    if host[guess]:  # larger elements, or negative ones
+        return None
+    return counts[: max(int(np.flatnonzero(host)[-1]) + 1, minlength)].copy()
+
+
+def _length(a: Any, minlength: int, call: Call) -> int:
     low, high = map(int, call.fold(a, "min", "max")) if a.size else (0, -1)
     if low < 0:
         a = _host(a)
@@ -313,22 +442,12 @@ def bincount(
             "'list' argument must have no negative elements; the smallest is "
             f"{low}, the first is {int(a[where])} at index {where}"
         )
-    bins = max(high + 1, minlength)
-    counts = call.tally(a, "values", bins, None, out=out)
-    if out is not None:
-        return counts
-    return call.give(counts if isinstance(given, DeviceArray) else _host(counts), given)
+    if high > np.iinfo(np.intp).max - 1:
+        raise ValueError(f"array is too big: the largest element is {high}")
+    return max(high + 1, minlength)
 
 
-def _check_countable(a: Any) -> None:
-    if a.ndim != 1:
-        words = "of too small depth" if a.ndim == 0 else "too deep"
-        raise ValueError(f"object {words} for desired array: bincount takes 1-D, not {a.ndim}-D")
-    if not np.can_cast(a.dtype, np.intp, "safe"):
-        raise TypeError(
-            f"Cannot cast array data from {a.dtype!r} to {np.dtype(np.intp)!r} "
-            "according to the rule 'safe'"
-        )
+# ---- warp_histogram ----------------------------------------------------------------------------
 
 
 class WarpHistogram(NamedTuple):

@@ -713,27 +713,108 @@ def histogram(
     a: ArrayLike,
     bins: int | Sequence[float] | np.ndarray | str = 10,
     range: tuple[float, float] | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The oracle of warpkit.histogram: numpy.histogram, bool as 0 and 1.
+    """The oracle of warpkit.histogram: numpy.histogram, bool as 0 and 1; weights added exactly.
 
-    Returns  (counts, edges): int64 of shape (n,), and shape (n + 1,)
+    Returns  (counts, edges): int64 or of the weights' dtype, of shape (n,), and shape (n + 1,)
     Raises   ValueError, TypeError as numpy.histogram
     Source   numpy.histogram
     """
     a = np.asarray(a)
-    return np.histogram(a.astype(np.uint8) if a.dtype == bool else a, bins, range)
+    a = a.astype(np.uint8) if a.dtype == bool else a
+    counts, edges = np.histogram(a, bins, range)
+    if weights is None:
+        return counts, edges
+    weights = np.asarray(weights)
+    if weights.shape != a.shape:
+        raise ValueError("weights should have the same shape as a.")
+    x = a.ravel()
+    at = _between(x, edges) if np.ndim(bins) else _in_equal_bins(x, edges, range)
+    if not np.array_equal(np.bincount(at + 1, minlength=len(edges))[1:], counts):
+        raise AssertionError("the oracle's bins are not NumPy's")
+    return _bin_sums(at, len(counts), weights.ravel()), edges
 
 
-def bincount(a: ArrayLike, minlength: int = 0) -> np.ndarray:
-    """The oracle of warpkit.bincount, one addition per element.
+def _between(a: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The bin of each element; -1 for none."""
+    wide = "bfloat16" in (a.dtype.name, edges.dtype.name)
+    common = np.dtype(np.float64) if wide else np.result_type(a, edges)
+    x, e = a.astype(common), edges.astype(common)
+    at = np.minimum(np.searchsorted(e, x, "right") - 1, len(e) - 2)
+    return np.where((x >= e[0]) & (x <= e[-1]), at, -1)
+
+
+@_QUIET
+def _in_equal_bins(a: np.ndarray, edges: np.ndarray, range: Any) -> np.ndarray:
+    """Likewise, by numpy.histogram's own steps."""
+    n = len(edges) - 1
+    if range is not None:
+        first, last = range
+    else:
+        first, last = (a.min(), a.max()) if a.size else (0, 1)
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    keep = (a >= first) & (a <= last)
+    x = a[keep].astype(edges.dtype)
+    common = np.result_type(first, last)
+    ends = np.asarray(first, common), np.asarray(last, common)
+    width = np.subtract(ends[1], ends[0])[()]
+    if common.kind == "i":
+        width = width.astype(f"u{common.itemsize}")  # the difference modulo its range
+    at = (np.subtract(x, first, dtype=x.dtype) / width * n).astype(np.intp)
+    at[at == n] -= 1
+    at -= x < edges[at]
+    at += (x >= edges[at + 1]) & (at != n - 1)
+    found = np.full(a.shape, -1)
+    found[keep] = at
+    return found
+
+
+@_QUIET
+def _bin_sums(at: np.ndarray, bins: int, weights: np.ndarray) -> np.ndarray:
+    """The exact sum of each bin's weights, rounded once; at -1 they are in none."""
+    dtype = weights.dtype.newbyteorder("=")
+    if dtype.kind == "c":
+        sums = np.zeros(bins, dtype)
+        sums.real = _bin_sums(at, bins, weights.real)
+        sums.imag = _bin_sums(at, bins, weights.imag)
+        return sums
+    at, weights = at[at >= 0], weights[at >= 0]
+    totals = [0] * bins
+    if dtype.kind in "biu":
+        for bin, w in zip(at.tolist(), weights.tolist(), strict=True):
+            totals[bin] += w
+        if dtype.kind == "b":
+            return np.array(totals, bool)
+        return np.array([t % 2**64 for t in totals], np.uint64).astype(dtype)
+    w = weights.astype(np.float64)
+    finite = np.isfinite(w)
+    digits, exponents = np.frexp(w[finite])
+    base = int(exponents.min(initial=0))
+    whole = (digits * 2.0**53).astype(np.int64)
+    for bin, m, e in zip(at[finite].tolist(), whole.tolist(), exponents.tolist(), strict=True):
+        totals[bin] += m << (e - base)
+    rounded = [nearest(t, 1, base - 53, dtype.name) if t else 0.0 for t in totals]
+    found = np.array(rounded, np.float64)
+    found[at[~finite]] = 0.0  # whatever is finite there
+    np.add.at(found, at[~finite], w[~finite])  # inf - inf is NaN
+    return _one_nan(found.astype(dtype))
+
+
+def bincount(a: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> np.ndarray:
+    """The oracle of warpkit.bincount, one addition per element; weights added exactly.
 
     a        bool or integer, shape (n,), none negative
-    Returns  int64, shape (max(max(a) + 1, minlength),)
+    weights  real, shape (n,)
+    Returns  int64, with weights float64, shape (max(max(a) + 1, minlength),)
     Raises   IndexError (a negative element)
     Source   numpy.bincount
     """
     a = np.asarray(a).astype(np.int64)
     counts = np.zeros(max(int(a.max()) + 1 if a.size else 0, minlength), np.int64)
+    if weights is not None and a.size:
+        return _bin_sums(a, len(counts), np.asarray(weights).astype(np.float64))
     np.add.at(counts, a, 1)
     return counts
 
