@@ -29,7 +29,7 @@ typedef struct wk_binner {
     const void *edges;
     wk_bins_fn *find;
     double low, high;    /* UNIFORM: what is counted, of floats */
-    double scale, guard; /* UNIFORM: the quick guess; guard -1: divide, 0: always look at the edges */
+    double scale, guard; /* UNIFORM: the quick guess; guard -1: divide as NumPy does */
     wk_guide guide;      /* EDGES */
     int64_t *table;      /* the bin of each pattern of 8 or 16 bits; NULL: there is none */
 } wk_binner;

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { SOME = 64 }; /* elements that look at the edges together, if one of them must */
+enum { SOME = 64 }; /* elements of which those that must look at the edges are listed, if any */
 
 /* The guess's own error is that of float64; guard[1] allows for that of float32, bins 2^-21, as
  * well. What float32 rounded off guard[1] itself is below 2^-25. */
@@ -27,37 +27,36 @@ WK_ISA_NAME(wk_plan_uniform)(wk_binner *b)
     b->guard = -1;
     if (!(h->guard[1] > 0)) return;
     const double rest = 0.5 - (double)h->guard[1] - bins * 0x1p-21;
-    const double error = (rest > 0 ? rest : 0) + bins * 0x1p-50 + 0x1p-25;
     b->scale = bins / h->width;
-    /* more than one in four groups looks at the edges: then all do, without a branch */
-    b->guard = error * 2 * SOME > 0.25 ? 0 : 0.5 - error;
+    b->guard = 0.5 - ((rest > 0 ? rest : 0) + bins * 0x1p-50 + 0x1p-25);
 }
 
-/* The nearest integers, but for those outside; 1: for one of them the edges must tell. */
+/* The nearest integers, but for those outside, and how far off they are; 1: some are too far. */
 static inline int
-guess(const wk_binner *b, const double *x, int64_t n, int64_t *bin)
+guess(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off)
 {
     const double low = b->low, high = b->high, first = b->args->first, scale = b->scale;
     const double top = (double)(b->bins - 1), guard = b->guard, magic = 0x1.8p52;
     const int64_t bins = b->bins, zero = (int64_t)wk_bits_f64(magic);
-    int64_t near = 0;
+    int64_t far = 0;
     for (int64_t i = 0; i < n; i++) {
         double t = (x[i] - first) * scale - 0.5;
         t = t > 0 ? t : 0;
         t = t < top ? t : top;
-        const double s = t + magic, off = fabs(t - (s - magic));
+        const double s = t + magic;
         const int in = (x[i] >= low) & (x[i] <= high);
         const int64_t at = (int64_t)wk_bits_f64(s) - zero;
         bin[i] = in ? at : bins;
-        near |= -(int64_t)(off > guard);
+        off[i] = in ? fabs(t - (s - magic)) : 0;
+        far |= -(int64_t)(off[i] > guard);
     }
-    return near != 0;
+    return far != 0;
 }
 
 /* wk_uniform_guess; a type that is not float32 is float64. */
 static inline __attribute__((always_inline)) void
-divide(const wk_binner *b, const double *x, int64_t n, int64_t *bin, int element32,
-       int quotient32)
+divide(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off,
+       int element32, int quotient32)
 {
     const wk_histogram_args *h = b->args;
     const double low = b->low, high = b->high, first = h->first, width = h->width;
@@ -74,75 +73,74 @@ divide(const wk_binner *b, const double *x, int64_t n, int64_t *bin, int element
         const int below = f < count;
         f = in & below & (f > 0) ? f : 0; /* a difference just below zero is cut to it */
         bin[i] = in ? below ? (int64_t)f : bins - 1 : bins;
+        off[i] = in ? 1 : 0;
     }
 }
 
 static void
-divide_16(const wk_binner *b, const double *x, int64_t n, int64_t *bin)
+divide_16(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off)
 {
-    for (int64_t i = 0; i < n; i++)
-        bin[i] = x[i] >= b->low && x[i] <= b->high ? wk_uniform_guess(b->args, x[i]) : b->bins;
+    for (int64_t i = 0; i < n; i++) {
+        const int in = x[i] >= b->low && x[i] <= b->high;
+        bin[i] = in ? wk_uniform_guess(b->args, x[i]) : b->bins;
+        off[i] = in;
+    }
 }
 
 static void
-divide_any(const wk_binner *b, const double *x, int64_t n, int64_t *bin)
+divide_any(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off)
 {
     const wk_dtype element = b->args->element, quotient = b->args->quotient;
     if (element < WK_F32 || quotient < WK_F32)
-        divide_16(b, x, n, bin);
+        divide_16(b, x, n, bin, off);
     else if (element == WK_F32 && quotient == WK_F32)
-        divide(b, x, n, bin, 1, 1);
+        divide(b, x, n, bin, off, 1, 1);
     else if (element == WK_F32)
-        divide(b, x, n, bin, 1, 0);
+        divide(b, x, n, bin, off, 1, 0);
     else if (quotient == WK_F32)
-        divide(b, x, n, bin, 0, 1);
+        divide(b, x, n, bin, off, 0, 1);
     else
-        divide(b, x, n, bin, 0, 0);
+        divide(b, x, n, bin, off, 0, 0);
 }
 
-/* bins_body.h's settle, without a branch. */
-static void
-settle_f32(const wk_binner *b, const double *x, int64_t n, int64_t *bin)
+/* bins_body.h's settle, of elements that are inside; no branch depends on them. */
+static inline __attribute__((always_inline)) void
+settle(const wk_binner *b, const double *x, const int32_t *list, int64_t n, int64_t *bin,
+       int narrow)
 {
-    const float *edges = b->edges;
-    const int64_t bins = b->bins;
+    const float *edges32 = b->edges;
+    const double *edges64 = b->edges;
+    const int64_t last = b->bins - 1;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t at = bin[i];
-        int64_t k = at < bins ? at : bins - 1;
-        k -= (x[i] < (double)edges[k]) & (k > 0);
-        k += (x[i] >= (double)edges[k + 1]) & (k != bins - 1);
-        bin[i] = at < bins ? k : bins;
-    }
-}
-
-static void
-settle_f64(const wk_binner *b, const double *x, int64_t n, int64_t *bin)
-{
-    const double *edges = b->edges;
-    const int64_t bins = b->bins;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at = bin[i];
-        int64_t k = at < bins ? at : bins - 1;
-        k -= (x[i] < edges[k]) & (k > 0);
-        k += (x[i] >= edges[k + 1]) & (k != bins - 1);
-        bin[i] = at < bins ? k : bins;
+        const int64_t at = list[i];
+        int64_t k = bin[at];
+        k -= x[at] < (narrow ? (double)edges32[k] : edges64[k]);
+        k = k > 0 ? k : 0;
+        k += x[at] >= (narrow ? (double)edges32[k + 1] : edges64[k + 1]);
+        bin[at] = k < last ? k : last;
     }
 }
 
 void
 WK_ISA_NAME(wk_uniform_bins)(const wk_binner *b, const double *x, int64_t n, int64_t *bin)
 {
-    for (int64_t i = 0; i < n; i += SOME) {
-        const int64_t count = n - i < SOME ? n - i : SOME;
-        int look = 1;
-        if (b->guard < 0)
-            divide_any(b, x + i, count, bin + i);
-        else
-            look = guess(b, x + i, count, bin + i);
-        if (!look) continue;
+    const double guard = b->guard;
+    double off[SOME];
+    int32_t list[SOME + 1];
+    for (; n > 0; n -= SOME, x += SOME, bin += SOME) {
+        const int64_t some = n < SOME ? n : SOME;
+        if (guard < 0)
+            divide_any(b, x, some, bin, off);
+        else if (!guess(b, x, some, bin, off))
+            continue;
+        int64_t far = 0;
+        for (int32_t i = 0; i < some; i++) {
+            list[far] = i;
+            far += off[i] > (guard > 0 ? guard : 0);
+        }
         if (b->edges_dtype == WK_F32)
-            settle_f32(b, x + i, count, bin + i);
+            settle(b, x, list, far, bin, 1);
         else
-            settle_f64(b, x + i, count, bin + i);
+            settle(b, x, list, far, bin, 0);
     }
 }

@@ -49,22 +49,31 @@ typedef struct job {
 typedef int64_t pair __attribute__((vector_size(16)));
 
 static inline __attribute__((always_inline)) void
+add_one(uint64_t *to, int64_t (*piece)[WK_BIN_BLOCK], int64_t i, int words)
+{
+    if (words == 2) { /* both at once */
+        pair sum;
+        memcpy(&sum, to, sizeof sum);
+        sum += (pair){piece[0][i], piece[1][i]};
+        memcpy(to, &sum, sizeof sum);
+        return;
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < words; k++) to[k] += (uint64_t)piece[k][i];
+}
+
+static inline __attribute__((always_inline)) void
 add(const job *j, int64_t *sums, const int64_t *bin, int64_t (*piece)[WK_BIN_BLOCK], int64_t n,
     int words, int tables)
 {
+    uint64_t *to = (uint64_t *)sums;
     const int64_t stride = j->stride;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t *to = (uint64_t *)sums + i % tables * stride + bin[i] * words;
-        if (words == 2) { /* both at once */
-            pair sum;
-            memcpy(&sum, to, sizeof sum);
-            sum += (pair){piece[0][i], piece[1][i]};
-            memcpy(to, &sum, sizeof sum);
-            continue;
-        }
+    int64_t i = 0;
+    for (; i + tables <= n; i += tables)
 #pragma GCC unroll 4
-        for (int k = 0; k < words; k++) to[k] += (uint64_t)piece[k][i];
-    }
+        for (int k = 0; k < tables; k++)
+            add_one(to + k * stride + bin[i + k] * words, piece, i + k, words);
+    for (; i < n; i++) add_one(to + bin[i] * words, piece, i, words);
 }
 
 static void
@@ -109,6 +118,7 @@ add_block(const job *j, int64_t begin, int64_t n, int64_t *sums)
         return;
     }
     WK_ISA_NAME(wk_weights_load)(p->dtype, p->part, j->weights, begin, n, x);
+    for (int64_t i = n; i < WK_BIN_BLOCK && i < n + 8; i++) x[i] = 0; /* a vector's rest */
     if (j->flags) take_special(j, x, bin, n);
     if (p->split) {
         WK_ISA_NAME(wk_weights_split)(p, x, n, piece);

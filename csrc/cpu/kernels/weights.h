@@ -27,9 +27,10 @@ void WK_ISA_NAME(wk_weights_spread)(wk_dtype dtype, int part, const void *w, int
                                     int64_t n, wk_spread *spread);
 void WK_ISA_NAME(wk_weights_load)(wk_dtype dtype, int part, const void *w, int64_t first,
                                   int64_t n, double *x);
-/* Integers, of one word or of two. */
+/* Integers, of one to three words. */
 void WK_ISA_NAME(wk_weights_integers)(const wk_pieces *p, const void *w, int64_t first,
                                       int64_t n, int64_t (*piece)[WK_BIN_BLOCK]);
+/* x goes on to a whole vector. */
 void WK_ISA_NAME(wk_weights_split)(const wk_pieces *p, const double *x, int64_t n,
                                    int64_t (*piece)[WK_BIN_BLOCK]);
 /* Adds finite x where it belongs in the words of its bin. */

@@ -4,6 +4,8 @@
  * it to an integer, which stands in the low bits of the sum, and what is left of x is exact and
  * goes to the word below. The last is left with an integer, for 2^least divides every weight. */
 #include "weights.h"
+#include "exact_slow.h"
+#include "vector.h"
 
 /* ---- loads -------------------------------------------------------------------------------- */
 
@@ -38,24 +40,33 @@ WK_ISA_NAME(wk_weights_load)(wk_dtype dtype, int part, const void *w, int64_t fi
     }
 }
 
+/* Where there are special values, or none above the tiny. */
+static void
+spread_each(const double *x, int64_t n, wk_spread *spread)
+{
+    const uint64_t infinity = (uint64_t)2047 << 52;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t b = wk_bits_f64(x[i]) & INT64_MAX;
+        if (b >= infinity) spread->special = 1;
+        if (b >= infinity || b == 0) continue;
+        if (b > spread->most) spread->most = b;
+        if (b < spread->least) spread->least = b;
+    }
+}
+
 void
 WK_ISA_NAME(wk_weights_spread)(wk_dtype dtype, int part, const void *w, int64_t first,
                                int64_t n, wk_spread *spread)
 {
-    const int64_t infinity = (int64_t)2047 << 52;
     double x[WK_BIN_BLOCK];
-    int64_t most = 0, least = INT64_MAX, special = 0;
     WK_ISA_NAME(wk_weights_load)(dtype, part, w, first, n, x);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t b = (int64_t)(wk_bits_f64(x[i]) & INT64_MAX);
-        const int64_t size = b < infinity ? b : 0, some = size > 0 ? size : INT64_MAX;
-        special |= -(int64_t)(b >= infinity);
-        most = size > most ? size : most;
-        least = some < least ? some : least;
+    const wk_range range = WK_ISA_NAME(wk_range_of)(x, n);
+    if (range.most == 0 || range.most >> 52 == 2047) {
+        spread_each(x, n, spread);
+        return;
     }
-    if (special) spread->special = 1;
-    if ((uint64_t)most > spread->most) spread->most = (uint64_t)most;
-    if ((uint64_t)least < spread->least) spread->least = (uint64_t)least;
+    if (range.most > spread->most) spread->most = range.most;
+    if (range.least < spread->least) spread->least = range.least;
 }
 
 /* ---- integers ----------------------------------------------------------------------------- */
@@ -117,19 +128,19 @@ power(int e)
 static inline __attribute__((always_inline)) void
 split(const wk_pieces *p, const double *x, int64_t n, int64_t (*piece)[WK_BIN_BLOCK], int words)
 {
-    const double magic = 0x1.8p52;
-    const int64_t zero = (int64_t)wk_bits_f64(magic);
-    double down[WK_PIECES], up[WK_PIECES];
+    const wk_vd magic = wk_splat(0x1.8p52);
+    wk_vd down[WK_PIECES], up[WK_PIECES];
     for (int k = 0; k < words; k++) {
-        down[k] = power(-(p->least + k * p->step));
-        up[k] = power(p->least + k * p->step);
+        down[k] = wk_splat(power(-(p->least + k * p->step)));
+        up[k] = wk_splat(power(p->least + k * p->step));
     }
-    for (int64_t i = 0; i < n; i++) {
-        double rest = x[i];
+    for (int64_t i = 0; i < n; i += WK_VD) {
+        wk_vd rest = wk_load_f64(x + i);
 #pragma GCC unroll 4
         for (int k = words - 1; k >= 0; k--) {
-            const double s = rest * down[k] + magic;
-            piece[k][i] = (int64_t)wk_bits_f64(s) - zero;
+            const wk_vd s = rest * down[k] + magic;
+            const wk_vl whole = (wk_vl)s - (wk_vl)magic;
+            memcpy(&piece[k][i], &whole, sizeof whole);
             if (k > 0) rest -= (s - magic) * up[k];
         }
     }
