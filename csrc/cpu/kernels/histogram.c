@@ -1,231 +1,251 @@
 /* histogram / cpu private -- every thread counts in its own tables; they are added at last.
  *
- * In, out   n elements in any order, edges or none -> int64 counts[bins].
+ * In, out   n elements in any order, edges or none -> int64 counts[bins]; with weights, their sums
+ *           (weights.c).
  * Better    than atomics: no thread waits for another, and counts need no lock.
- * How       4 tables a thread for a few bins: an increment that waits for the store of the one
- *           before it (equal neighbours) costs 5 cycles, and 4 tables take turns. Bytes are
- *           counted by value, 256 slots, and each value is put in its bin once.
- * Source    numpy.histogram for the arithmetic (bins_body.h). */
-#include "scalar.h"
-#include "cpu/isa.h"
+ * How       up to 8 tables a thread: an increment that waits for the store of the one before it
+ *           (equal neighbours) costs 6 cycles, and tables take turns. Bytes, and 16 bits where
+ *           bins are dear, are counted by pattern, and each pattern is put in its bin once.
+ * Memory    32-bit counters. Tables take turns while all of a thread's fit its caches, and only
+ *           where adding them up is little beside counting; what MOST_BYTES does not hold is
+ *           counted by fewer threads, and by one in the result itself.
+ * Source    numpy.histogram for the arithmetic (histogram_uniform.c). */
+#include "histogram.h"
+#include "cpu/fp.h"
 #include "cpu/threads.h"
 
 #include <stdlib.h>
 
 enum {
-    TABLES = 4,
-    FEW = 1024,            /* bins: 4 tables of them are 32 KiB, a first-level cache */
-    BLOCK = 256,           /* elements whose quotients are computed together */
-    GRAIN = 1 << 16,       /* elements handed out at once: 50 us or more */
-    MOST_BYTES = 256 << 20 /* tables of all threads; with more bins fewer threads count */
+    GRAIN = 1 << 16,           /* elements handed out at once: 50 us or more                   */
+    MOST_TABLES = 8,           /* 8 increments in turn hide the 6 cycles of one                */
+    NEAR_BYTES = 1 << 15,      /* of a thread's tables: a first-level cache                    */
+    FAR_BYTES = 1 << 18,       /* 2 tables in a second-level cache still beat one              */
+    ON_STACK = 4096,           /* counters that need no allocation                             */
+    MOST_BYTES = 256 << 20,    /* tables of all threads                                        */
+    SPARSE = 4,                /* elements a bin below which the result is counted in directly */
+    MANY_PATTERNS = 1 << 17    /* elements of 16 bits: as in histogram_bins.c                  */
 };
+static const int64_t PASS = (int64_t)1 << 31; /* elements that a 32-bit counter takes */
 
 typedef struct job {
-    const wk_histogram_args *args;
-    wk_bins_kind kind;
-    wk_dtype edges_dtype;
-    int64_t bins, item;
-    int64_t tables_each, slots; /* of one thread: tables, and counters in all of them */
-    const void *edges;
-    double first, last, width;
-    uint64_t low, high;
+    wk_binner binner;
     const char *in;
-    int64_t *tables; /* [threads][slots] */
-    char *used;      /* [threads] */
-    int64_t threads;
-    int64_t *out;
-    void (*count)(const struct job *j, const void *from, int64_t n, int64_t *counts);
+    int64_t item;
+    int patterns;          /* elements are counted by pattern                          */
+    int64_t slots, stride; /* counters of a table, and the same rounded up             */
+    int64_t tables;        /* of a thread                                              */
+    int64_t threads, grain;
+    uint32_t *counts; /* [threads][tables][stride]; NULL: in the result                */
+    char *used;       /* [threads]                                                     */
+    int64_t *out, bins, outs;
+    int64_t extra;    /* what is in no bin, if the result has no place for that        */
 } job;
 
-#define T int8_t
-#define E double
-#define INSIDE(x, j) ((x) >= (int64_t)(j)->low && (x) <= (int64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_i8
-#define BIN_ONLY
-#include "histogram_body.h"
-#define T uint8_t
-#define E double
-#define INSIDE(x, j) ((x) >= (uint64_t)(j)->low && (x) <= (uint64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_u8
-#define BIN_ONLY
-#include "histogram_body.h"
-#define T int16_t
-#define E double
-#define INSIDE(x, j) ((x) >= (int64_t)(j)->low && (x) <= (int64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_i16
-#include "histogram_body.h"
-#define T uint16_t
-#define E double
-#define INSIDE(x, j) ((x) >= (uint64_t)(j)->low && (x) <= (uint64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_u16
-#include "histogram_body.h"
-#define T int32_t
-#define E double
-#define INSIDE(x, j) ((x) >= (int64_t)(j)->low && (x) <= (int64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_i32
-#include "histogram_body.h"
-#define T uint32_t
-#define E double
-#define INSIDE(x, j) ((x) >= (uint64_t)(j)->low && (x) <= (uint64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_u32
-#include "histogram_body.h"
-#define T int64_t
-#define E double
-#define INSIDE(x, j) ((x) >= (int64_t)(j)->low && (x) <= (int64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_i64
-#include "histogram_body.h"
-#define T uint64_t
-#define E double
-#define INSIDE(x, j) ((x) >= (uint64_t)(j)->low && (x) <= (uint64_t)(j)->high)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_u64
-#include "histogram_body.h"
-#define T float
-#define E float
-#define INSIDE(x, j) ((E)(x) >= (E)(j)->first && (E)(x) <= (E)(j)->last)
-#define BINS_OF(name) wk_##name##_f32
-#define COUNT(name) name##_f32
-#define NO_VALUES
-#include "histogram_body.h"
-#define T float
-#define E double
-#define INSIDE(x, j) ((E)(x) >= (E)(j)->first && (E)(x) <= (E)(j)->last)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_f32_by_f64
-#define NO_VALUES
-#include "histogram_body.h"
-#define T double
-#define E double
-#define INSIDE(x, j) ((E)(x) >= (E)(j)->first && (E)(x) <= (E)(j)->last)
-#define BINS_OF(name) wk_##name##_f64
-#define COUNT(name) name##_f64
-#define NO_VALUES
-#include "histogram_body.h"
+/* ---- counting ----------------------------------------------------------------------------- */
 
-/* ---- bytes: 256 counters, then a bin for each value ------------------------------------- */
-
-static void
-count_bytes(const job *j, const void *from, int64_t n, int64_t *counts)
+static inline __attribute__((always_inline)) void
+tally(uint32_t *counts, int64_t stride, const int64_t *bin, int64_t n, int tables)
 {
-    (void)j;
-    const uint8_t *x = from;
-    for (int64_t i = 0; i < n; i++) counts[i % TABLES * 257 + x[i]]++;
+    int64_t i = 0;
+    for (; i + tables <= n; i += tables)
+#pragma GCC unroll 8
+        for (int k = 0; k < tables; k++) counts[k * stride + bin[i + k]]++;
+    for (; i < n; i++) counts[bin[i]]++;
+}
+
+static inline __attribute__((always_inline)) void
+tally_u8(uint32_t *counts, int64_t stride, const uint8_t *x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + MOST_TABLES <= n; i += MOST_TABLES) {
+        uint64_t eight; /* one load */
+        memcpy(&eight, x + i, sizeof eight);
+#pragma GCC unroll 8
+        for (int k = 0; k < MOST_TABLES; k++) counts[k * stride + (eight >> 8 * k & 255)]++;
+    }
+    for (; i < n; i++) counts[x[i]]++;
 }
 
 static void
-bin_bytes(const job *j, wk_dtype dtype)
+tally_u16(uint32_t *counts, int64_t stride, const uint16_t *x, int64_t n)
 {
-    memset(j->out, 0, (size_t)j->bins * sizeof *j->out);
-    for (int64_t thread = 0; thread < j->threads; thread++) {
-        if (!j->used[thread]) continue;
-        const int64_t *counts = j->tables + thread * j->slots;
-        for (int v = 0; v < 256; v++) {
-            int64_t c = 0;
-            for (int t = 0; t < TABLES; t++) c += counts[t * 257 + v];
-            if (c == 0) continue;
-            const int64_t b = dtype == WK_I8     ? bin_i8(j, (int8_t)v)
-                              : dtype == WK_BOOL ? bin_u8(j, v != 0)
-                                                 : bin_u8(j, (uint8_t)v);
-            if (b < j->bins) j->out[b] += c;
+    int64_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        counts[x[i]]++;
+        counts[stride + x[i + 1]]++;
+    }
+    for (; i < n; i++) counts[x[i]]++;
+}
+
+static void
+count_in_result(job *j, const char *x, int64_t n)
+{
+    int64_t bin[WK_BIN_BLOCK];
+    for (int64_t i = 0; i < n; i += WK_BIN_BLOCK) {
+        const int64_t some = n - i < WK_BIN_BLOCK ? n - i : WK_BIN_BLOCK;
+        wk_bins_of(&j->binner, x + i * j->item, some, bin);
+        for (int64_t k = 0; k < some; k++) {
+            int64_t *count = bin[k] < j->outs ? &j->out[bin[k]] : &j->extra;
+            ++*count;
         }
     }
 }
 
-/* ---- all others ------------------------------------------------------------------------- */
-
-typedef void counter(const job *j, const void *from, int64_t n, int64_t *counts);
-
-static const struct { /* values: integers only */
-    counter *each, *few, *values;
-} table[WK_DTYPES] = {
-    [WK_I16] = {each_i16, few_i16, values_i16}, [WK_U16] = {each_u16, few_u16, values_u16},
-    [WK_I32] = {each_i32, few_i32, values_i32}, [WK_U32] = {each_u32, few_u32, values_u32},
-    [WK_I64] = {each_i64, few_i64, values_i64}, [WK_U64] = {each_u64, few_u64, values_u64},
-    [WK_F32] = {each_f32, few_f32, NULL},       [WK_F64] = {each_f64, few_f64, NULL},
-};
+static void
+count_blocks(const job *j, const char *x, int64_t n, uint32_t *counts)
+{
+    int64_t bin[WK_BIN_BLOCK];
+    for (int64_t i = 0; i < n; i += WK_BIN_BLOCK) {
+        const int64_t some = n - i < WK_BIN_BLOCK ? n - i : WK_BIN_BLOCK;
+        wk_bins_of(&j->binner, x + i * j->item, some, bin);
+        switch (j->tables) {
+        case 8: tally(counts, j->stride, bin, some, 8); break;
+        case 4: tally(counts, j->stride, bin, some, 4); break;
+        case 2: tally(counts, j->stride, bin, some, 2); break;
+        default: tally(counts, j->stride, bin, some, 1); break;
+        }
+    }
+}
 
 static void
 count_task(void *arg, int64_t begin, int64_t end, int thread)
 {
-    const job *j = arg;
-    j->used[thread] = 1;
-    j->count(j, j->in + begin * j->item, end - begin, j->tables + thread * j->slots);
+    job *j = arg;
+    const wk_fp_state state = wk_fp_begin();
+    const char *x = j->in + begin * j->item;
+    /* fewer tables than threads: as many runs as tables, each with its own */
+    const int64_t own = j->grain > GRAIN ? begin / j->grain : thread;
+    if (j->counts == NULL) {
+        count_in_result(j, x, end - begin);
+    } else {
+        uint32_t *counts = j->counts + own * j->tables * j->stride;
+        j->used[own] = 1;
+        if (!j->patterns)
+            count_blocks(j, x, end - begin, counts);
+        else if (j->item == 1)
+            tally_u8(counts, j->stride, (const uint8_t *)x, end - begin);
+        else
+            tally_u16(counts, j->stride, (const uint16_t *)x, end - begin);
+    }
+    wk_fp_end(state);
 }
+
+/* ---- adding up ---------------------------------------------------------------------------- */
 
 static void
 add_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const job *j = arg;
-    const int64_t per_table = j->bins + 1;
-    for (int64_t b = begin; b < end; b++) j->out[b] = 0;
-    for (int64_t t = 0; t < j->threads; t++) {
-        if (!j->used[t]) continue;
-        const int64_t *counts = j->tables + t * j->slots;
-        for (; counts < j->tables + (t + 1) * j->slots; counts += per_table)
-            for (int64_t b = begin; b < end; b++) j->out[b] += counts[b];
+    for (int64_t t = 0; t < j->threads * j->tables; t++) {
+        if (!j->used[t / j->tables]) continue;
+        const uint32_t *counts = j->counts + t * j->stride;
+        for (int64_t b = begin; b < end; b++) j->out[b] += counts[b];
     }
 }
 
 static void
-choose(job *j, wk_dtype dtype)
+add_patterns(job *j)
 {
-    const double factor = (double)j->bins / j->width; /* few's: it must not overflow a float */
-    const int guess = j->kind == WK_BINS_UNIFORM && factor > 1e-30 && factor < 1e30;
-    const int few = j->bins <= FEW && (guess || j->kind == WK_BINS_VALUES);
-    j->tables_each = few ? TABLES : 1;
-    j->slots = j->tables_each * (j->bins + 1);
-    if (j->item == 1) {
-        j->count = count_bytes;
-        j->slots = TABLES * 257;
-    } else if (j->kind == WK_BINS_VALUES) {
-        j->count = table[dtype].values;
-    } else if (dtype == WK_F32 && j->kind == WK_BINS_UNIFORM && j->edges_dtype == WK_F64) {
-        j->count = few ? few_f32_by_f64 : each_f32_by_f64;
-    } else {
-        j->count = few ? table[dtype].few : table[dtype].each;
+    for (int64_t p = 0; p < j->slots; p++) {
+        int64_t sum = 0;
+        for (int64_t t = 0; t < j->threads * j->tables; t++)
+            sum += j->counts[t * j->stride + p];
+        if (j->binner.table[p] < j->outs) j->out[j->binner.table[p]] += sum;
     }
+}
+
+static wk_status
+count_pass(job *j, wk_call *call, int64_t n)
+{
+    uint32_t few[ON_STACK];
+    char one;
+    const int64_t all = j->threads * j->tables * j->stride;
+    if (j->counts == NULL && n > 0 && j->tables > 0) {
+        if (all <= ON_STACK && j->threads == 1) {
+            memset(few, 0, (size_t)all * sizeof *few);
+            j->counts = few;
+            j->used = &one;
+        } else {
+            j->counts = calloc((size_t)all, sizeof *j->counts);
+            j->used = calloc((size_t)j->threads, 1);
+        }
+        if (j->counts == NULL || j->used == NULL) {
+            free(j->counts);
+            free(j->used);
+            return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for counts",
+                           (long long)(all * (int64_t)sizeof *j->counts));
+        }
+    }
+    wk_parallel(call->context, n, j->grain, count_task, j);
+    if (j->counts == NULL) return WK_OK;
+    if (j->patterns)
+        add_patterns(j);
+    else
+        wk_parallel(call->context, j->outs, GRAIN, add_task, j);
+    if (j->counts != few) {
+        free(j->counts);
+        free(j->used);
+    }
+    j->counts = NULL;
+    return WK_OK;
+}
+
+/* ---- the plan ----------------------------------------------------------------------------- */
+
+static void
+choose_tables(job *j, wk_context *context, int64_t n)
+{
+    const int64_t bytes = j->stride * (int64_t)sizeof *j->counts;
+    j->tables = MOST_TABLES;
+    while (j->tables > 2 && j->tables * bytes > NEAR_BYTES) j->tables /= 2;
+    if (j->tables * bytes > FAR_BYTES) j->tables = 1;
+    if (j->patterns) j->tables = j->item == 1 ? MOST_TABLES : 2;
+    while (j->tables > 1 && !j->patterns && j->tables * j->stride > n / 4) j->tables /= 2;
+
+    const int64_t least = GRAIN > 2 * j->stride ? GRAIN : 2 * j->stride;
+    int64_t threads = wk_thread_count(context);
+    const int64_t many = threads;
+    if (threads > n / least) threads = n / least;
+    if (threads * j->tables * bytes > MOST_BYTES) threads = MOST_BYTES / (j->tables * bytes);
+    j->threads = threads > 1 ? threads : 1;
+    j->grain = j->threads == many ? GRAIN : (n + j->threads - 1) / j->threads;
+    if (j->threads == 1) j->grain = n > GRAIN ? n : GRAIN;
+    if (j->threads == 1 && !j->patterns && (n < SPARSE * j->slots || bytes > MOST_BYTES))
+        j->tables = 0; /* in the result */
+}
+
+static wk_status
+count_all(job *j, wk_call *call)
+{
+    const int64_t n = call->args.histogram.n;
+    wk_status status = WK_OK;
+    memset(j->out, 0, (size_t)j->outs * sizeof *j->out);
+    for (int64_t begin = 0; begin < n && status == WK_OK; begin += PASS) {
+        const int64_t some = n - begin < PASS ? n - begin : PASS;
+        j->in = (const char *)call->in.data + begin * j->item; /* any order */
+        choose_tables(j, call->context, some);
+        status = count_pass(j, call, some);
+    }
+    return status;
 }
 
 wk_status
 WK_ISA_NAME(wk_histogram_cpu_private)(wk_call *call)
 {
     const wk_histogram_args *a = &call->args.histogram;
-    job j = {.args = a, .kind = a->kind, .bins = a->bins, .low = a->low, .high = a->high};
-    j.first = a->first;
-    j.last = a->last;
-    j.width = a->width;
-    j.edges_dtype = call->aux.dtype;
-    j.edges = call->aux.data;
-    j.in = call->in.data;
+    job j = {.extra = 0};
+    if (call->where.ndim >= 0) return WK_ISA_NAME(wk_histogram_weighted)(call);
+    wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, a->n);
     j.item = wk_itemsize[call->in.dtype];
     j.out = call->out[0].data;
-    choose(&j, call->in.dtype);
-
-    j.threads = wk_thread_count(call->context);
-    const int64_t bytes = j.slots * (int64_t)sizeof *j.tables;
-    if (j.threads * bytes > MOST_BYTES || a->n <= GRAIN) j.threads = 1;
-    j.tables = calloc((size_t)j.threads, (size_t)bytes);
-    j.used = calloc((size_t)j.threads, 1);
-    if (j.tables == NULL || j.used == NULL) {
-        free(j.tables);
-        free(j.used);
-        return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for counts",
-                       (long long)(j.threads * bytes));
-    }
-    wk_parallel(call->context, a->n, j.threads == 1 ? a->n : GRAIN, count_task, &j);
-    if (j.item == 1)
-        bin_bytes(&j, call->in.dtype);
-    else
-        wk_parallel(call->context, j.bins, GRAIN, add_task, &j);
-    free(j.tables);
-    free(j.used);
-    return WK_OK;
+    j.bins = a->bins;
+    j.outs = a->bins + (a->outside != 0);
+    j.patterns = j.binner.table != NULL;
+    j.slots = j.patterns ? (int64_t)1 << 8 * j.item : a->bins + 1;
+    j.stride = j.slots + 1; /* tables of 2^k bytes would share their cache sets */
+    if (status == WK_OK) status = count_all(&j, call);
+    WK_ISA_NAME(wk_binner_end)(&j.binner);
+    return status;
 }

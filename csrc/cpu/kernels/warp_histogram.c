@@ -26,6 +26,20 @@ typedef struct job {
     int sorted;
 } job;
 
+/* scalar.h's keys, of 16 bits: all NaN above `inf`, the bits of infinity, are one, the last. */
+static inline uint32_t
+key_16(uint16_t x, uint16_t inf)
+{
+    const uint32_t b = x & 0x7fff ? x : 0;
+    return (b & 0x7fff) > inf ? 0xffff : b ^ (b >> 15 ? 0xffff : 0x8000);
+}
+
+static inline uint16_t
+value_16(uint32_t key, uint16_t nan)
+{
+    return key == 0xffff ? nan : (uint16_t)(key ^ (key >> 15 ? 0x8000 : 0xffff));
+}
+
 #define T uint8_t
 #define K uint32_t
 #define KEY(x) ((x) != 0)
@@ -80,6 +94,18 @@ typedef struct job {
 #define VALUE(k) (k)
 #define WARPS(name) name##_u64
 #include "warp_histogram_body.h"
+#define T uint16_t
+#define K uint32_t
+#define KEY(x) key_16(x, 0x7c00)
+#define VALUE(k) value_16(k, 0x7e00)
+#define WARPS(name) name##_f16
+#include "warp_histogram_body.h"
+#define T uint16_t
+#define K uint32_t
+#define KEY(x) key_16(x, 0x7f80)
+#define VALUE(k) value_16(k, 0x7fc0)
+#define WARPS(name) name##_bf16
+#include "warp_histogram_body.h"
 #define T float
 #define K uint32_t
 #define KEY(x) wk_sort_key_f32(x)
@@ -96,7 +122,7 @@ typedef struct job {
 static wk_task *const tasks[WK_DTYPES] = {
     [WK_BOOL] = task_bool, [WK_I8] = task_i8,   [WK_U8] = task_u8,   [WK_I16] = task_i16,
     [WK_U16] = task_u16,   [WK_I32] = task_i32, [WK_U32] = task_u32, [WK_I64] = task_i64,
-    [WK_U64] = task_u64,   [WK_F32] = task_f32, [WK_F64] = task_f64,
+    [WK_U64] = task_u64,   [WK_F16] = task_f16, [WK_BF16] = task_bf16, [WK_F32] = task_f32, [WK_F64] = task_f64,
 };
 
 wk_status

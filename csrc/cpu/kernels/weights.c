@@ -1,0 +1,386 @@
+/* weights.c -- sums of weights a bin, exact, rounded once: the same bits in any order.
+ *
+ * All weights are multiples of one power of two, the `least`, and below another. What lies between
+ * is cut into words of `step` bits, few enough that n pieces cannot overflow an int64: a bin is
+ * `words` integers, and a weight is added to each. Their sums are exact by construction, so every
+ * thread has its own and they are added at last.
+ *   integers          one word modulo 2^64; where the exact sum is asked for, halves
+ *   floats            one look at all weights for the exponents; up to 4 words are cut in vectors,
+ *                     which is some 150 bits of exponents and digits for 16 million weights
+ *   wider than that   up to 67 words: all exponents of float64, each weight added to the three words
+ *                     or so that it meets
+ * Memory    MOST_BYTES of words for all threads; bins that do not fit are done range by range, each
+ *           reading the input again: a million bins of 67 words take three.
+ * Source    R. Neal, "Fast exact summation using small and large superaccumulators" (2015). */
+#include "weights.h"
+#include "cpu/fp.h"
+#include "cpu/threads.h"
+#include "store.h"
+
+#include <stdlib.h>
+
+enum {
+    GRAIN = 1 << 15,        /* elements handed out at once: 50 us or more               */
+    NEAR_BYTES = 1 << 15,   /* of 4 tables of a thread: a first-level cache             */
+    MOST_STEP = 51,         /* bits that adding 1.5 2^52 leaves                         */
+    MODERATE = 1000,        /* exponents of which the powers of two are doubles         */
+    LIMBS = 80,             /* of 67 words, with room for carries                       */
+    FINISH = 1 << 11,       /* bins finished at once: 50 us or more                     */
+    MOST_BYTES = 256 << 20
+};
+
+typedef struct job {
+    wk_binner binner;
+    wk_pieces pieces;
+    wk_spread *spreads; /* [threads]                                        */
+    const char *in, *weights;
+    const wk_array *out;
+    int64_t item, n;
+    int64_t first, bins;         /* of this range: slots first .. first + bins - 1   */
+    int64_t tables, stride;      /* of a thread; words of a table                    */
+    int64_t threads, grain;
+    int64_t *sums;  /* [threads][tables][stride]                        */
+    uint8_t *flags; /* [bins + 1]: WK_HAS_...; NULL: all are finite     */
+    char *used;     /* [threads]                                        */
+} job;
+
+/* ---- adding ------------------------------------------------------------------------------- */
+
+typedef int64_t pair __attribute__((vector_size(16)));
+
+static inline __attribute__((always_inline)) void
+add_one(uint64_t *to, int64_t (*piece)[WK_BIN_BLOCK], int64_t i, int words)
+{
+    if (words == 2) { /* both at once */
+        pair sum;
+        memcpy(&sum, to, sizeof sum);
+        sum += (pair){piece[0][i], piece[1][i]};
+        memcpy(to, &sum, sizeof sum);
+        return;
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < words; k++) to[k] += (uint64_t)piece[k][i];
+}
+
+static inline __attribute__((always_inline)) void
+add(const job *j, int64_t *sums, const int64_t *bin, int64_t (*piece)[WK_BIN_BLOCK], int64_t n,
+    int words, int tables)
+{
+    uint64_t *to = (uint64_t *)sums;
+    const int64_t stride = j->stride;
+    int64_t i = 0;
+    for (; i + tables <= n; i += tables)
+#pragma GCC unroll 4
+        for (int k = 0; k < tables; k++)
+            add_one(to + k * stride + bin[i + k] * words, piece, i + k, words);
+    for (; i < n; i++) add_one(to + bin[i] * words, piece, i, words);
+}
+
+static void
+add_pieces(const job *j, int64_t *sums, const int64_t *bin, int64_t (*piece)[WK_BIN_BLOCK],
+           int64_t n)
+{
+    const int few = j->tables > 1;
+    switch (j->pieces.words) {
+    case 1: few ? add(j, sums, bin, piece, n, 1, 4) : add(j, sums, bin, piece, n, 1, 1); break;
+    case 2: few ? add(j, sums, bin, piece, n, 2, 4) : add(j, sums, bin, piece, n, 2, 1); break;
+    case 3: few ? add(j, sums, bin, piece, n, 3, 4) : add(j, sums, bin, piece, n, 3, 1); break;
+    default: few ? add(j, sums, bin, piece, n, 4, 4) : add(j, sums, bin, piece, n, 4, 1); break;
+    }
+}
+
+/* What is no number is noted and becomes zero. */
+static void
+take_special(const job *j, double *x, const int64_t *bin, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (x[i] - x[i] == 0) continue;
+        const int flag = x[i] != x[i] ? WK_HAS_NAN : x[i] < 0 ? WK_HAS_MINUS_INF : WK_HAS_INF;
+        __atomic_fetch_or(&j->flags[bin[i]], (uint8_t)flag, __ATOMIC_RELAXED);
+        x[i] = 0;
+    }
+}
+
+static void
+add_block(const job *j, int64_t begin, int64_t n, int64_t *sums)
+{
+    const wk_pieces *p = &j->pieces;
+    int64_t bin[WK_BIN_BLOCK], piece[WK_PIECES][WK_BIN_BLOCK];
+    double x[WK_BIN_BLOCK];
+    wk_bins_of(&j->binner, j->in + begin * j->item, n, bin);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t at = (uint64_t)bin[i] - (uint64_t)j->first;
+        bin[i] = (int64_t)(at < (uint64_t)j->bins ? at : (uint64_t)j->bins);
+    }
+    if (p->dtype < WK_F16) {
+        WK_ISA_NAME(wk_weights_integers)(p, j->weights, begin, n, piece);
+        add_pieces(j, sums, bin, piece, n);
+        return;
+    }
+    WK_ISA_NAME(wk_weights_load)(p->dtype, p->part, j->weights, begin, n, x);
+    for (int64_t i = n; i < WK_BIN_BLOCK && i < n + 8; i++) x[i] = 0; /* a vector's rest */
+    if (j->flags) take_special(j, x, bin, n);
+    if (p->split) {
+        WK_ISA_NAME(wk_weights_split)(p, x, n, piece);
+        add_pieces(j, sums, bin, piece, n);
+    } else {
+        WK_ISA_NAME(wk_weights_scatter)(p, x, bin, n, sums);
+    }
+}
+
+static void
+add_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const job *j = arg;
+    const wk_fp_state state = wk_fp_begin();
+    /* fewer tables than threads: as many runs as tables, each with its own */
+    const int64_t own = j->grain > GRAIN ? begin / j->grain : thread;
+    int64_t *sums = j->sums + own * j->tables * j->stride;
+    j->used[own] = 1;
+    for (; begin < end; begin += WK_BIN_BLOCK)
+        add_block(j, begin, end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK, sums);
+    wk_fp_end(state);
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+static double
+of_limbs(const wk_pieces *p, const int64_t *word, wk_format format)
+{
+    int64_t room[LIMBS] = {0};
+    wk_moments m = {.flags = WK_NOT_MINUS_ZERO, .n = 1};
+    m.sum = (wk_limbs){room, (p->words - 1) * p->step / 32 + 4, p->least};
+    for (int k = 0; k < p->words; k++)
+        if (word[k]) wk_limbs_add(&m.sum, word[k], p->least + k * p->step);
+    return wk_finish_sum(&m, 0, format);
+}
+
+/* Of at most two words. */
+static double
+of_words(const wk_pieces *p, __int128 sum, wk_dtype dtype)
+{
+    if (sum == 0) return 0;
+    const int64_t narrow = (int64_t)sum;
+    if (narrow == sum && dtype == WK_F64 && p->least > -MODERATE && p->least < MODERATE)
+        return (double)narrow * wk_from_bits_f64((uint64_t)(p->least + 1023) << 52);
+    const unsigned __int128 size = (unsigned __int128)(sum < 0 ? -sum : sum);
+    wk_leading v = {{0, 0, (uint64_t)size, (uint64_t)(size >> 64)}, p->least - 128, 0};
+    wk_normalise(&v);
+    return wk_round_leading(&v, sum < 0, wk_format_of(dtype));
+}
+
+static void
+finish_float(const job *j, const int64_t *word, int64_t slot)
+{
+    const wk_pieces *p = &j->pieces;
+    const wk_dtype out = j->out->dtype, real = wk_real_of(out);
+    const int flags = j->flags ? j->flags[slot] : 0, infinite = flags & ~WK_HAS_NAN;
+    const int64_t at = j->first + slot;
+    double x;
+    if ((flags & WK_HAS_NAN) || infinite == (WK_HAS_INF | WK_HAS_MINUS_INF))
+        x = wk_nan();
+    else if (infinite)
+        x = wk_infinity(infinite == WK_HAS_MINUS_INF);
+    else if (p->words > 2)
+        x = of_limbs(p, word, wk_format_of(real));
+    else
+        x = of_words(p, p->words == 1 ? word[0] : word[0] + ((__int128)word[1] << p->step), real);
+    if (p->parts == 2)
+        wk_store_real(j->out->data, 2 * at + p->part, real, x);
+    else
+        wk_store_real(j->out->data, at, out, x);
+}
+
+static void
+finish_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const job *j = arg;
+    const wk_pieces *p = &j->pieces;
+    const wk_fp_state state = wk_fp_begin();
+    int64_t word[LIMBS];
+    for (int64_t slot = begin; slot < end; slot++) {
+        memset(word, 0, (size_t)p->words * sizeof *word);
+        for (int64_t t = 0; t < j->threads * j->tables; t++) {
+            if (!j->used[t / j->tables]) continue;
+            const int64_t *from = j->sums + t * j->stride + slot * p->words;
+            for (int k = 0; k < p->words; k++)
+                word[k] = (int64_t)((uint64_t)word[k] + (uint64_t)from[k]);
+        }
+        if (j->out->dtype >= WK_F16) {
+            finish_float(j, word, slot);
+        } else {
+            uint64_t bits = 0;
+            if (j->out->dtype == WK_BOOL) /* halves may cancel each other: take the value */
+                bits = p->words == 1 ? word[0] != 0
+                                     : of_limbs(p, word, wk_format_of(WK_F64)) != 0;
+            else
+                for (int k = 0; k < p->words; k++) bits += (uint64_t)word[k] << k * p->step;
+            wk_store_bits(j->out->data, j->first + slot, j->out->dtype, bits);
+        }
+    }
+    wk_fp_end(state);
+}
+
+/* ---- the plan ----------------------------------------------------------------------------- */
+
+static void
+spread_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const job *j = arg;
+    const wk_fp_state state = wk_fp_begin();
+    for (; begin < end; begin += WK_BIN_BLOCK)
+        WK_ISA_NAME(wk_weights_spread)
+    (j->pieces.dtype, j->pieces.part, j->weights, begin,
+     end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK, &j->spreads[thread]);
+    wk_fp_end(state);
+}
+
+static int
+log2_above(int64_t n)
+{
+    int bits = 1;
+    while (n >> bits) bits++;
+    return bits;
+}
+
+/* The halves, or thirds, of integers. 2^30 halves of 32 bits, and more thirds than there can be,
+ * stay below 2^63. */
+static void
+plan_integers(job *j)
+{
+    wk_pieces *p = &j->pieces;
+    const int large = j->n > 1 << 30, small = wk_itemsize[p->dtype] < 8;
+    const int modulo = j->out->dtype != WK_BOOL && j->out->dtype < WK_F16;
+    p->words = modulo || (small && !large) ? 1 : large ? 3 : 2;
+    p->step = large ? 22 : 32;
+}
+
+static void
+plan_floats(job *j, const wk_spread *s)
+{
+    wk_pieces *p = &j->pieces;
+    const wk_format f = wk_format_of(wk_real_of(p->dtype));
+    const int bits = log2_above(j->n);
+    p->special = s->special;
+    int top = (int)(s->most >> 52) - 1022, low = (int)(s->least >> 52) - 1022 - f.digits;
+    if (s->most == 0) top = low = 0;
+    if (low < f.least) low = f.least;
+    p->least = low;
+    p->step = bits < 63 - MOST_STEP ? MOST_STEP : 63 - bits;
+    p->words = (top - low + 1) / p->step + 1;
+    p->split = p->words <= WK_PIECES && low > -MODERATE && top < MODERATE;
+    if (p->split) return;
+    p->step = bits <= 30 ? 32 : 16;
+    p->words = (top - low) / p->step + 1;
+}
+
+static wk_status
+plan_pieces(job *j, wk_call *call)
+{
+    const int64_t threads = wk_thread_count(call->context);
+    wk_spread all = {0, (uint64_t)INT64_MAX, 0};
+    if (j->pieces.dtype < WK_F16) {
+        plan_integers(j);
+        return WK_OK;
+    }
+    j->spreads = malloc((size_t)threads * sizeof *j->spreads);
+    if (j->spreads == NULL)
+        return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate for %lld threads",
+                       (long long)threads);
+    for (int64_t t = 0; t < threads; t++) j->spreads[t] = all;
+    wk_parallel(call->context, j->n, GRAIN, spread_task, j);
+    for (int64_t t = 0; t < threads; t++) {
+        const wk_spread *s = &j->spreads[t];
+        if (s->most > all.most) all.most = s->most;
+        if (s->least < all.least) all.least = s->least;
+        all.special |= s->special;
+    }
+    free(j->spreads);
+    plan_floats(j, &all);
+    return WK_OK;
+}
+
+static void
+choose_tables(job *j, wk_context *context, int64_t slots)
+{
+    const wk_pieces *p = &j->pieces;
+    const int64_t size = p->words * (int64_t)sizeof *j->sums, most = MOST_BYTES / size - 2;
+    j->bins = slots < most ? slots : most;
+    j->stride = (j->bins + 1) * p->words;
+    const int64_t bytes = j->stride * (int64_t)sizeof *j->sums;
+    const int in_turn = p->dtype < WK_F16 || p->split;
+    j->tables = in_turn && 4 * bytes <= NEAR_BYTES && 16 * j->bins <= j->n ? 4 : 1;
+    const int64_t least = GRAIN > 2 * j->bins ? GRAIN : 2 * j->bins;
+    int64_t threads = wk_thread_count(context);
+    const int64_t many = threads;
+    if (threads > j->n / least) threads = j->n / least;
+    if (threads * j->tables * bytes > MOST_BYTES) threads = MOST_BYTES / (j->tables * bytes);
+    j->threads = threads > 1 ? threads : 1;
+    j->grain = j->threads == many ? GRAIN : (j->n + j->threads - 1) / j->threads;
+    if (j->threads == 1) j->grain = j->n > GRAIN ? j->n : GRAIN;
+}
+
+static wk_status
+sum_range(job *j, wk_call *call)
+{
+    wk_status status = WK_OK;
+    const int64_t all = j->threads * j->tables * j->stride;
+    j->sums = calloc((size_t)all, sizeof *j->sums);
+    j->used = calloc((size_t)j->threads, 1);
+    j->flags = j->pieces.special ? calloc((size_t)j->bins + 1, 1) : NULL;
+    if (j->sums == NULL || j->used == NULL || (j->pieces.special && j->flags == NULL)) {
+        status = WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for sums",
+                         (long long)(all * (int64_t)sizeof *j->sums));
+    } else {
+        wk_parallel(call->context, j->n, j->grain, add_task, j);
+        wk_parallel(call->context, j->bins, FINISH, finish_task, j);
+    }
+    free(j->sums);
+    free(j->used);
+    free(j->flags);
+    return status;
+}
+
+static wk_status
+sum_part(job *j, wk_call *call)
+{
+    const int64_t slots = call->args.histogram.bins + (call->args.histogram.outside != 0);
+    wk_status status = plan_pieces(j, call);
+    if (status == WK_OK) choose_tables(j, call->context, slots);
+    const int64_t range = j->bins;
+    for (int64_t first = 0; first < slots && status == WK_OK; first += range) {
+        j->first = first;
+        j->bins = slots - first < range ? slots - first : range;
+        status = sum_range(j, call);
+    }
+    return status;
+}
+
+static int
+is_complex(wk_dtype dtype)
+{
+    return dtype == WK_C64 || dtype == WK_C128;
+}
+
+wk_status
+WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
+{
+    const wk_dtype in = call->where.dtype, out = call->out[0].dtype;
+    job j = {.n = call->args.histogram.n, .out = &call->out[0]};
+    if ((in >= WK_F16 && out < WK_F16) || (is_complex(in) && !is_complex(out)))
+        return WK_FAIL(&call->error, WK_ETYPE, "sums of %s weights cannot be %s",
+                       wk_dtype_names[in], wk_dtype_names[out]);
+    wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, j.n);
+    j.item = wk_itemsize[call->in.dtype];
+    j.in = (const char *)call->in.data + call->in.first;
+    j.weights = call->where.data ? call->where.data : call->where.host; /* C-contiguous */
+    j.pieces.dtype = in;
+    j.pieces.parts = is_complex(in) ? 2 : 1;
+    for (int part = 0; part < j.pieces.parts && status == WK_OK; part++) {
+        j.pieces.part = part;
+        status = sum_part(&j, call);
+    }
+    WK_ISA_NAME(wk_binner_end)(&j.binner);
+    return status;
+}
