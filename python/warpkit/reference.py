@@ -779,6 +779,7 @@ def _runs(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return values, counts, totals
 
 
+@_QUIET
 def run_length(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The oracle of warpkit.run_length: elements that differ from the one before them.
 
@@ -802,6 +803,7 @@ def run_length(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return values, np.diff(heads, append=x.size).astype(np.int64)
 
 
+@_QUIET
 def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The oracle of warpkit.unique_counts: runs of equal elements, after sorting.
 
