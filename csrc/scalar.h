@@ -142,6 +142,22 @@ wk_from_sort_key_f64(uint64_t key)
     return wk_one_nan_f64(wk_from_bits_f64(b));
 }
 
+/* Of the bits of float16 (inf 0x7c00) and bfloat16 (0x7f80); the one NaN is inf with the next bit. */
+WK_FN uint16_t
+wk_sort_key_16(uint16_t x, uint16_t inf)
+{
+    const uint16_t size = x & 0x7fff, b = size ? x : 0;
+    const uint16_t key = (uint16_t)(b ^ (b >> 15 ? 0xffff : 0x8000));
+    return size <= inf ? key : 0xffff;
+}
+
+WK_FN uint16_t
+wk_from_sort_key_16(uint16_t key, uint16_t inf)
+{
+    const uint16_t b = (uint16_t)(key ^ (key >> 15 ? 0x8000 : 0xffff));
+    return (b & 0x7fff) <= inf ? b : (uint16_t)(inf | (inf & -inf) >> 1);
+}
+
 /* ---- double to integer, defined for every value ----------------------------------------- */
 /* SciPy casts in C, which leaves values out of range to the chip. Here: towards zero, then
  * modulo the type's range; NaN and what no 64-bit integer holds become the smallest int64. */

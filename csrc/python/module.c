@@ -13,6 +13,8 @@ static PyMethodDef methods[] = {
     {"stencil1d", FAST(wk_py_stencil1d)},
     {"histogram", FAST(wk_py_histogram)},
     {"warp_histogram", FAST(wk_py_warp_histogram)},
+    {"run_length", FAST(wk_py_run_length)},
+    {"unique_counts", FAST(wk_py_unique_counts)},
     {"operand", FAST(wk_py_operand)},
     {"empty", FAST(wk_py_empty)},
     {"upload", FAST(wk_py_upload)},

@@ -203,6 +203,8 @@ run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
     if (in == 0 || in + out <= std::min(kSmallCall, piece)) return run_small(call, launch);
     if (call->fresh)
         for (int i = 0; i < call->outs; i++) advise_huge(&call->out[i]);
+    if (call->op == WK_RUN_LENGTH || call->op == WK_UNIQUE_COUNTS)
+        return run_whole(call, launch);
     wk_cut cut;
     wk_cut_call(call, piece, takes_parts, &cut);
     if (std::max(cut.in_bytes, cut.out_bytes) > kMostPiece) return run_whole(call, launch);

@@ -44,12 +44,58 @@ in_one_piece(station *at, wk_call *call, wk_launch *launch)
     return status ? wk_fail_as(&call->error, &one.error) : WK_OK;
 }
 
+// Runs: of what could be there, only what is there comes back.
+static wk_status
+bring_runs(station *at, wk_call *call)
+{
+    int64_t found = 0;
+    WK_TRY(&call->error, cudaMemcpyAsync(&found, at->call.out[2].data, sizeof found,
+                                         cudaMemcpyDeviceToHost, at->s.stream));
+    WK_TRY(&call->error, cudaStreamSynchronize(at->s.stream));
+    *(int64_t *)call->out[2].host = found;
+    for (int i = 0; i < 2 && found > 0; i++) {
+        wk_cut cut;
+        wk_call one = *call;
+        one.outs = 1;
+        one.out[0] = call->out[i];
+        one.out[0].shape[0] = found;
+        one.out[0].bytes = found * wk_itemsize[one.out[0].dtype];
+        wk_cut_download(&one.out[0], &cut);
+        if (carry(at, &one, &cut, way::out, at->call.out[i].data, one.out[0].bytes) != WK_OK)
+            return wk_fail_as(&call->error, &one.error);
+    }
+    return WK_OK;
+}
+
+static wk_status
+find_runs(station *at, wk_call *call, wk_launch *launch)
+{
+    wk_cut cut;
+    wk_piece all;
+    void *in = nullptr;
+    wk_call *there = &at->call;
+    current_device current;
+    wk_cut_call(call, WK_ONE_PIECE, 0, &cut);
+    wk_piece_of(call, &cut, 0, &all);
+    if (current.set(at->g->device, &call->error) != WK_OK) return call->error.status;
+    wk_status status = allocate(there, all.in_bytes, &in);
+    for (int i = 0; i < call->outs && !status; i++)
+        status = allocate(there, call->out[i].bytes, &there->out[i].data);
+    if (status) return wk_fail_as(&call->error, &there->error);
+    if (carry(at, call, &cut, way::in, in, all.in_bytes) != WK_OK) return call->error.status;
+    wk_piece_call(call, &cut, &all, in, nullptr, there);
+    if (launch(there) != WK_OK) return wk_fail_as(&call->error, &there->error);
+    return bring_runs(at, call);
+}
+
 wk_status
 run_whole(wk_call *call, wk_launch *launch)
 {
+    const bool runs = call->op == WK_RUN_LENGTH || call->op == WK_UNIQUE_COUNTS;
     station at;
     wk_status status = arrive(&at, call, call->ordinal);
-    if (!status) status = in_one_piece(&at, call, launch);
+    if (!status)
+        status = runs ? find_runs(&at, call, launch) : in_one_piece(&at, call, launch);
     const wk_status left = depart(&at, call);
     return status ? status : left;
 }

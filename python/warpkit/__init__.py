@@ -35,6 +35,7 @@ from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogra
 from warpkit._interop import from_dlpack
 from warpkit._ops import convolve1d, stencil1d
 from warpkit._reduce import Description, describe, reduce
+from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
 
@@ -52,6 +53,8 @@ __all__ = [
     "Description",
     "DeviceArray",
     "DeviceError",
+    "RunLength",
+    "UniqueCounts",
     "Variant",
     "WarpHistogram",
     "asarray",
@@ -70,11 +73,13 @@ __all__ = [
     "moveaxis",
     "reduce",
     "release_memory",
+    "run_length",
     "set_default_device",
     "show_config",
     "stencil1d",
     "swapaxes",
     "transpose",
+    "unique_counts",
     "variants",
     "warp_histogram",
 ]

@@ -31,6 +31,8 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
     "stencil1d": lambda a, device: warpkit.stencil1d(a, np.full(9, 1 / 9), device=device),
     "histogram": lambda a, device: warpkit.histogram(a, 100, (0, 1), device=device),
     "warp_histogram": lambda a, device: warpkit.warp_histogram(a, device=device),
+    "run_length": lambda a, device: warpkit.run_length(a, device=device),
+    "unique_counts": lambda a, device: warpkit.unique_counts(a, device=device),
 }
 
 # 32 MiB: enough for the bus to be at its rate. The CPU gets eighths of it, each once, so that it
@@ -217,7 +219,8 @@ def measured(op: str) -> Choice | str:
 def choose(op: str, in_bytes: int, out_bytes: int) -> str:
     """The device for a call on a host array: "cpu" or "cuda:0", never "emu".
 
-    op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram"
+    op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram",
+             "run_length", "unique_counts"
     Returns  "cpu" where there is no GPU, where it fails, and in a fork of a process that uses it
     Raises   ValueError (op)
     """

@@ -140,6 +140,24 @@ def warp_histogram(
     counter: np.ndarray | None,
     /,
 ) -> tuple[Any, Any, Any]: ...
+def run_length(
+    a: ArrayLike,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> tuple[Any, Any, Any]: ...
+def unique_counts(
+    a: ArrayLike,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> tuple[Any, Any, Any]: ...
 def operand(a: Any, /) -> tuple[Any, Any]: ...
 def empty(shape: Any, dtype: DTypeLike, device: str | None, stream: Stream, /) -> Any: ...
 def upload(array: np.ndarray, to: DeviceArray, /) -> None: ...

@@ -24,7 +24,8 @@ class Variant(NamedTuple):
 def variants(op: str | None = None) -> list[Variant]:
     """The kernels of one operation, or of all; ``name`` is what ``variant=`` takes.
 
-    op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram"
+    op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram",
+             "run_length", "unique_counts"
     Raises   ValueError (op)
     """
     rows = [Variant(o, d, n, tuple(t), p, w) for o, d, n, t, p, w in _core.rows()]

@@ -884,3 +884,46 @@ def _runs_by_appearance(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     where[counts > 0] = origin[_begins_run(ascending)]
     order = np.argsort(where, axis=1, kind="stable")
     return np.take_along_axis(values, order, 1), np.take_along_axis(counts, order, 1), totals
+
+
+@_QUIET
+def run_length(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The oracle of warpkit.run_length: elements that differ from the one before them.
+
+    a        bool, integer or float, n elements of any shape
+    Returns  (values, counts) of r runs: a's dtype, and int64, shape (r,)
+    Raises   TypeError (complex)
+    Source   numpy.flatnonzero, numpy.diff
+    """
+    a = np.asarray(a)
+    if a.dtype.kind == "c":
+        raise TypeError("complex numbers have no order")
+    x = np.ascontiguousarray(a, a.dtype.newbyteorder("=")).reshape(-1)
+    if x.dtype == bool:
+        x = x.view(np.uint8) != 0
+    new = np.ones(x.size, bool)  # the first of its run
+    new[1:] = (x[1:] != x[:-1]) & ((x[1:] == x[1:]) | (x[:-1] == x[:-1]))
+    heads = np.flatnonzero(new)
+    values = x[heads]
+    if values.dtype.kind not in "biu":
+        values = _one_nan(values + values.dtype.type(0))  # -0.0 + 0.0 is 0.0
+    return values, np.diff(heads, append=x.size).astype(np.int64)
+
+
+@_QUIET
+def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The oracle of warpkit.unique_counts: runs of equal elements, after sorting.
+
+    a        bool, integer or float, n elements of any shape
+    Returns  (values, counts) of d distinct elements: a's dtype, ascending, NaN last; and int64,
+             shape (d,)
+    Raises   TypeError (complex)
+    Source   numpy.unique(return_counts=True)
+    """
+    a = np.asarray(a)
+    if a.dtype == bool:
+        a = np.ascontiguousarray(a).view(np.uint8) != 0
+    if a.dtype.kind in "biufc":
+        return run_length(np.sort(a, axis=None))
+    order = np.argsort(a.astype(np.float32), axis=None)  # bfloat16: NumPy sorts no NaN of it last
+    return run_length(a.reshape(-1)[order])

@@ -1,0 +1,67 @@
+/* unique_sort_body.h -- one bucket of keys of type K, in order. No include guard. */
+
+static void
+SORT(insert)(K *a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        const K key = a[i];
+        int64_t k = i;
+        for (; k > 0 && a[k - 1] > key; k--) a[k] = a[k - 1];
+        a[k] = key;
+    }
+}
+
+/* The n keys of a, in order, to b if there, else back to a; the other array is for work. */
+static void
+SORT(sort)(K *a, K *b, int64_t n, int there)
+{
+    int64_t ends[256];
+    K all = (K)-1, any = 0;
+    for (int64_t i = 0; i < n; i++) {
+        all &= a[i];
+        any |= a[i];
+    }
+    const int width = all == any ? 0 : 64 - __builtin_clzll(all ^ any); /* of what differs */
+    if (n <= LEAF || width == 0) {
+        if (width) SORT(insert)(a, n);
+        if (there) memcpy(b, a, (size_t)n * sizeof *a);
+        return;
+    }
+    const int wanted = 62 - __builtin_clzll((uint64_t)n) - 1; /* buckets of 4 to 7 */
+    const int most = wanted < 8 ? wanted : 8, bits = width < most ? width : most;
+    const int shift = width - bits, buckets = 1 << bits;
+    const K mask = (K)(buckets - 1);
+    memset(ends, 0, (size_t)buckets * sizeof *ends);
+    for (int64_t i = 0; i < n; i++) ends[a[i] >> shift & mask]++;
+    int64_t at = 0, largest = 0;
+    for (int d = 0; d < buckets; d++) {
+        const int64_t own = ends[d];
+        largest = own > largest ? own : largest;
+        ends[d] = at;
+        at += own;
+    }
+    for (int64_t i = 0; i < n; i++) b[ends[a[i] >> shift & mask]++] = a[i];
+    if (shift == 0 || largest <= LEAF) { /* all buckets are short: neighbours at most change */
+        if (shift) SORT(insert)(b, n);
+        if (!there) memcpy(a, b, (size_t)n * sizeof *a);
+        return;
+    }
+    for (int d = 0; d < buckets; d++) {
+        const int64_t begin = d ? ends[d - 1] : 0, own = ends[d] - begin;
+        if (own) SORT(sort)(b + begin, a + begin, own, !there);
+    }
+}
+
+static void
+SORT(sort_task)(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const job *j = arg;
+    K *keys = j->keys, *scratch = (K *)j->scratch + thread * j->most;
+    for (int64_t d = begin; d < end; d++) {
+        const int64_t at = j->buckets[d], own = j->buckets[d + 1] - at;
+        SORT(sort)(keys + at, scratch, own, 0);
+    }
+}
+
+#undef K
+#undef SORT

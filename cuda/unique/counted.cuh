@@ -1,0 +1,182 @@
+// counted.cuh -- what has no more than 65,536 different keys is counted by key, and not sorted.
+//
+// Up to 8,192 values a block counts in shared memory, in as many copies of the table as fit (a warp's
+// adds of a literal 1 are merged among lanes that want the same counter). Up to 65,536 a block of
+// 1024 threads has counters of 16 bits, 128 KiB: lanes with the same key find each other by
+// __match_any_sync, and one adds for all. An add that takes a counter past 2^15 takes 2^15 off
+// again and adds them to the counter in global memory; a barrier every 2^15 elements sees to it that
+// a counter is never past 2^16. Few elements are added to global memory at once.
+#pragma once
+#include "unique/survey.cuh"
+
+namespace wk
+{
+
+constexpr int kFewValues = 8192;           // 32 KiB of counters
+constexpr int64_t kManyValues = 65536;     // 128 KiB of halves
+constexpr int64_t kManyElements = 1 << 18; // fewer do not pay for clearing and reading halves
+constexpr int kManyThreads = 1024;
+constexpr unsigned kHalf = 1 << 15;
+
+using counter = unsigned long long;
+
+template <typename P>
+struct counting {
+    const typename P::element *in;
+    int64_t n;
+    int skip; // elements between the 16 bytes' boundary and the first
+    word_of<typename P::value> low;
+    int values;
+    counter *table;
+};
+
+// Calls f(key - low, is there one?) for kPer elements a thread, from row on, which is the block's.
+template <typename P, typename F>
+__device__ __forceinline__ void
+for_keys(const counting<P> &c, int64_t row, F &&f)
+{
+    using K = word_of<typename P::value>;
+    const int64_t i = (row * blockDim.x + threadIdx.x) * kPer<P> - c.skip;
+    K keys[kPer<P>];
+    keys_of_row<P>(load_row(c.in, c.n, i), keys);
+#pragma unroll
+    for (int v = 0; v < kPer<P>; v++)
+        f((unsigned)(K)(keys[v] - c.low), i + v >= 0 && i + v < c.n);
+}
+
+template <typename P>
+__global__ void __launch_bounds__(kRunThreads)
+count_few(counting<P> c, int64_t rows, int copies)
+{
+    __shared__ unsigned counts[kFewValues];
+    unsigned *mine = counts + threadIdx.x / kWarp % copies * c.values;
+    for (int i = threadIdx.x; i < copies * c.values; i += kRunThreads) counts[i] = 0;
+    __syncthreads(); // every counter is zero before the first add
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x)
+        for_keys(c, row, [&](unsigned key, bool there) {
+            if (there) atomicAdd(&mine[key], 1u);
+        });
+    __syncthreads(); // every add is done before the counters are read
+    for (int i = threadIdx.x; i < c.values; i += kRunThreads) {
+        counter sum = 0;
+        for (int k = 0; k < copies; k++) sum += counts[k * c.values + i];
+        if (sum) atomicAdd(&c.table[i], sum);
+    }
+}
+
+// Is this the first of the lanes with its key? And how many they are.
+__device__ __forceinline__ bool
+speaks(unsigned key, bool there, unsigned *lanes)
+{
+    const unsigned before = (1u << threadIdx.x % kWarp) - 1;
+    const unsigned alike = __match_any_sync(kAllLanes, there ? key : ~0u);
+    *lanes = __popc(alike);
+    return there && (alike & before) == 0;
+}
+
+template <typename P>
+__global__ void __launch_bounds__(kRunThreads)
+count_directly(counting<P> c, int64_t rows)
+{
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x)
+        for_keys(c, row, [&](unsigned key, bool there) {
+            unsigned lanes = 0;
+            if (speaks(key, there, &lanes)) atomicAdd(&c.table[key], (counter)lanes);
+        });
+}
+
+template <typename P>
+__global__ void __launch_bounds__(kManyThreads)
+count_many(counting<P> c, int64_t rows)
+{
+    WK_DYNAMIC_SHARED(unsigned, halves); // two counters a word
+    constexpr int kTogether = kHalf / (kManyThreads * kPer<P>); // rows between barriers
+    for (int i = threadIdx.x; i < kManyValues / 2; i += kManyThreads) halves[i] = 0;
+    for (int64_t row = (int64_t)blockIdx.x * kTogether; row < rows;
+         row += (int64_t)gridDim.x * kTogether) { // the same trips for all threads
+        __syncthreads(); // counters are zero, or less than 2^15, before 2^15 adds
+        for (int r = 0; r < kTogether; r++)
+            for_keys(c, row + r, [&](unsigned key, bool there) {
+                unsigned lanes = 0;
+                if (!speaks(key, there, &lanes)) return;
+                const int shift = key % 2 * 16;
+                const unsigned was = atomicAdd(&halves[key / 2], lanes << shift) >> shift;
+                if ((was & 65535) >= kHalf || (was & 65535) + lanes < kHalf) return;
+                atomicSub(&halves[key / 2], kHalf << shift);
+                atomicAdd(&c.table[key], (counter)kHalf);
+            });
+    }
+    __syncthreads(); // every add is done before the counters are read
+    for (int i = threadIdx.x; i < c.values; i += kManyThreads) {
+        const unsigned count = halves[i / 2] >> i % 2 * 16 & 65535;
+        if (count) atomicAdd(&c.table[i], (counter)count);
+    }
+}
+
+// The values that occur, by one block. A warp takes rows of 32 counters and ranks by ballot.
+template <typename T>
+__global__ void __launch_bounds__(kManyThreads)
+list_values(const counter *table, int values, word_of<T> low, T *out, int64_t *counts,
+            int64_t *total)
+{
+    __shared__ int sums[kManyThreads / kWarp];
+    const int lane = threadIdx.x % kWarp, w = threadIdx.x / kWarp;
+    const int per = (values + kManyThreads - 1) / kManyThreads * kWarp;
+    const int begin = w * per;
+    int own = 0, all = 0;
+    for (int i = begin; i < begin + per; i += kWarp)
+        own += __popc(__ballot_sync(kAllLanes, i + lane < values && table[i + lane]));
+    int slot = sum_before_in_block<kManyThreads / kWarp>(lane == 0 ? own : 0, sums, &all);
+    slot = __shfl_sync(kAllLanes, slot, 0); // before the warp's first
+    for (int i = begin; i < begin + per; i += kWarp) {
+        const counter count = i + lane < values ? table[i + lane] : 0;
+        const unsigned there = __ballot_sync(kAllLanes, count != 0);
+        const int rank = slot + __popc(there & ((1u << lane) - 1));
+        if (count) {
+            out[rank] = from_key<T>((word_of<T>)(low + (word_of<T>)(i + lane)));
+            counts[rank] = (int64_t)count;
+        }
+        slot += __popc(there);
+    }
+    if (threadIdx.x == 0) *total = all;
+}
+
+// Keys low .. low + values - 1 of n elements to the call's results.
+template <typename P>
+wk_status
+launch_counted(wk_call *call, const typename P::element *in, int64_t n,
+               word_of<typename P::value> low, int values)
+{
+    using T = typename P::value;
+    void *table = nullptr;
+    if (allocate(call, values * (int64_t)sizeof(counter), &table) != WK_OK ||
+        clear(call, table, values * (int64_t)sizeof(counter)) != WK_OK)
+        return call->error.status;
+    const counting<P> c = {
+        in, n, (int)((uintptr_t)in % 16 / sizeof *in), low, values, (counter *)table};
+    const bool few = values <= kFewValues;
+    const int bytes = kManyValues / 2 * (int)sizeof(unsigned);
+    const bool many = !few && n >= kManyElements && most_shared(call) >= bytes;
+    const int64_t wide = (many ? kManyThreads : kRunThreads) * kPer<P>;
+    const int64_t rows = (n + c.skip + wide - 1) / wide;
+    const int64_t most = many ? processors(call) : (int64_t)processors(call) * kSurveyBlocks;
+    const unsigned grid = (unsigned)(rows < 1 ? 1 : rows < most ? rows : most);
+    wk_status status = WK_OK;
+    if (few) {
+        const int copies = kFewValues / values < kRunWarps ? kFewValues / values : kRunWarps;
+        status = launch(call, grid, kRunThreads, 0, count_few<P>, c, rows, copies);
+    } else if constexpr (sizeof(T) > 1) {
+        if (many)
+            WK_TRY(&call->error,
+                   cudaFuncSetAttribute(count_many<P>,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+        status = many ? launch(call, grid, kManyThreads, bytes, count_many<P>, c, rows)
+                      : launch(call, grid, kRunThreads, 0, count_directly<P>, c, rows);
+    }
+    if (status) return status;
+    return launch(call, 1, kManyThreads, 0, list_values<T>, (const counter *)table, values, low,
+                  (T *)call->out[0].data, (int64_t *)call->out[1].data,
+                  (int64_t *)call->out[2].data);
+}
+
+} // namespace wk

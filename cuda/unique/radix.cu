@@ -1,0 +1,114 @@
+// unique_counts / radix -- keys are counted if there are few, else sorted by digits of 8 bits, and
+// equal neighbours counted as runs.
+//
+// In, out   in[n] -> values[distinct] ascending, counts[distinct], and how many; any n >= 0.
+// How       elements of 1 and 2 bytes, and others whose keys lie within 65,536 of each other, are
+//           counted by key (counted.cuh). All else is sorted from the lowest digit up (radix.cuh):
+//           a pass counts digits by block, scans that table, and deals the keys out. One read
+//           before tells which digits differ at all (survey.cuh); the host waits for it, and
+//           leaves out passes whose digit is the same everywhere.
+// Floor     two reads and a write of the keys for each digit that differs, then run_length's two
+//           reads. A single-pass scan would save a read a pass, and wait for earlier blocks.
+// Better    than a sort by comparison in memory, whose passes grow with log n.
+// Source    D. Merrill, A. Grimshaw, "High Performance and Scalable Radix Sorting" (2011).
+#include "runtime/layout.cuh"
+#include "unique/counted.cuh"
+#include "unique/radix.cuh"
+#include "unique/runs.cuh"
+
+namespace
+{
+
+// What all passes share.
+struct passes {
+    wk::stretch s;
+    unsigned grid;
+    int64_t *table, *totals;
+};
+
+template <typename P>
+wk_status
+launch_pass(wk_call *call, const passes &p, const typename P::element *in, int shift,
+            wk::word_of<typename P::value> *out)
+{
+    if (wk::launch(call, p.grid, wk::kSortThreads, 0, wk::count_digits<P>, in, p.s, shift,
+                   p.table) != WK_OK ||
+        wk::launch(call, wk::kDigits, wk::kSortThreads, 0, wk::scan_digits, p.table,
+                   (int)p.grid, p.totals) != WK_OK)
+        return call->error.status;
+    return wk::launch(call, p.grid, wk::kSortThreads, 0, wk::deal_keys<P>, in, p.s, shift,
+                      (const int64_t *)p.table, (const int64_t *)p.totals, out);
+}
+
+template <typename K>
+wk_status
+prepare(wk_call *call, int64_t n, passes *p)
+{
+    const int64_t tiles = (n + wk::kSortTile<K> - 1) / wk::kSortTile<K>;
+    const int64_t most = (int64_t)wk::processors(call) * wk::kSortBlocks;
+    p->grid = (unsigned)(tiles < most ? tiles : most);
+    p->s = {n, (tiles + p->grid - 1) / p->grid * wk::kSortTile<K>};
+    void *table = nullptr;
+    if (wk::allocate(call, wk::kDigits * (p->grid + 1) * (int64_t)sizeof(int64_t), &table) !=
+        WK_OK)
+        return call->error.status;
+    p->table = (int64_t *)table;
+    p->totals = p->table + (int64_t)wk::kDigits * p->grid;
+    return WK_OK;
+}
+
+// Digits in which some keys differ, lowest first; then the runs of what lies sorted.
+template <typename T>
+wk_status
+sort(wk_call *call, const T *in, int64_t n, unsigned long long differ)
+{
+    using K = wk::word_of<T>;
+    passes p;
+    void *keys[2];
+    int to = 0;
+    const K *from = nullptr; // NULL: the elements themselves
+    if (prepare<K>(call, n, &p) != WK_OK) return call->error.status;
+    for (void *&block : keys)
+        if (wk::allocate(call, n * (int64_t)sizeof(K), &block) != WK_OK)
+            return call->error.status;
+    for (int shift = 0; shift < 8 * (int)sizeof(K); shift += wk::kDigitBits) {
+        if ((differ >> shift & (wk::kDigits - 1)) == 0) continue;
+        K *out = (K *)keys[to];
+        const wk_status status =
+            from ? launch_pass<wk::keys_of<T>>(call, p, from, shift, out)
+                 : launch_pass<wk::elements_of<T>>(call, p, in, shift, out);
+        if (status) return status;
+        from = out;
+        to = 1 - to;
+    }
+    return wk::launch_runs<wk::keys_of<T>>(call, from, n);
+}
+
+template <typename T>
+wk_status
+find(wk_call *call)
+{
+    using P = wk::elements_of<T>;
+    const T *in = wk::first_element<T>(&call->in);
+    const int64_t n = call->args.runs.n;
+    if constexpr (sizeof(T) <= 2) {
+        return wk::launch_counted<P>(call, in, n, 0, sizeof(T) == 1 ? 256 : 65536);
+    } else {
+        if (n == 0) return wk::launch_runs<P>(call, in, n);
+        wk::findings found = {};
+        if (wk::launch_survey<P>(call, in, n, &found) != WK_OK) return call->error.status;
+        const unsigned long long range = found.high - found.below;
+        if (range >= (unsigned long long)wk::kManyValues)
+            return sort(call, in, n, found.clear & found.set);
+        return wk::launch_counted<P>(call, in, n, (wk::word_of<T>)found.below, (int)range + 1);
+    }
+}
+
+} // namespace
+
+extern "C" wk_status
+wk_unique_counts_cuda_radix(wk_call *call)
+{
+    return wk::visit_real(call->in.dtype,
+                          [&](auto zero) { return find<decltype(zero)>(call); });
+}

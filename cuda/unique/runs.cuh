@@ -1,0 +1,222 @@
+// runs.cuh -- runs of equal neighbours in two launches: counted, then written.
+//
+// A warp takes rows of 32 lanes with 16 bytes each, one behind the other. A head differs from what is
+// left of it: the lane's own element, its left neighbour's by a shuffle, the row's before. Lanes rank
+// their heads by a scan of popcounts and pass value and place through shared memory, so that whole
+// lines are stored. A head writes how long the run before it was; that needs only what is to the
+// left, so no block waits for another: it adds up what the first launch left of all before it.
+#pragma once
+#include "runtime/launch.cuh"
+#include "unique/keys.cuh"
+#include "unique/scan.cuh"
+
+#include <cstring>
+
+namespace wk
+{
+
+constexpr int kRunThreads = 256;
+constexpr int kRunWarps = kRunThreads / kWarp;
+constexpr int kRowsAhead = 4; // rows a warp has on their way: 2 KiB, 64 KiB a multiprocessor
+constexpr int kRunBlocks = 4; // a multiprocessor: 64 registers a thread; all ranges are alike
+
+struct heads { // of a range: how many, and where the last one is; -1: there is none
+    int64_t count, last;
+};
+
+struct rows {
+    int64_t n;
+    int skip;    // elements between the 16 bytes' boundary and the first
+    int64_t per; // rows of a warp
+};
+
+template <typename P>
+constexpr int kPer = 16 / sizeof(typename P::element); // elements of a lane in a row
+
+// A lane's elements of a row that begin at index i, packed; the ends of the array one by one.
+template <typename E>
+__device__ __forceinline__ uint4
+load_row(const E *in, int64_t n, int64_t i)
+{
+    constexpr int kMine = 16 / sizeof(E);
+    if (i >= 0 && i + kMine <= n) return *reinterpret_cast<const uint4 *>(in + i);
+    uint4 packed = {};
+    E x[kMine];
+#pragma unroll
+    for (int v = 0; v < kMine; v++) x[v] = i + v >= 0 && i + v < n ? in[i + v] : E{};
+    memcpy(&packed, x, sizeof packed);
+    return packed;
+}
+
+template <typename P>
+__device__ __forceinline__ void
+keys_of_row(const uint4 &packed, word_of<typename P::value> *keys)
+{
+    typename P::element x[kPer<P>];
+    memcpy(x, &packed, sizeof packed);
+#pragma unroll
+    for (int v = 0; v < kPer<P>; v++) keys[v] = P::key(x[v]);
+}
+
+// Bit v: the lane's element i + v is a head. before is the key left of the row, then of the next.
+template <typename P>
+__device__ __forceinline__ unsigned
+mark_heads(const word_of<typename P::value> *keys, int64_t i, int64_t end, int lane,
+           word_of<typename P::value> *before)
+{
+    using K = word_of<typename P::value>;
+    const K last = keys[kPer<P> - 1];
+    const K left = __shfl_up_sync(kAllLanes, last, 1);
+    unsigned bits = 0;
+#pragma unroll
+    for (int v = 0; v < kPer<P>; v++) {
+        const K other = v ? keys[v - 1] : lane ? left : *before;
+        bits |= (unsigned)(keys[v] != other) << v;
+    }
+    *before = __shfl_sync(kAllLanes, last, kWarp - 1);
+    if (i <= 0 && i + kPer<P> > 0) bits = (bits | 1u << -i) & ~0u << -i; // the very first
+    if (i + kPer<P> > end) bits &= i < end ? ~(~0u << (end - i)) : 0;
+    return i + kPer<P> > 0 ? bits : 0;
+}
+
+// Calls f(bits, keys, i) for a lane's part of each row of the warp; the same trips for all lanes.
+template <typename P, typename F>
+__device__ __forceinline__ void
+for_rows(const typename P::element *in, const rows &r, F &&f)
+{
+    using K = word_of<typename P::value>;
+    constexpr int64_t wide = kPer<P> * kWarp;
+    const int lane = threadIdx.x % kWarp;
+    const int64_t w = (int64_t)blockIdx.x * kRunWarps + threadIdx.x / kWarp;
+    const int64_t begin = w * r.per * wide - r.skip, stop = begin + r.per * wide;
+    const int64_t end = stop < r.n ? stop : r.n;
+    K before = begin > 0 && begin < r.n ? P::key(in[begin - 1]) : 0;
+    for (int64_t at = begin; at < end; at += wide * kRowsAhead) {
+        uint4 packed[kRowsAhead];
+#pragma unroll
+        for (int g = 0; g < kRowsAhead; g++)
+            packed[g] = load_row(in, end, at + g * wide + lane * kPer<P>);
+#pragma unroll
+        for (int g = 0; g < kRowsAhead; g++) {
+            const int64_t i = at + g * wide + lane * kPer<P>;
+            K keys[kPer<P>];
+            keys_of_row<P>(packed[g], keys);
+            f(mark_heads<P>(keys, i, end, lane, &before), keys, i);
+        }
+    }
+}
+
+// Of all lanes, in each of them.
+__device__ __forceinline__ heads
+join_lanes(heads h)
+{
+#pragma unroll
+    for (int step = kWarp / 2; step > 0; step /= 2) {
+        const int64_t last = __shfl_xor_sync(kAllLanes, h.last, step);
+        h.count += __shfl_xor_sync(kAllLanes, h.count, step);
+        h.last = last > h.last ? last : h.last;
+    }
+    return h;
+}
+
+__device__ __forceinline__ heads
+join(heads a, heads b)
+{
+    return {a.count + b.count, b.last > a.last ? b.last : a.last};
+}
+
+template <typename P>
+__global__ void __launch_bounds__(kRunThreads, kRunBlocks)
+count_heads(const typename P::element *in, rows r, heads *warps, heads *blocks)
+{
+    __shared__ heads mine[kRunWarps];
+    const int w = threadIdx.x / kWarp;
+    heads own = {0, -1};
+    for_rows<P>(in, r, [&](unsigned bits, const auto *, int64_t i) {
+        own.count += __popc(bits);
+        if (bits) own.last = i + 31 - __clz((int)bits);
+    });
+    own = join_lanes(own);
+    if (threadIdx.x % kWarp == 0) mine[w] = warps[blockIdx.x * kRunWarps + w] = own;
+    __syncthreads(); // every warp's heads are there before they are joined
+    if (threadIdx.x != 0) return;
+    for (int i = 1; i < kRunWarps; i++) own = join(own, mine[i]);
+    blocks[blockIdx.x] = own;
+}
+
+// What stands before this warp: in blocks before, and in warps of its own block.
+__device__ __forceinline__ heads
+heads_before(const heads *warps, const heads *blocks, heads *mine)
+{
+    const int w = threadIdx.x / kWarp;
+    heads h = {0, -1};
+    for (unsigned b = threadIdx.x; b < blockIdx.x; b += kRunThreads) h = join(h, blocks[b]);
+    h = join_lanes(h);
+    if (threadIdx.x % kWarp == 0) mine[w] = h;
+    __syncthreads(); // every warp's share is there before it is joined
+    for (int i = 0; i < kRunWarps; i++) h = i == w ? h : join(h, mine[i]);
+    for (int i = 0; i < w; i++) h = join(h, warps[blockIdx.x * kRunWarps + i]);
+    return h;
+}
+
+template <typename P>
+__global__ void __launch_bounds__(kRunThreads, kRunBlocks)
+write_heads(const typename P::element *in, rows r, const heads *warps, const heads *blocks,
+            typename P::value *values, int64_t *counts, int64_t *total)
+{
+    using K = word_of<typename P::value>;
+    __shared__ heads shares[kRunWarps];
+    __shared__ K found[kRunWarps][kWarp * kPer<P>]; // keys of a row's heads ...
+    __shared__ uint16_t places[kRunWarps][kWarp * kPer<P>]; // ... and where they are in it
+    const int lane = threadIdx.x % kWarp, w = threadIdx.x / kWarp;
+    heads left = heads_before(warps, blocks, shares);
+    for_rows<P>(in, r, [&](unsigned bits, const K *keys, int64_t i) {
+        int own = 0;
+        int slot = sum_before(__popc(bits), lane, &own);
+        if (own == 0) return; // of no lane: inside a run
+#pragma unroll
+        for (int v = 0; v < kPer<P>; v++) {
+            if (!(bits >> v & 1)) continue;
+            found[w][slot] = keys[v];
+            places[w][slot++] = (uint16_t)(lane * kPer<P> + v);
+        }
+        __syncwarp(); // all heads are there before they are stored
+        const int64_t row = i - lane * kPer<P>;
+        for (int s = lane; s < own; s += kWarp) {
+            const int64_t before = s ? row + places[w][s - 1] : left.last;
+            values[left.count + s] = from_key<typename P::value>(found[w][s]);
+            if (left.count + s > 0)
+                counts[left.count + s - 1] = row + places[w][s] - before;
+        }
+        left = {left.count + own, row + places[w][own - 1]};
+        __syncwarp(); // all were read before the next row's come
+    });
+    if (lane != 0 || w != kRunWarps - 1 || blockIdx.x != gridDim.x - 1) return;
+    *total = left.count; // the last warp has seen all
+    if (left.count) counts[left.count - 1] = r.n - left.last;
+}
+
+// Runs of n elements to the call's results.
+template <typename P>
+wk_status
+launch_runs(wk_call *call, const typename P::element *in, int64_t n)
+{
+    constexpr int64_t wide = kPer<P> * kWarp;
+    rows r = {n, (int)((uintptr_t)in % 16 / sizeof *in), 0};
+    const int64_t all = (n + r.skip + wide - 1) / wide;
+    const int64_t enough = (all + kRunWarps * kRowsAhead - 1) / (kRunWarps * kRowsAhead);
+    const int64_t most = (int64_t)processors(call) * kRunBlocks;
+    const unsigned grid = (unsigned)(enough < 1 ? 1 : enough < most ? enough : most);
+    r.per = (all + grid * kRunWarps - 1) / (grid * kRunWarps);
+    void *table = nullptr;
+    if (allocate(call, grid * (kRunWarps + 1) * (int64_t)sizeof(heads), &table) != WK_OK)
+        return call->error.status;
+    heads *warps = (heads *)table, *blocks = warps + grid * kRunWarps;
+    if (launch(call, grid, kRunThreads, 0, count_heads<P>, in, r, warps, blocks) != WK_OK)
+        return call->error.status;
+    return launch(call, grid, kRunThreads, 0, write_heads<P>, in, r, warps, blocks,
+                  (typename P::value *)call->out[0].data, (int64_t *)call->out[1].data,
+                  (int64_t *)call->out[2].data);
+}
+
+} // namespace wk

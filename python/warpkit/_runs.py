@@ -1,0 +1,102 @@
+"""run_length and unique_counts: _core finds the runs, here their arrays get the right length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warpkit import _core
+from warpkit._ops import Device, Progress, with_options
+
+
+class RunLength(NamedTuple):
+    """What run_length returns."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What unique_counts returns."""
+
+    values: Any
+    counts: Any
+
+
+def _found(
+    function: Callable[..., Any],
+    a: Any,
+    device: Device,
+    stream: Any,
+    variant: str | None,
+    progress: Progress,
+) -> tuple[Any, Any]:
+    a, library = _core.operand(a)
+    values, counts, total = with_options(
+        function, (a,), None, device, stream, variant, progress
+    )
+    runs = int(total[0])  # of an array on a device: waits
+    values, counts = _first(values, runs), _first(counts, runs)
+    if library is None:
+        return values, counts
+    return library.finish(values), library.finish(counts)
+
+
+def _first(a: Any, n: int) -> Any:
+    """The first n elements, without the memory of the others where those are many."""
+    if isinstance(a, np.ndarray):
+        a.resize(n, refcheck=False)  # nobody else has seen it; realloc copies nothing
+        return a
+    return a if n == a.size else a[:n] if 2 * n > a.size else a[:n].copy()
+
+
+def run_length(
+    a: Any,
+    /,
+    *,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+    progress: Progress = False,
+) -> RunLength:
+    """Find the runs of equal neighbours in ``a``: its run-length encoding.
+
+    a        bool, integer, float16, bfloat16, float32 or float64, any shape and strides, flattened;
+             host or device
+    Returns  (values, counts) of a's kind, shape (r,) for r runs, in a's order: values of a's dtype,
+             and int64, how long each run is; numpy.repeat(values, counts) gives a back
+    Raises   TypeError (dtype), ValueError (variant), MemoryError, DeviceError
+    Notes    NaN equals NaN, -0.0 equals 0.0; a run of either is listed as the one NaN, as 0.0. How
+             many runs there are is known when they are found: an array on a device is waited for,
+             and needs room for results as long as it is. device, stream, variant and progress are
+             the module's (see help(warpkit))
+    Source   numpy.flatnonzero and numpy.diff
+    """
+    return RunLength(*_found(_core.run_length, a, device, stream, variant, progress))
+
+
+def unique_counts(
+    a: Any,
+    /,
+    *,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+    progress: Progress = False,
+) -> UniqueCounts:
+    """Find the distinct elements of ``a``, and how often each occurs.
+
+    a        bool, integer, float16, bfloat16, float32 or float64, any shape and strides, flattened;
+             host or device
+    Returns  (values, counts) of a's kind, shape (d,) for d distinct elements: values of a's dtype,
+             ascending; int64, how often each occurs
+    Raises   TypeError (dtype), ValueError (variant), MemoryError, DeviceError
+    Notes    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last. How many
+             values there are is known when they are found: an array on a device is waited for.
+             While it is sorted there, it takes 3 times its memory and 8 bytes an element. device,
+             stream, variant and progress are the module's (see help(warpkit))
+    Source   numpy.unique(return_counts=True)
+    """
+    return UniqueCounts(*_found(_core.unique_counts, a, device, stream, variant, progress))
