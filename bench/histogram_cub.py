@@ -41,15 +41,10 @@ class Cub:
     def between(self, a: Array, edges: np.ndarray) -> Run:
         """Those of the bins between edges."""
         there = self.cupy.asarray(edges.astype(a.dtype))
-        run = self.call(
-            self.libraries[a.dtype.name].cub_range,
-            a,
-            len(edges) - 1,
-            ctypes.c_void_p(there.data.ptr),
-        )
-        return lambda keep=there: run()  # type: ignore[misc]
+        function = self.libraries[a.dtype.name].cub_range
+        return self.call(function, a, len(edges) - 1, ctypes.c_void_p(there.data.ptr), keep=there)
 
-    def call(self, function: Any, a: Array, bins: int, *where: Any) -> Run:
+    def call(self, function: Any, a: Array, bins: int, *where: Any, keep: Any = None) -> Run:
         out = self.cupy.empty(bins, "uint32")
         nbytes = ctypes.c_size_t()
         given = [ctypes.byref(nbytes), ctypes.c_void_p(a.data.ptr), ctypes.c_void_p(out.data.ptr)]
@@ -58,7 +53,7 @@ class Cub:
         temporary = self.cupy.empty(max(nbytes.value, 1), "uint8")
         address = ctypes.c_void_p(temporary.data.ptr)
 
-        def run(keep: Any = (out, temporary, a)) -> Any:
+        def run(keep: Any = (out, temporary, a, keep)) -> Array:
             checked(function(address, *given))
             return out
 
