@@ -2,7 +2,7 @@
 
     python bench/histogram.py [SECTION ...] [--mib N] [--minutes M] [--output PATH]
 
-    ladder   every row of the table that counts 256 bins of int32, or groups of 32 int32
+    ladder   every row of the table: int32 in 256 and 2^17 bins, and in groups of 32
     values   integers that are their bins: counted with bins given, and by bincount
     equal    histogram: equal bins of a range
     between  histogram: bins between edges that are not equal
@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import histogram_cells as cells
@@ -48,6 +49,7 @@ from histogram_cub import Cub
 from histogram_data import DATA, HALVES, Data
 from sections import Row, rated
 
+LADDER = (256, 2**17)  # bins: few, and more than a multiprocessor's shared memory holds
 ISSUED = 20  # calls in a sample of the wall clock
 SLOW, SLOWER = 0.01, 0.1  # seconds: peers take that long where many elements are equal
 READ = "read only"  # its name among the runs
@@ -187,10 +189,10 @@ class Bench(sections.Sections):
     # ---- the sections
 
     def ladder(self) -> Iterator[Row]:
-        cupy, bins, dtype = self.gpu.cupy, 256, "int32"
-        a = cupy.empty(self.elements(dtype), dtype)
+        dtype = "int32"
+        a = self.gpu.cupy.empty(self.elements(dtype), dtype)
         there = warpkit.asarray(a)
-        for data in ("uniform", "equal"):
+        for bins, data in product(LADDER, ("uniform", "equal")):
             self.data.draw(a, data, bins)
             right = partial(self.same, counts=self.data.count(a, bins))
             runs: dict[str, Run] = {
@@ -198,18 +200,13 @@ class Bench(sections.Sections):
                 for name in rungs("histogram", dtype)
             }
             yield from self.rungs("histogram", f"{bins} bins, {data}", runs, right, a.nbytes)
-        for ordered in (True, False):
-            for distinct in (32, 1):
-                self.data.draw_groups(a, distinct, ordered)
-                runs = {
-                    name: partial(
-                        warpkit.warp_histogram, there, assume_sorted=ordered, variant=name
-                    )
-                    for name in rungs("warp_histogram", dtype)
-                }
-                case = cells.Groups(dtype, ordered, distinct).case
-                listed = partial(self.grouped, a=a, ascending=ordered)
-                yield from self.rungs("warp_histogram", case, runs, listed, moved_by_groups(a))
+        for ordered, distinct in product((True, False), (32, 1)):
+            self.data.draw_groups(a, distinct, ordered)
+            count = partial(warpkit.warp_histogram, there, assume_sorted=ordered)
+            runs = {name: partial(count, variant=name) for name in rungs("warp_histogram", dtype)}
+            case = cells.Groups(dtype, ordered, distinct).case
+            listed = partial(self.grouped, a=a, ascending=ordered)
+            yield from self.rungs("warp_histogram", case, runs, listed, moved_by_groups(a))
 
     def rungs(
         self, op: str, case: str, runs: dict[str, Run], right: Callable[[Any], bool], moved: int
@@ -238,7 +235,8 @@ class Bench(sections.Sections):
             beside = {"given": ["CUB"], "bincount": ["CuPy", "PyTorch"], "histogram": ["CUB"]}
             for data in self.each(list(DATA)):
                 self.data.draw(a, data, bins)
-                row: Row = {"case": f"{bins} bins", "dtype": dtype, "bins": bins, "n": a.size}
+                row: Row = {"section": "values", "case": f"{bins} bins", "dtype": dtype}
+                row |= {"bins": bins, "n": a.size}
                 row |= {"data": data, "target": case.to_reach(data)}
                 row |= self.wrong(ours, partial(self.same, counts=self.data.count(a, bins)))
                 yield self.row(row, ours | peers, beside, a.nbytes)
@@ -252,7 +250,8 @@ class Bench(sections.Sections):
             ours: dict[str, Run] = {
                 "histogram": partial(warpkit.histogram, self.operand(a), bins, ends)
             }
-            yield from self.floats(f"{bins} bins", a, edges, ours, self.of_equal(a, cell), cell)
+            about: Row = {"section": "equal", "case": f"{bins} bins", "target": cell.target}
+            yield from self.floats(about, a, edges, ours, self.of_equal(a, cell))
 
     def between(self) -> Iterator[Row]:
         every = [(self.empty(d, TINY), cells.irregular(d, n)) for d, n in cells.BETWEEN]
@@ -260,21 +259,20 @@ class Bench(sections.Sections):
         for dtype, n in self.each(list(cells.BETWEEN)):
             a, edges = self.empty(dtype, self.elements(dtype)), cells.irregular(dtype, n)
             ours: dict[str, Run] = {"histogram": partial(warpkit.histogram, self.operand(a), edges)}
-            yield from self.floats(f"{n} edges", a, edges, ours, self.of_between(a, edges))
+            about: Row = {"section": "between", "case": f"{n} edges"}
+            yield from self.floats(about, a, edges, ours, self.of_between(a, edges))
 
     def floats(
         self,
-        case: str,
+        about: Row,
         a: Any,
         edges: np.ndarray,
         ours: dict[str, Run],
         peers: dict[str, Run],
-        cell: cells.Equal | None = None,
     ) -> Iterator[Row]:
         for data in self.each(list(cells.SPREAD)):
             self.data.draw_between(a, data, edges)
-            row: Row = {"case": case, "dtype": a.dtype.name, "n": a.size, "data": data}
-            row["target"] = cell.target if cell else None
+            row = about | {"dtype": a.dtype.name, "n": a.size, "data": data}
             row |= self.wrong(ours, partial(self.same, counts=self.data.count_between(a, edges)))
             yield self.row(row, ours | peers, {"histogram": list(peers)}, a.nbytes)
 
@@ -295,8 +293,8 @@ class Bench(sections.Sections):
             for data in self.each(list(cell.data)):
                 self.data.draw(a, "uniform" if data == cells.WIDE else data, cell.bins)
                 self.data.weigh(weights, data == cells.WIDE)
-                row: Row = {"case": f"{cell.bins} bins", "dtype": cell.dtype, "n": n}
-                row |= {"data": data, "target": cell.target}
+                row: Row = {"section": "weights", "case": f"{cell.bins} bins"}
+                row |= {"dtype": cell.dtype, "n": n, "data": data, "target": cell.target}
                 some, sums = self.data.sums(a, weights, cell.bins)
                 row |= self.wrong(ours, partial(self.added, some=some, sums=sums))
                 beside = {"given": [], "bincount": list(peers)}
@@ -324,13 +322,12 @@ class Bench(sections.Sections):
         return not self.data.wrong_groups(a, results, ascending)
 
     def runs(self) -> Iterator[Row]:
-        missing = [op for op in ("run_length", "unique_counts") if not hasattr(warpkit, op)]
-        if missing:
-            self.tell(f"without {', '.join(missing)}")
+        run_length: Any = getattr(warpkit, "run_length", None)
+        unique_counts: Any = getattr(warpkit, "unique_counts", None)
         gpu, dtype = self.gpu, "int32"
         a = gpu.cupy.empty(self.elements(dtype), dtype)
         there = warpkit.asarray(a)
-        for length in self.each([] if "run_length" in missing else list(cells.RUNS)):
+        for length in self.each(list(cells.RUNS) if run_length else []):
             self.data.draw_runs(a, length)
             peers: Made = {}
             self.with_torch(
@@ -339,18 +336,18 @@ class Bench(sections.Sections):
                 a,
                 dtype,
             )
-            run = partial(warpkit.run_length, there)
+            run = partial(run_length, there)
             row = self.wrong({"run_length": run}, self.encoded(a))
             case: Row = {"op": "run_length", "case": f"runs of {length}"}
             yield self.found(case | row, a, "run_length", run, peers)
         self.ahead([lambda: {"CuPy": partial(gpu.cupy.unique, a[:TINY], return_counts=True)}])
-        for bins in self.each([] if "unique_counts" in missing else list(cells.DISTINCT)):
+        for bins in self.each(list(cells.DISTINCT) if unique_counts else []):
             self.data.draw(a, "uniform", bins)
             peers = {"CuPy": lambda: partial(gpu.cupy.unique, a, return_counts=True)}
             self.with_torch(
                 peers, lambda t: partial(gpu.torch.unique, t, return_counts=True), a, dtype
             )
-            run = partial(warpkit.unique_counts, there)
+            run = partial(unique_counts, there)
             row = self.wrong({"unique_counts": run}, self.distinct(self.data.count(a, bins)))
             case = {"op": "unique_counts", "case": f"{bins} values"}
             yield self.found(case | row, a, "unique_counts", run, peers)
@@ -395,7 +392,7 @@ class Bench(sections.Sections):
             for n in self.each(list(cells.SIZES)):
                 a = whole[:n].copy()
                 peers = self.of_values(a, bins)
-                given = {"warpkit": partial(cells.count, warpkit.asarray(a), bins)}
+                given: dict[str, Run] = {"warpkit": partial(cells.count, warpkit.asarray(a), bins)}
                 given |= {"CUB": peers.pop("CUB")} if "CUB" in peers else {}
                 yield self.short(f"given {bins} bins", n, given)
                 runs: dict[str, Run] = {"warpkit": partial(warpkit.bincount, a)}

@@ -47,14 +47,15 @@ class Data:
         self.cupy = cupy
         names = [instance(name, dtype) for name, dtypes in TEMPLATES.items() for dtype in dtypes]
         text = (common.ROOT / "bench" / "histogram_data.cu").read_text()
-        self.module = cupy.RawModule(
+        module = cupy.RawModule(
             code=text, options=("-std=c++17",), name_expressions=[*names, *PLAIN]
         )
+        self.kernels = {name: module.get_function(name) for name in (*names, *PLAIN)}
         self.blocks = PER_SM * cupy.cuda.Device().attributes["MultiProcessorCount"]
         self.never = cupy.zeros(1, "uint32")
 
     def launch(self, name: str, *arguments: Any) -> None:
-        self.module.get_function(name)((self.blocks,), (BLOCK,), arguments)
+        self.kernels[name]((self.blocks,), (BLOCK,), arguments)
 
     # ---- what is counted
 
@@ -134,7 +135,7 @@ class Data:
         values, counts = self.cupy.asarray(values), self.cupy.asarray(counts)
         ends = self.cupy.cumsum(counts)
         if int(ends[-1]) != a.size:
-            return a.size
+            return int(a.size)
         name, starts = instance("wrong_runs", a.dtype), ends - counts
         self.launch(name, a, np.int64(a.size), values, starts, np.int64(starts.size), wrong)
         return int(wrong[0])
