@@ -84,10 +84,11 @@ bench: $(VENV)/installed ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
 	$(PY) bench/emu.py
 
-gpu-bench: $(VENV)/installed ## reductions, transposes, stencils, what crosses the bus, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
+gpu-bench: $(VENV)/installed ## reductions, transposes, stencils, histograms, what crosses the bus, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
 	$(PY) bench/reduce.py
 	$(PY) bench/transpose.py
 	$(PY) bench/stencil.py
+	$(PY) bench/histogram.py
 	$(PY) bench/transfer.py
 
 gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer

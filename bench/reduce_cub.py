@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
-import common
 from common import Run
+from cub import checked, libraries
 
 Array = Any  # CuPy's
 
@@ -24,38 +17,15 @@ TOTALS += [("int8", "int64"), ("int16", "int64"), ("int32", "int64")]  # as NumP
 
 
 class Cub:
-    """reduce_cub.cu, compiled by nvcc for each type into a folder that goes with this object."""
+    """reduce_cub.cu, compiled by nvcc for each type."""
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
-        self.libraries: dict[tuple[str, str], ctypes.CDLL] = {}
-        self.version: str | None = None
-        home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-        nvcc = shutil.which("nvcc") or shutil.which(f"{home}/bin/nvcc")
-        if nvcc is None:
-            print("without CUB: no nvcc in PATH or CUDA_HOME", file=sys.stderr)
-            return
-        self.folder = tempfile.TemporaryDirectory()
-        try:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                loaded = list(pool.map(lambda types: self.compiled(nvcc, *types), TOTALS))
-        except (OSError, subprocess.CalledProcessError) as error:
-            reason = getattr(error, "stderr", None) or str(error)
-            print(f"without CUB: {reason[:500]}", file=sys.stderr)
-            return
-        self.libraries = dict(zip(TOTALS, loaded, strict=True))
-        number = loaded[0].cub_version()
-        self.version = f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
-
-    def compiled(self, nvcc: str, dtype: str, total: str) -> ctypes.CDLL:
-        path = Path(self.folder.name, f"{dtype}_{total}.so")
-        arch = f"-arch=sm_{self.cupy.cuda.Device().compute_capability}"
-        types = [f"-DTYPE={C_TYPES[dtype]}", f"-DTOTAL={C_TYPES[total]}"]
-        options = ["-std=c++17", "-O3", "-shared", "-Xcompiler", "-fPIC"]
-        source = common.ROOT / "bench" / "reduce_cub.cu"
-        command = [nvcc, *options, arch, *types, "-o", str(path), str(source)]
-        subprocess.run(command, check=True, capture_output=True, text=True)
-        return ctypes.CDLL(str(path))
+        defines = {
+            (dtype, total): [f"-DTYPE={C_TYPES[dtype]}", f"-DTOTAL={C_TYPES[total]}"]
+            for dtype, total in TOTALS
+        }
+        self.libraries, self.version = libraries(cupy, "reduce_cub.cu", defines)
 
     def runs(self, op: Any, a: Array, dtype: str, axis: Any) -> dict[str, Run]:
         """Those that do what op does to a CuPy array; integers are summed in two ways.
@@ -89,8 +59,3 @@ class Cub:
             checked(function(address, *given))
 
         return run
-
-
-def checked(code: int) -> None:
-    if code:
-        raise RuntimeError(f"CUB: cudaError_t {code}")

@@ -14,6 +14,9 @@
 - <!-- stencil ladder table -->, <!-- stencil last -->, and so on by section, each up to its
   <!-- /... -->: the sections of bench/results/stencil_*.json, a table for each GPU;
   <!-- stencil gpu -->: a selection.
+- <!-- histogram ladder table -->, <!-- histogram given -->, and so on, each up to its
+  <!-- /... -->: the sections of bench/results/histogram_*.json, a table for each GPU;
+  <!-- histogram gpu -->: a selection.
 - <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- matrix -->, each up to its
   <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU.
 
@@ -32,6 +35,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import histogram_tables
 import stencil_tables
 import transpose_tables
 import warpkit
@@ -317,6 +321,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "ladder table": ladder_table,
         "transpose gpu": transpose_tables.selection,
         "stencil gpu": stencil_tables.selection,
+        "histogram gpu": histogram_tables.selection,
     },
     "docs/emulator.md": {"emu": emu_table},
     "docs/arrays.md": {"transfer": transfer_tables},
@@ -325,6 +330,18 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "exponents": exponents_table,
         "sizes": sizes_table,
         "matrix": matrix_table,
+    },
+    "docs/histograms.md": {
+        "histogram ladder table": histogram_tables.ladder,
+        "warp_histogram ladder table": histogram_tables.warp_ladder,
+        "histogram given": histogram_tables.given,
+        "histogram bincount": histogram_tables.bincount,
+        "histogram equal": histogram_tables.equal,
+        "histogram between": histogram_tables.between,
+        "histogram weights": histogram_tables.weights,
+        "histogram warps": histogram_tables.warps,
+        "histogram runs": histogram_tables.runs,
+        "histogram small": histogram_tables.small,
     },
     "docs/reductions.md": {},
     "docs/stencils.md": {
