@@ -60,8 +60,8 @@ struct field_table {
     }
 
     // The field of n overflowed when `add` came to `old`.
-    __device__ __forceinline__ void carry(unsigned *mine, unsigned n, unsigned word, unsigned field,
-                                          unsigned old, unsigned add) const
+    __device__ __forceinline__ void carry(unsigned *mine, unsigned n, unsigned word,
+                                          unsigned field, unsigned old, unsigned add) const
     {
         if (field + 1 < kPerWord) {
             const unsigned at = (field + 1) * kBits,
@@ -119,10 +119,6 @@ count_four(unsigned *mine, const field_table<kBits, kPerWord> &t, const hot_valu
             t.carry(mine, n[i], word[i], field[i], old[i], add[i]);
 }
 
-// Vectors of a tile and thread: as many elements each way, for what the registers hold.
-template <typename T>
-constexpr int kFields = sizeof(T) == 2 ? 1 : 2;
-
 template <typename T, int kBits, int kPerWord>
 __global__ void
 __launch_bounds__(kThreads, 1)
@@ -146,7 +142,7 @@ __launch_bounds__(kThreads, 1)
             t.add_many(mine, n, m);
     };
     const auto each = [&](auto with_hot) {
-        each_of_tiles<kFields<T>, true>(in, blockIdx.x, gridDim.x, [&](uint4 v) {
+        each_of_tiles<2, true>(in, blockIdx.x, gridDim.x, [&](uint4 v) {
             const elements<T> e = unpacked<T>(v);
 #pragma unroll
             for (int k = 0; k < kEach<T>; k += 4) {
@@ -166,7 +162,7 @@ __launch_bounds__(kThreads, 1)
         each(std::true_type{});
     else
         each(std::false_type{});
-    each_other<kFields<T>>(in, blockIdx.x, gridDim.x, [&](T x) { many(x, 1); });
+    each_other<2>(in, blockIdx.x, gridDim.x, [&](T x) { many(x, 1); });
     __syncthreads(); // every element is counted before the words are read
 
     hot.add_to(mine, counts, kept);

@@ -12,7 +12,11 @@ far_edges(const P &policy)
 {
     if constexpr (requires_edges<P>) {
         using E = typename P::edge;
-        return edges_at<E>{nullptr, static_cast<const E *>(policy.task.edges), 0};
+        const auto *there = static_cast<const E *>(policy.task.edges);
+        if constexpr (P::always_near)
+            return edges_at<E, 1>{there};
+        else
+            return edges_anywhere<E>{nullptr, there, false, (unsigned)policy.task.args.bins};
     } else {
         return no_edges{};
     }

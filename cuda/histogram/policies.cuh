@@ -16,28 +16,29 @@
 namespace wk::histogram
 {
 
-// Edges, in shared memory `apart` from each other, or where they came from (apart 0).
-template <typename E>
+// Edges all in one memory, `kApart` from each other.
+template <typename E, unsigned kApart>
 struct edges_at {
-    const E *shared, *global;
-    unsigned apart;
+    const E *at;
+    static constexpr unsigned apart = kApart;
 
-    __device__ __forceinline__ E
-    operator[](unsigned i) const
+    __device__ __forceinline__ E operator[](unsigned i) const
     {
-        return apart ? shared[i * apart] : global[i];
+        return at[i * kApart];
     }
 };
 
+// Edges in shared memory, or where they came from; behind the last bin nothing is above an element.
 template <typename E>
-struct edges_near { // all of them in shared memory
-    const E *shared;
-    unsigned apart;
+struct edges_anywhere {
+    const E *shared, *global;
+    bool copied;
+    unsigned bins;
 
-    __device__ __forceinline__ E
-    operator[](unsigned i) const
+    __device__ __forceinline__ E operator[](unsigned i) const
     {
-        return shared[i * apart];
+        if (copied) return shared[i];
+        return i < bins ? global[i] : (E)INFINITY;
     }
 };
 
@@ -50,7 +51,8 @@ struct by_value {
     bins_task task;
 
     template <int N>
-    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N], const no_edges &) const
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const no_edges &) const
     {
         const auto bins = (unsigned)task.args.bins;
 #pragma unroll
@@ -69,7 +71,8 @@ struct by_steps {
     bins_task task;
 
     template <int N>
-    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N], const no_edges &) const
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const no_edges &) const
     {
 #pragma unroll 1
         for (int i = 0; i < N; i++) {
@@ -106,6 +109,13 @@ struct uniform {
             return (float)x - (float)task.args.first;
     }
 
+    __device__ E copied_edge(unsigned i) const
+    {
+        if (i == (unsigned)task.args.bins)
+            return (E)INFINITY; // nothing inside is above the last bin
+        return static_cast<const E *>(task.edges)[i];
+    }
+
     __device__ __forceinline__ bool inside(value_t<T> x) const
     {
         if constexpr (std::is_integral_v<T>)
@@ -114,8 +124,9 @@ struct uniform {
             return (E)x >= (E)task.args.first && (E)x <= (E)task.args.last;
     }
 
-    template <int N>
-    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N], const edges_at<E> &e) const
+    template <int N, typename Edges>
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const Edges &e) const
     {
         constexpr float kRound = 12582912.f; // 1.5 * 2^23: added to a float, leaves its integer
         const wk_histogram_args &h = task.args;
@@ -134,15 +145,10 @@ struct uniform {
 #pragma unroll
         for (int i = 0; i < N; i++) {
             if (number[i] == bins) continue;
-            number[i] = settle((E)value_of(x[i]), e, bins, number[i]);
+            const E v = (E)value_of(x[i]);
+            const unsigned k = number[i]; // the first edge is not above what is inside
+            number[i] = k - (v < e[k]) + (v >= e[k + 1]);
         }
-    }
-
-    static __device__ __forceinline__ unsigned settle(E x, const edges_at<E> &e, unsigned bins,
-                                                      unsigned i)
-    {
-        const E low = e[i], high = e[i + 1];
-        return i - (x < low && i > 0) + (x >= high && i != bins - 1);
     }
 };
 
@@ -169,26 +175,37 @@ struct by_edges {
     using edge = K;
     bins_task task;
 
+    __device__ K copied_edge(unsigned i) const
+    {
+        if constexpr (std::is_same_v<K, float>) {
+            const double edge = static_cast<const double *>(task.edges)[i];
+            return i < (unsigned)task.args.bins ? float_up(edge) : float_down(edge);
+        } else {
+            return static_cast<const K *>(task.edges)[i];
+        }
+    }
+
     template <int N, typename Edges>
-    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N], const Edges &e) const
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const Edges &e) const
     {
         const auto bins = (unsigned)task.args.bins;
-        const K first = e[0], last = e[bins];
-        unsigned low[N];
+        const K first = e.at[0], last = e.at[bins * e.apart];
+        unsigned low[N]; // times apart
 #pragma unroll
         for (int i = 0; i < N; i++) low[i] = 0;
         for (unsigned left = bins;
              left > 1;) { // N searches side by side: each waits for itself
-            const unsigned half = left / 2;
+            const unsigned half = left / 2, step = half * e.apart;
 #pragma unroll
             for (int i = 0; i < N; i++)
-                if (e[low[i] + half] <= (K)value_of(x[i])) low[i] += half;
+                if (e.at[low[i] + step] <= (K)value_of(x[i])) low[i] += step;
             left -= half;
         }
 #pragma unroll
         for (int i = 0; i < N; i++) {
             const K v = (K)value_of(x[i]);
-            number[i] = v >= first && v <= last ? low[i] : bins;
+            number[i] = v >= first && v <= last ? low[i] / e.apart : bins;
         }
     }
 };

@@ -27,58 +27,55 @@ words_of(int64_t counters)
     return (counters + 31) / 32 * 32;
 }
 
-// Copies of the edges in shared memory, side by side: with 32 each lane reads its own, from banks that
-// no other lane of its half warp wants; 0: they stay where they are.
-template <typename P>
+// The edges, kLanes copies of them side by side in shared memory; not copied: where they came from.
+template <unsigned kLanes, typename P>
 __device__ __forceinline__ auto
-near_edges(const P &policy, unsigned copies, unsigned *room)
+near_edges(const P &policy, bool copied, unsigned *room)
 {
     if constexpr (!requires_edges<P>) {
         return no_edges{};
     } else {
         using E = typename P::edge;
-        const bool doubles = policy.task.edges_dtype == WK_F64; // E may be float, for by_edges
         const auto bins = (unsigned)policy.task.args.bins;
         auto *here = reinterpret_cast<E *>(room);
         const auto *there = static_cast<const E *>(policy.task.edges);
-        for (unsigned i = threadIdx.x; i < (bins + 1) * copies; i += kThreads) {
-            const unsigned k = i / copies;
-            if constexpr (std::is_same_v<E, float>) {
-                const auto *wide = static_cast<const double *>(policy.task.edges);
-                here[i] = !doubles ? there[k] : k < bins ? float_up(wide[k]) : float_down(wide[k]);
-            } else {
-                here[i] = there[k];
-            }
-        }
-        if constexpr (!P::always_near)
-            return edges_at<E>{copies ? here + threadIdx.x % copies : here, there, copies};
+        const unsigned all = copied ? (bins + 1) * kLanes : 0;
+        for (unsigned i = threadIdx.x; i < all; i += kThreads)
+            here[i] = policy.copied_edge(i / kLanes);
+        if constexpr (P::always_near || kLanes > 1)
+            return edges_at<E, kLanes>{here + threadIdx.x % kLanes};
         else
-            return edges_near<E>{here + threadIdx.x % copies, copies};
+            return edges_anywhere<E>{here, there, copied, bins};
     }
 }
 
-// Kept: bins, and one more if what is outside counts. Alone: no other block counts, ever.
-template <typename P, int U, int kBlocks>
+// Kept: bins, and one more if what is outside counts. Alone: no other block counts, ever. kLanes: with
+// 32 each lane has counters of its own, in a bank that no other lane of the warp uses.
+template <typename P, int U, int kBlocks, unsigned kLanes>
 __global__ void
 __launch_bounds__(kThreads, kBlocks)
     histogram_shared(const input<typename P::element> __grid_constant__ in,
-                     const P __grid_constant__ policy, unsigned kept, unsigned copies,
-                     bool alone, unsigned long long *counts)
+                     const P __grid_constant__ policy, unsigned kept, bool copied, bool alone,
+                     unsigned long long *counts)
 {
     using T = typename P::element;
     WK_DYNAMIC_SHARED(unsigned, mine);
     const auto bins = (unsigned)policy.task.args.bins;
-    const auto words = (unsigned)words_of(bins + 1);
+    const auto words = (unsigned)words_of(bins + 1) * kLanes;
+    const unsigned lane = threadIdx.x % kLanes;
     for (unsigned i = threadIdx.x; i < words; i += kThreads) mine[i] = 0;
-    const auto edges = near_edges(policy, copies, mine + words);
+    const auto edges = near_edges<kLanes>(policy, copied, mine + words);
     __syncthreads(); // every counter is zero, every edge there, before the first element
 
+    const auto add = [&](unsigned number) {
+        atomicAdd(&mine[kLanes > 1 ? number * kLanes + lane : turned(number)], 1u);
+    };
     const auto count = [&](uint4 v) {
         const elements<T> e = unpacked<T>(v);
         unsigned number[kEach<T>];
         policy.numbers(e.x, number, edges);
 #pragma unroll
-        for (int i = 0; i < kEach<T>; i++) atomicAdd(&mine[turned(number[i])], 1u);
+        for (int i = 0; i < kEach<T>; i++) add(number[i]);
     };
     each_of_tiles<U, false>(in, blockIdx.x, gridDim.x, count);
     each_behind_tiles<U>(in, blockIdx.x, gridDim.x, count);
@@ -86,12 +83,16 @@ __launch_bounds__(kThreads, kBlocks)
         const T one[1] = {x};
         unsigned number[1];
         policy.numbers(one, number, edges);
-        atomicAdd(&mine[turned(number[0])], 1u);
+        add(number[0]);
     });
     __syncthreads(); // every element is counted before the counters are read
 
     for (unsigned b = threadIdx.x; b < kept; b += kThreads) {
-        const unsigned c = mine[turned(b)];
+        unsigned c = 0;
+        if (kLanes > 1)
+            for (unsigned k = 0; k < kLanes; k++) c += mine[b * kLanes + (k + b) % kLanes];
+        else
+            c = mine[turned(b)];
         if (alone)
             counts[b] = c;
         else if (c)
@@ -99,33 +100,44 @@ __launch_bounds__(kThreads, kBlocks)
     }
 }
 
-// 32 copies of the edges may take so much: it is read once a block from L2.
-constexpr int64_t kMostCopied = 64 << 10;
-
 // A multiprocessor's shared memory is the most that a block may have and the KiB that each block takes.
 // Alone: counts are not there yet; else they are zero or earlier pieces', and go on.
+template <typename P, int U, int kBlocks, unsigned kLanes>
+wk_status
+launch_lanes(wk_call *call, const P &policy, const many_bins &m, bool fresh, bool copied,
+             int64_t bytes)
+{
+    using T = typename P::element;
+    const int64_t fit = bytes <= most_shared(call) / 2 - 1024 ? kBlocks : 1;
+    unsigned grid = blocks_for(m.n, processors(call) * fit);
+    while (m.n / grid >= kMostOfBlock) grid *= 2;
+    const bool alone = fresh && grid == 1;
+    const auto kernel = histogram_shared<P, U, kBlocks, kLanes>;
+    if (fresh && !alone && clear_counts(call) != WK_OK) return call->error.status;
+    if (grant(call, kernel, (size_t)bytes) != WK_OK) return call->error.status;
+    return launch(call, grid, kThreads, (size_t)bytes, kernel, input_of<T>(m.in, m.n), policy,
+                  m.kept, copied, alone, m.counts);
+}
+
+// 32 copies of counters and edges may take so much: they are cleared, filled and added once a block.
+constexpr int64_t kMostCopied = 96 << 10;
+
 template <typename P, int U, int kBlocks>
 wk_status
 launch_shared(wk_call *call, const P &policy, const many_bins &m, bool fresh)
 {
-    using T = typename P::element;
-    const int64_t most = most_shared(call);
-    int64_t bytes = words_of((int64_t)m.bins + 1) * 4;
-    unsigned copies = 0;
+    const int64_t words = words_of((int64_t)m.bins + 1);
     if constexpr (requires_edges<P>) {
-        const int64_t room = ((int64_t)m.bins + 1) * (int64_t)sizeof(typename P::edge);
-        copies = room * 32 <= kMostCopied ? 32 : m.bins <= kMostNear ? 1 : 0;
-        bytes += room * copies;
+        const int64_t edges = ((int64_t)m.bins + 1) * (int64_t)sizeof(typename P::edge);
+        const int64_t all = 32 * (words * 4 + edges);
+        if (all <= kMostCopied)
+            return launch_lanes<P, U, kBlocks, 32>(call, policy, m, fresh, true, all);
+        const bool copied = m.bins <= kMostNear;
+        return launch_lanes<P, U, kBlocks, 1>(call, policy, m, fresh, copied,
+                                              words * 4 + (copied ? edges : 0));
+    } else {
+        return launch_lanes<P, U, kBlocks, 1>(call, policy, m, fresh, false, words * 4);
     }
-    const int64_t fit = bytes <= most / 2 - 1024 ? kBlocks : 1;
-    unsigned grid = blocks_for(m.n, processors(call) * fit);
-    while (m.n / grid >= kMostOfBlock) grid *= 2;
-    const bool alone = fresh && grid == 1;
-    const auto kernel = histogram_shared<P, U, kBlocks>;
-    if (fresh && !alone && clear_counts(call) != WK_OK) return call->error.status;
-    if (grant(call, kernel, (size_t)bytes) != WK_OK) return call->error.status;
-    return launch(call, grid, kThreads, (size_t)bytes, kernel, input_of<T>(m.in, m.n), policy,
-                  m.kept, copies, alone, m.counts);
 }
 
 } // namespace wk::histogram

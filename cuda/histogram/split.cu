@@ -18,8 +18,9 @@ constexpr unsigned kShare = 2;
 
 // kClamp: what is in no bin counts too. The block's own rows are every second one: row r is its r / 2.
 template <bool kClamp>
-__global__ void __launch_bounds__(kThreads, 1)
-histogram_split(const input<uint32_t> __grid_constant__ in, unsigned bins, unsigned kept,
+__global__ void
+__launch_bounds__(kThreads, 1)
+    histogram_split(const input<uint32_t> __grid_constant__ in, unsigned bins, unsigned kept,
                     unsigned words, unsigned long long *counts)
 {
     WK_DYNAMIC_SHARED(unsigned, mine);

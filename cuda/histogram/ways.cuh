@@ -42,11 +42,11 @@ all_of(const wk_call *call)
 }
 
 wk_status shared_numbers(wk_call *call, const many_bins &m); // uint32, if they fit
-wk_status split(wk_call *call, const many_bins &m);    // uint32
-wk_status fields(wk_call *call, const many_bins &m);   // uint32
-wk_status fields16(wk_call *call, const many_bins &m); // uint16, all values bins
-wk_status planes(wk_call *call, const many_bins &m);   // uint32
-wk_status runs(wk_call *call, const many_bins &m);     // uint32, any bins
+wk_status split(wk_call *call, const many_bins &m);          // uint32
+wk_status fields(wk_call *call, const many_bins &m);         // uint32
+wk_status fields16(wk_call *call, const many_bins &m);       // uint16, all values bins
+wk_status planes(wk_call *call, const many_bins &m);         // uint32
+wk_status runs(wk_call *call, const many_bins &m);           // uint32, any bins
 using way_of_many = wk_status(wk_call *, const many_bins &);
 
 // Can they?
