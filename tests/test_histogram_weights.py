@@ -233,7 +233,7 @@ def test_equal_indices_and_the_largest_weights(device, dtype, bins, sign):
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("bins", [1, 256, 700])
 def test_a_carry_that_meets_a_full_word(device, bins, sign):
-    """Words of 32 bits that hold 2^31 - 1, or -2^31, one above the other: one more, and all pass on."""
+    """Words that hold 2^31 - 1, or -2^31, one above the other: one more, and all pass on."""
     for dtype, digits, lows in [("float32", 24, [-101, 19]), ("float64", 28, [-1002, 30])]:
         half, count = 2 ** (digits - 1), 2 ** (31 - digits) - 1
         full = [2 * half - 1] * count + [half, half + count - (sign > 0)]
