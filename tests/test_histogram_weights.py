@@ -129,6 +129,11 @@ def test_weights_of_every_exponent(device, dtype, bins):
     check(device, indices(n, bins), weights, bins)
 
 
+def test_more_limbs_than_one_pass_has_room_for(device):
+    weights = np.append(all_exponents("float64", 1000), [np.inf, np.nan])
+    check(device, indices(1002, 40_000), weights, 40_000, outside=True)
+
+
 @pytest.mark.parametrize("bins", [1, 256, 5000])
 @pytest.mark.parametrize("dtype", [*helpers.INTEGERS, "float32", "float64", "float16"])
 def test_every_dtype_of_elements(device, dtype, bins):
@@ -223,6 +228,24 @@ def test_equal_indices_and_the_largest_weights(device, dtype, bins, sign):
     a = np.full(n, min(bins - 1, 200), np.int32)
     for to in {SUM_OF[dtype], "float64"}:
         check(device, a, weights, bins, to)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("bins", [1, 256, 700])
+def test_a_carry_that_meets_a_full_word(device, bins, sign):
+    """Words that hold 2^31 - 1, or -2^31, one above the other: one more, and all pass on."""
+    for dtype, digits, lows in [("float32", 24, [-101, 19]), ("float64", 28, [-1002, 30])]:
+        half, count = 2 ** (digits - 1), 2 ** (31 - digits) - 1
+        full = [2 * half - 1] * count + [half, half + count - (sign > 0)]
+        assert sum(full) == 2**31 - (sign > 0)
+        for low in lows:  # where a piece's lowest bit is its word's
+            high = [sign * m * 2.0 ** (low + up) for up in (64, 32) for m in full]
+            weights = np.array(high + [sign * m * 2.0**low for m in [*full, half]], dtype)
+            for order in (weights, weights[::-1].copy()):  # whichever of them comes first
+                check(device, np.full(len(weights), bins // 2, np.int32), order, bins)
+    whole = [sign * 0x7FFFFFFF << 32, sign * 0x7FFFFFFF, sign * 0x7FFFFFFF, sign * 7 << 32]
+    weights = np.array(whole, np.int64)
+    check(device, np.full(4, bins // 2, np.int32), weights, bins, "float64")
 
 
 @pytest.mark.large

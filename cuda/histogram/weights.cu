@@ -110,7 +110,8 @@ wk::histogram::weighted(wk_call *call)
     t.in_dtype = call->in.dtype;
     t.end = h->n;
     t.rows = h->bins + h->outside;
-    t.room = std::min(t.rows * most_limbs(kind), kRoom);
+    t.room = t.rows * most_limbs(kind); // all there may be, of the few rows that fit on chip
+    if (!shared) t.room = std::min(t.room, kRoom);
     const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
     if (allocate_zero(call, t.room, &t.limbs) != WK_OK ||
         allocate_zero(call, rows, &t.flags) != WK_OK ||

@@ -121,7 +121,7 @@ weights_finish(const weights_task __grid_constant__ t, const sums __grid_constan
         }
         wk_moments m = {};
         m.sum = {limb, count, form::kBase + form::kLimbBits * l.first};
-        m.flags = (int)t.flags[r] | WK_NOT_MINUS_ZERO;
+        m.flags = (int)t.flags[r]; // and no elements are known of, so that 0 is never -0.0
         t.flags[r] = 0;
         store(out, first + r, wk_finish_sum(&m, 0, wk_format_of(out.dtype)));
     }

@@ -104,7 +104,7 @@ struct weights_task {
     int64_t room;              // limbs at `limbs`
     unsigned long long *limbs; // [limbs of a row][rows of a pass], zero between passes
     unsigned *flags;           // [rows of a pass], of WK_HAS_..., likewise
-    const span *places;        // null: all, and one pass
+    const span *places;        // null: all
 };
 
 // The limbs of a pass over some rows: from which place on, and how many a row.
@@ -118,8 +118,7 @@ __device__ __forceinline__ limbs_now
 limbs_of(const weights_task &t)
 {
     using form = layout<kClass>;
-    if (t.places == nullptr) return {0, kMostLimbs<kClass>, t.rows};
-    const span s = *t.places;
+    const span s = t.places ? *t.places : span{form::kPlaces, form::kPlaces};
     const int first = s.up ? form::kPlaces - s.down : 0;
     const int count = (s.up ? s.up - first : 1) + form::kAbove;
     const int64_t rows = t.room / count;
