@@ -94,7 +94,6 @@ def around_tiles(op, dtype):
 def test_tiles_have_no_seams(op, row, dtype):
     for n in filter(allowed, around_tiles(op, dtype)):
         check(op, values(dtype, n), row.device, row.name)
-        check(op, few_values(dtype, n), row.device, row.name)
 
 
 @pytest.mark.large
@@ -117,8 +116,8 @@ def test_keys_that_differ_in_some_digits_only_are_in_order(device, dtype):
     rng = np.random.default_rng(5)
     bits = f"u{np.dtype(dtype).itemsize}"
     width = 8 * np.dtype(dtype).itemsize
-    for low in range(0, width, 7):
-        for size in (3, 9, 30):
+    for low in range(0, width, 13):
+        for size in (9, 30):
             part = rng.integers(0, 2 ** min(size, width - low), 700, np.uint64) << np.uint64(low)
             check("unique_counts", part.astype(bits).view(dtype), device)
     spread = np.uint64(2) ** rng.integers(0, width, 700, np.uint64)  # one bit each
