@@ -817,6 +817,7 @@ def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     if x.dtype == bool:
         x = np.ascontiguousarray(x).view(np.uint8) != 0
     if x.dtype.kind in "biufc":
-        return run_length(np.sort(x, axis=None))
+        # NumPy 2.4's default sort leaves large float16 arrays unsorted on some processors
+        return run_length(np.sort(x, axis=None, kind="stable"))
     order = np.argsort(x.astype(np.float32), axis=None)  # bfloat16: NumPy sorts no NaN of it last
     return run_length(x.reshape(-1)[order])
