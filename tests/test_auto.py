@@ -15,6 +15,7 @@ from warpkit._auto import Choice, Model
 CPU = Model(fixed=3e-6, inwards=20e9)
 GPU = Model(fixed=12e-6, inwards=50e9, outwards=40e9, kernel=1e12)
 OPS = ("reduce", "transpose", "stencil1d", "histogram", "warp_histogram")
+OPS += ("run_length", "unique_counts")
 
 
 @pytest.fixture(autouse=True)

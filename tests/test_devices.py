@@ -56,6 +56,7 @@ def test_the_configuration_is_printed(capsys):
 def test_rows_are_listed_by_operation():
     everything = warpkit.variants()
     ops = ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"]
+    ops += ["run_length", "unique_counts"]
     assert [row for op in ops for row in warpkit.variants(op)] == everything
     assert {dtype for row in everything for dtype in row.dtypes} <= set(helpers.ALL_DTYPES)
 

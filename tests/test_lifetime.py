@@ -26,6 +26,8 @@ GOOD = {
     "histogram of weights": lambda a, d: warpkit.histogram(a, 5, weights=a, device=d)[0],
     "bincount": lambda a, d: warpkit.bincount(abs(a.ravel() % 9).astype(int), device=d),
     "warp_histogram": lambda a, d: warpkit.warp_histogram(a, device=d).values,
+    "run_length": lambda a, d: warpkit.run_length(a, device=d).values,
+    "unique_counts": lambda a, d: warpkit.unique_counts(a, device=d).counts,
 }
 BAD = {
     "axis": lambda a, d: warpkit.reduce(a, "sum", 7, device=d),
@@ -67,6 +69,8 @@ BAD = {
     "negative": lambda a, d: warpkit.bincount(np.array([-1]), device=d),
     "huge": lambda a, d: warpkit.bincount(np.array([2**45]), device=d),
     "warp variant": lambda a, d: warpkit.warp_histogram(a, variant="nonsense", device=d),
+    "runs of complex": lambda a, d: warpkit.run_length(a.astype(complex), device=d),
+    "unique variant": lambda a, d: warpkit.unique_counts(a, variant="nonsense", device=d),
 }
 LAYOUTS = {
     "contiguous": lambda: values("float32", (40, 30)),

@@ -94,8 +94,7 @@ run_whole(wk_call *call, wk_launch *launch)
     const bool runs = call->op == WK_RUN_LENGTH || call->op == WK_UNIQUE_COUNTS;
     station at;
     wk_status status = arrive(&at, call, call->ordinal);
-    if (!status)
-        status = runs ? find_runs(&at, call, launch) : in_one_piece(&at, call, launch);
+    if (!status) status = runs ? find_runs(&at, call, launch) : in_one_piece(&at, call, launch);
     const wk_status left = depart(&at, call);
     return status ? status : left;
 }

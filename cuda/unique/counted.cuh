@@ -7,12 +7,14 @@
 // again and adds them to the counter in global memory; a barrier every 2^15 elements sees to it that
 // a counter is never past 2^16. Few elements are added to global memory at once.
 #pragma once
-#include "unique/survey.cuh"
+#include "unique/rows.cuh"
+#include "unique/scan.cuh"
 
 namespace wk
 {
 
-constexpr int kFewValues = 8192;           // 32 KiB of counters
+constexpr int kFewValues = 8192;           // 32 KiB of counters, ...
+constexpr int kFewBlocks = 7;              // ... as many blocks a multiprocessor
 constexpr int64_t kManyValues = 65536;     // 128 KiB of halves
 constexpr int64_t kManyElements = 1 << 18; // fewer do not pay for clearing and reading halves
 constexpr int kManyThreads = 1024;
@@ -45,8 +47,8 @@ for_keys(const counting<P> &c, int64_t row, F &&f)
 }
 
 template <typename P>
-__global__ void __launch_bounds__(kRunThreads)
-count_few(counting<P> c, int64_t rows, int copies)
+__global__ void
+__launch_bounds__(kRunThreads) count_few(counting<P> c, int64_t rows, int copies)
 {
     __shared__ unsigned counts[kFewValues];
     unsigned *mine = counts + threadIdx.x / kWarp % copies * c.values;
@@ -75,8 +77,8 @@ speaks(unsigned key, bool there, unsigned *lanes)
 }
 
 template <typename P>
-__global__ void __launch_bounds__(kRunThreads)
-count_directly(counting<P> c, int64_t rows)
+__global__ void
+__launch_bounds__(kRunThreads) count_directly(counting<P> c, int64_t rows)
 {
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x)
         for_keys(c, row, [&](unsigned key, bool there) {
@@ -86,10 +88,10 @@ count_directly(counting<P> c, int64_t rows)
 }
 
 template <typename P>
-__global__ void __launch_bounds__(kManyThreads)
-count_many(counting<P> c, int64_t rows)
+__global__ void
+__launch_bounds__(kManyThreads) count_many(counting<P> c, int64_t rows)
 {
-    WK_DYNAMIC_SHARED(unsigned, halves); // two counters a word
+    WK_DYNAMIC_SHARED(unsigned, halves);                        // two counters a word
     constexpr int kTogether = kHalf / (kManyThreads * kPer<P>); // rows between barriers
     for (int i = threadIdx.x; i < kManyValues / 2; i += kManyThreads) halves[i] = 0;
     for (int64_t row = (int64_t)blockIdx.x * kTogether; row < rows;
@@ -115,9 +117,9 @@ count_many(counting<P> c, int64_t rows)
 
 // The values that occur, by one block. A warp takes rows of 32 counters and ranks by ballot.
 template <typename T>
-__global__ void __launch_bounds__(kManyThreads)
-list_values(const counter *table, int values, word_of<T> low, T *out, int64_t *counts,
-            int64_t *total)
+__global__ void
+__launch_bounds__(kManyThreads) list_values(const counter *table, int values, word_of<T> low,
+                                            T *out, int64_t *counts, int64_t *total)
 {
     __shared__ int sums[kManyThreads / kWarp];
     const int lane = threadIdx.x % kWarp, w = threadIdx.x / kWarp;
@@ -152,14 +154,14 @@ launch_counted(wk_call *call, const typename P::element *in, int64_t n,
     if (allocate(call, values * (int64_t)sizeof(counter), &table) != WK_OK ||
         clear(call, table, values * (int64_t)sizeof(counter)) != WK_OK)
         return call->error.status;
-    const counting<P> c = {
-        in, n, (int)((uintptr_t)in % 16 / sizeof *in), low, values, (counter *)table};
+    const counting<P> c = {in,  n,      (int)((uintptr_t)in % 16 / sizeof *in),
+                           low, values, (counter *)table};
     const bool few = values <= kFewValues;
     const int bytes = kManyValues / 2 * (int)sizeof(unsigned);
     const bool many = !few && n >= kManyElements && most_shared(call) >= bytes;
     const int64_t wide = (many ? kManyThreads : kRunThreads) * kPer<P>;
     const int64_t rows = (n + c.skip + wide - 1) / wide;
-    const int64_t most = many ? processors(call) : (int64_t)processors(call) * kSurveyBlocks;
+    const int64_t most = many ? processors(call) : (int64_t)processors(call) * kFewBlocks;
     const unsigned grid = (unsigned)(rows < 1 ? 1 : rows < most ? rows : most);
     wk_status status = WK_OK;
     if (few) {

@@ -76,8 +76,7 @@ template <typename T>
 struct elements_of {
     using element = T;
     using value = T;
-    __device__ static __forceinline__ word_of<T>
-    key(T x)
+    __device__ static __forceinline__ word_of<T> key(T x)
     {
         return to_key(x);
     }
@@ -88,8 +87,7 @@ template <typename T>
 struct keys_of {
     using element = word_of<T>;
     using value = T;
-    __device__ static __forceinline__ word_of<T>
-    key(word_of<T> x)
+    __device__ static __forceinline__ word_of<T> key(word_of<T> x)
     {
         return x;
     }

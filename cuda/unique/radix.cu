@@ -15,6 +15,7 @@
 #include "unique/counted.cuh"
 #include "unique/radix.cuh"
 #include "unique/runs.cuh"
+#include "unique/survey.cuh"
 
 namespace
 {
@@ -33,8 +34,8 @@ launch_pass(wk_call *call, const passes &p, const typename P::element *in, int s
 {
     if (wk::launch(call, p.grid, wk::kSortThreads, 0, wk::count_digits<P>, in, p.s, shift,
                    p.table) != WK_OK ||
-        wk::launch(call, wk::kDigits, wk::kSortThreads, 0, wk::scan_digits, p.table,
-                   (int)p.grid, p.totals) != WK_OK)
+        wk::launch(call, wk::kDigits / wk::kSortWarps, wk::kSortThreads, 0, wk::scan_digits,
+                   p.table, (int)p.grid, p.totals) != WK_OK)
         return call->error.status;
     return wk::launch(call, p.grid, wk::kSortThreads, 0, wk::deal_keys<P>, in, p.s, shift,
                       (const int64_t *)p.table, (const int64_t *)p.totals, out);
@@ -74,9 +75,9 @@ sort(wk_call *call, const T *in, int64_t n, unsigned long long differ)
     for (int shift = 0; shift < 8 * (int)sizeof(K); shift += wk::kDigitBits) {
         if ((differ >> shift & (wk::kDigits - 1)) == 0) continue;
         K *out = (K *)keys[to];
-        const wk_status status =
-            from ? launch_pass<wk::keys_of<T>>(call, p, from, shift, out)
-                 : launch_pass<wk::elements_of<T>>(call, p, in, shift, out);
+        const wk_status status = from
+                                     ? launch_pass<wk::keys_of<T>>(call, p, from, shift, out)
+                                     : launch_pass<wk::elements_of<T>>(call, p, in, shift, out);
         if (status) return status;
         from = out;
         to = 1 - to;

@@ -14,17 +14,18 @@
 namespace wk
 {
 
+// An 8-bit digit has as many values as a block has threads: between barriers each has one.
 constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
-constexpr int kSortThreads = kDigits; // one digit a thread between the barriers
+constexpr int kSortThreads = kDigits;
 constexpr int kSortWarps = kSortThreads / kWarp;
-constexpr int kSortBlocks = 3;    // a multiprocessor: with 64 registers a thread, for 4, keys spill
-constexpr int kTileBytes = 16384; // of keys: 28 KiB with the counts of 8 warps; 48 KiB on their way
+constexpr int kSortBlocks = 3; // a multiprocessor: for 4, of 64 registers a thread, keys spill
+constexpr int kTileBytes = 16384; // of keys; with the counts of 8 warps 28 KiB
 
 template <typename K>
 constexpr int kSortRows = kTileBytes / sizeof(K) / kSortThreads; // keys of a thread in a tile
 template <typename K>
-constexpr int kSortTile = kSortRows<K> * kSortThreads;
+constexpr int kSortTile = kSortRows<K> *kSortThreads;
 
 struct stretch { // of keys, whole tiles but for the end
     int64_t n, per;
@@ -39,8 +40,9 @@ digit_of(K key, int shift)
 
 // table[digit][block]: how many keys of a block's stretch have the digit.
 template <typename P>
-__global__ void __launch_bounds__(kSortThreads)
-count_digits(const typename P::element *in, stretch s, int shift, int64_t *table)
+__global__ void
+__launch_bounds__(kSortThreads)
+    count_digits(const typename P::element *in, stretch s, int shift, int64_t *table)
 {
     __shared__ unsigned counts[kSortWarps][kDigits]; // a table a warp: fewer adds meet
     const int t = threadIdx.x, w = t / kWarp;
@@ -57,20 +59,20 @@ count_digits(const typename P::element *in, stretch s, int shift, int64_t *table
     table[(int64_t)t * gridDim.x + blockIdx.x] = sum;
 }
 
-// Of each digit, a block: how many there are in the blocks before, and in totals of all.
-__global__ void __launch_bounds__(kSortThreads)
-scan_digits(int64_t *table, int blocks, int64_t *totals)
+// Of each digit, a warp: how many there are in the blocks before, and in totals of all.
+__global__ void
+__launch_bounds__(kSortThreads) scan_digits(int64_t *table, int blocks, int64_t *totals)
 {
-    __shared__ int64_t sums[kSortWarps];
-    int64_t *row = table + (int64_t)blockIdx.x * blocks, before = 0, total = 0;
-    for (int b = 0; b < blocks; b += kSortThreads) { // the same trips for all threads
-        const int i = b + threadIdx.x;
-        const int64_t own = i < blocks ? row[i] : 0;
-        const int64_t left = sum_before_in_block<kSortWarps>(own, sums, &total);
+    const int lane = threadIdx.x % kWarp;
+    const int digit = blockIdx.x * kSortWarps + threadIdx.x / kWarp;
+    int64_t *row = table + (int64_t)digit * blocks, before = 0, total = 0;
+    for (int b = 0; b < blocks; b += kWarp) { // the same trips for all lanes
+        const int i = b + lane;
+        const int64_t left = sum_before(i < blocks ? row[i] : 0, lane, &total);
         if (i < blocks) row[i] = before + left;
         before += total;
     }
-    if (threadIdx.x == 0) totals[blockIdx.x] = before;
+    if (lane == 0) totals[digit] = before;
 }
 
 template <typename K>
@@ -102,9 +104,10 @@ rank_keys(const K *keys, int left, int shift, int lane, unsigned *counts, uint16
 }
 
 template <typename P>
-__global__ void __launch_bounds__(kSortThreads, kSortBlocks)
-deal_keys(const typename P::element *in, stretch s, int shift, const int64_t *table,
-          const int64_t *totals, word_of<typename P::value> *out)
+__global__ void
+__launch_bounds__(kSortThreads, kSortBlocks)
+    deal_keys(const typename P::element *in, stretch s, int shift, const int64_t *table,
+              const int64_t *totals, word_of<typename P::value> *out)
 {
     using K = word_of<typename P::value>;
     constexpr int kRows = kSortRows<K>;
@@ -122,7 +125,8 @@ deal_keys(const typename P::element *in, stretch s, int shift, const int64_t *ta
         K keys[kRows];
         uint16_t ranks[kRows];
 #pragma unroll
-        for (int r = 0; r < kRows; r++) keys[r] = r * kWarp < left ? P::key(mine[r * kWarp]) : 0;
+        for (int r = 0; r < kRows; r++)
+            keys[r] = r * kWarp < left ? P::key(mine[r * kWarp]) : 0;
         for (int i = lane; i <= kDigits; i += kWarp) tile.counts[w][i] = 0;
         __syncwarp(); // every count of the warp is zero before the first is read
         rank_keys(keys, left, shift, lane, tile.counts[w], ranks);
@@ -134,7 +138,8 @@ deal_keys(const typename P::element *in, stretch s, int shift, const int64_t *ta
             own += count;
         }
         int all_digits = 0;
-        const int first = sum_before_in_block<kSortWarps>((int)own, tile.sums_of_tile, &all_digits);
+        const int first =
+            sum_before_in_block<kSortWarps>((int)own, tile.sums_of_tile, &all_digits);
         tile.first[t] = first;
         tile.to[t] = to;
         to += own;

@@ -1,110 +1,20 @@
 // runs.cuh -- runs of equal neighbours in two launches: counted, then written.
 //
-// A warp takes rows of 32 lanes with 16 bytes each, one behind the other. A head differs from what is
-// left of it: the lane's own element, its left neighbour's by a shuffle, the row's before. Lanes rank
-// their heads by a scan of popcounts and pass value and place through shared memory, so that whole
-// lines are stored. A head writes how long the run before it was; that needs only what is to the
-// left, so no block waits for another: it adds up what the first launch left of all before it.
+// A head differs from what is left of it: the lane's own element, its left neighbour's by a shuffle,
+// the row's before (rows.cuh). Lanes rank their heads by a scan of popcounts and pass value and
+// place through shared memory, so that whole lines are stored. A head writes how long the run before
+// it was; that needs only what is to the left, so no block waits for another: it adds up what the
+// first launch left of all before it.
 #pragma once
-#include "runtime/launch.cuh"
-#include "unique/keys.cuh"
+#include "unique/rows.cuh"
 #include "unique/scan.cuh"
-
-#include <cstring>
 
 namespace wk
 {
 
-constexpr int kRunThreads = 256;
-constexpr int kRunWarps = kRunThreads / kWarp;
-constexpr int kRowsAhead = 4; // rows a warp has on their way: 2 KiB, 64 KiB a multiprocessor
-constexpr int kRunBlocks = 4; // a multiprocessor: 64 registers a thread; all ranges are alike
-
 struct heads { // of a range: how many, and where the last one is; -1: there is none
     int64_t count, last;
 };
-
-struct rows {
-    int64_t n;
-    int skip;    // elements between the 16 bytes' boundary and the first
-    int64_t per; // rows of a warp
-};
-
-template <typename P>
-constexpr int kPer = 16 / sizeof(typename P::element); // elements of a lane in a row
-
-// A lane's elements of a row that begin at index i, packed; the ends of the array one by one.
-template <typename E>
-__device__ __forceinline__ uint4
-load_row(const E *in, int64_t n, int64_t i)
-{
-    constexpr int kMine = 16 / sizeof(E);
-    if (i >= 0 && i + kMine <= n) return *reinterpret_cast<const uint4 *>(in + i);
-    uint4 packed = {};
-    E x[kMine];
-#pragma unroll
-    for (int v = 0; v < kMine; v++) x[v] = i + v >= 0 && i + v < n ? in[i + v] : E{};
-    memcpy(&packed, x, sizeof packed);
-    return packed;
-}
-
-template <typename P>
-__device__ __forceinline__ void
-keys_of_row(const uint4 &packed, word_of<typename P::value> *keys)
-{
-    typename P::element x[kPer<P>];
-    memcpy(x, &packed, sizeof packed);
-#pragma unroll
-    for (int v = 0; v < kPer<P>; v++) keys[v] = P::key(x[v]);
-}
-
-// Bit v: the lane's element i + v is a head. before is the key left of the row, then of the next.
-template <typename P>
-__device__ __forceinline__ unsigned
-mark_heads(const word_of<typename P::value> *keys, int64_t i, int64_t end, int lane,
-           word_of<typename P::value> *before)
-{
-    using K = word_of<typename P::value>;
-    const K last = keys[kPer<P> - 1];
-    const K left = __shfl_up_sync(kAllLanes, last, 1);
-    unsigned bits = 0;
-#pragma unroll
-    for (int v = 0; v < kPer<P>; v++) {
-        const K other = v ? keys[v - 1] : lane ? left : *before;
-        bits |= (unsigned)(keys[v] != other) << v;
-    }
-    *before = __shfl_sync(kAllLanes, last, kWarp - 1);
-    if (i <= 0 && i + kPer<P> > 0) bits = (bits | 1u << -i) & ~0u << -i; // the very first
-    if (i + kPer<P> > end) bits &= i < end ? ~(~0u << (end - i)) : 0;
-    return i + kPer<P> > 0 ? bits : 0;
-}
-
-// Calls f(bits, keys, i) for a lane's part of each row of the warp; the same trips for all lanes.
-template <typename P, typename F>
-__device__ __forceinline__ void
-for_rows(const typename P::element *in, const rows &r, F &&f)
-{
-    using K = word_of<typename P::value>;
-    constexpr int64_t wide = kPer<P> * kWarp;
-    const int lane = threadIdx.x % kWarp;
-    const int64_t w = (int64_t)blockIdx.x * kRunWarps + threadIdx.x / kWarp;
-    const int64_t begin = w * r.per * wide - r.skip, stop = begin + r.per * wide;
-    const int64_t end = stop < r.n ? stop : r.n;
-    K before = begin > 0 && begin < r.n ? P::key(in[begin - 1]) : 0;
-    for (int64_t at = begin; at < end; at += wide * kRowsAhead) {
-        uint4 packed[kRowsAhead];
-#pragma unroll
-        for (int g = 0; g < kRowsAhead; g++)
-            packed[g] = load_row(in, end, at + g * wide + lane * kPer<P>);
-#pragma unroll
-        for (int g = 0; g < kRowsAhead; g++) {
-            const int64_t i = at + g * wide + lane * kPer<P>;
-            K keys[kPer<P>];
-            keys_of_row<P>(packed[g], keys);
-            f(mark_heads<P>(keys, i, end, lane, &before), keys, i);
-        }
-    }
-}
 
 // Of all lanes, in each of them.
 __device__ __forceinline__ heads
@@ -126,8 +36,9 @@ join(heads a, heads b)
 }
 
 template <typename P>
-__global__ void __launch_bounds__(kRunThreads, kRunBlocks)
-count_heads(const typename P::element *in, rows r, heads *warps, heads *blocks)
+__global__ void
+__launch_bounds__(kRunThreads, kRunBlocks)
+    count_heads(const typename P::element *in, rows r, heads *warps, heads *blocks)
 {
     __shared__ heads mine[kRunWarps];
     const int w = threadIdx.x / kWarp;
@@ -160,13 +71,14 @@ heads_before(const heads *warps, const heads *blocks, heads *mine)
 }
 
 template <typename P>
-__global__ void __launch_bounds__(kRunThreads, kRunBlocks)
-write_heads(const typename P::element *in, rows r, const heads *warps, const heads *blocks,
-            typename P::value *values, int64_t *counts, int64_t *total)
+__global__ void
+__launch_bounds__(kRunThreads, kRunBlocks)
+    write_heads(const typename P::element *in, rows r, const heads *warps, const heads *blocks,
+                typename P::value *values, int64_t *counts, int64_t *total)
 {
     using K = word_of<typename P::value>;
     __shared__ heads shares[kRunWarps];
-    __shared__ K found[kRunWarps][kWarp * kPer<P>]; // keys of a row's heads ...
+    __shared__ K found[kRunWarps][kWarp * kPer<P>];         // keys of a row's heads ...
     __shared__ uint16_t places[kRunWarps][kWarp * kPer<P>]; // ... and where they are in it
     const int lane = threadIdx.x % kWarp, w = threadIdx.x / kWarp;
     heads left = heads_before(warps, blocks, shares);
@@ -185,8 +97,7 @@ write_heads(const typename P::element *in, rows r, const heads *warps, const hea
         for (int s = lane; s < own; s += kWarp) {
             const int64_t before = s ? row + places[w][s - 1] : left.last;
             values[left.count + s] = from_key<typename P::value>(found[w][s]);
-            if (left.count + s > 0)
-                counts[left.count + s - 1] = row + places[w][s] - before;
+            if (left.count + s > 0) counts[left.count + s - 1] = row + places[w][s] - before;
         }
         left = {left.count + own, row + places[w][own - 1]};
         __syncwarp(); // all were read before the next row's come

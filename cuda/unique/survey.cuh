@@ -2,16 +2,16 @@
 // and how far the smallest and the largest are apart.
 #pragma once
 #include "runtime/launch.cuh"
-#include "unique/runs.cuh"
+#include "unique/keys.cuh"
 
 namespace wk
 {
 
 constexpr int kSurveyThreads = 256;
-constexpr int kSurveyBlocks = 8; // a multiprocessor: all its threads, and few atomics at the end
+constexpr int kSurveyBlocks = 8; // a multiprocessor: all its threads, few atomics at the end
 
-struct findings { // all zero at first, so that every one grows
-    unsigned long long clear, set; // bits that some key has clear, or set
+struct findings {                   // all zero at first, so that every one grows
+    unsigned long long clear, set;  // bits that some key has clear, or set
     unsigned long long below, high; // the largest key's, and the smallest's, complemented
 };
 
@@ -19,8 +19,7 @@ template <typename K>
 struct extent {
     K clear, set, below, high;
 
-    __device__ __forceinline__ void
-    join(const extent &o)
+    __device__ __forceinline__ void join(const extent &o)
     {
         clear |= o.clear;
         set |= o.set;
@@ -30,8 +29,9 @@ struct extent {
 };
 
 template <typename P>
-__global__ void __launch_bounds__(kSurveyThreads)
-survey(const typename P::element *in, int64_t n, findings *out)
+__global__ void
+__launch_bounds__(kSurveyThreads)
+    survey(const typename P::element *in, int64_t n, findings *out)
 {
     using K = word_of<typename P::value>;
     __shared__ extent<K> warps[kSurveyThreads / kWarp];
@@ -69,8 +69,8 @@ launch_survey(wk_call *call, const typename P::element *in, int64_t n, findings 
     const int64_t most = (int64_t)processors(call) * kSurveyBlocks;
     if (allocate(call, sizeof *found, &there) != WK_OK ||
         clear(call, there, sizeof *found) != WK_OK ||
-        launch(call, (unsigned)(wanted < most ? wanted : most), kSurveyThreads, 0, survey<P>, in,
-               n, (findings *)there) != WK_OK)
+        launch(call, (unsigned)(wanted < most ? wanted : most), kSurveyThreads, 0, survey<P>,
+               in, n, (findings *)there) != WK_OK)
         return call->error.status;
     const cudaStream_t stream = session_of(call)->stream;
     WK_TRY(&call->error,

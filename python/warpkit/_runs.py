@@ -34,9 +34,7 @@ def _found(
     progress: Progress,
 ) -> tuple[Any, Any]:
     a, library = _core.operand(a)
-    values, counts, total = with_options(
-        function, (a,), None, device, stream, variant, progress
-    )
+    values, counts, total = with_options(function, (a,), None, device, stream, variant, progress)
     runs = int(total[0])  # of an array on a device: waits
     values, counts = _first(values, runs), _first(counts, runs)
     if library is None:

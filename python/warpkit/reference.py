@@ -895,10 +895,10 @@ def run_length(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     Raises   TypeError (complex)
     Source   numpy.flatnonzero, numpy.diff
     """
-    a = np.asarray(a)
-    if a.dtype.kind == "c":
+    given = np.asarray(a)
+    if given.dtype.kind == "c":
         raise TypeError("complex numbers have no order")
-    x = np.ascontiguousarray(a, a.dtype.newbyteorder("=")).reshape(-1)
+    x = np.ascontiguousarray(given, given.dtype.newbyteorder("=")).reshape(-1)
     if x.dtype == bool:
         x = x.view(np.uint8) != 0
     new = np.ones(x.size, bool)  # the first of its run
@@ -920,10 +920,11 @@ def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     Raises   TypeError (complex)
     Source   numpy.unique(return_counts=True)
     """
-    a = np.asarray(a)
-    if a.dtype == bool:
-        a = np.ascontiguousarray(a).view(np.uint8) != 0
-    if a.dtype.kind in "biufc":
-        return run_length(np.sort(a, axis=None))
-    order = np.argsort(a.astype(np.float32), axis=None)  # bfloat16: NumPy sorts no NaN of it last
-    return run_length(a.reshape(-1)[order])
+    x = np.asarray(a)
+    if x.dtype == bool:
+        x = np.ascontiguousarray(x).view(np.uint8) != 0
+    if x.dtype.kind in "biufc":
+        # NumPy 2.4's default sort leaves large float16 arrays unsorted on some processors
+        return run_length(np.sort(x, axis=None, kind="stable"))
+    order = np.argsort(x.astype(np.float32), axis=None)  # bfloat16: NumPy sorts no NaN of it last
+    return run_length(x.reshape(-1)[order])

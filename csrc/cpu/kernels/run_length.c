@@ -21,7 +21,7 @@ typedef struct job {
     const struct kind *kind;
     struct block {
         int64_t heads, last; /* then: heads before the block, and the last of those */
-    } *blocks;
+    } * blocks;
 } job;
 
 typedef struct kind {
@@ -31,7 +31,7 @@ typedef struct kind {
 
 #define BITS_DIFFER(a, b) ((a) != (b))
 #define FLOATS_DIFFER(a, b) (((a) != (b)) & (((a) == (a)) | ((b) == (b))))
-#define IS_NAN(a, inf) (((a) & 0x7fff) > (inf))
+#define IS_NAN(a, inf) (((a)&0x7fff) > (inf))
 #define HALVES_DIFFER(a, b, inf)                                                               \
     (((a) != (b)) & ((((a) | (b)) & 0x7fff) != 0) & !(IS_NAN(a, inf) & IS_NAN(b, inf)))
 
@@ -141,17 +141,20 @@ typedef struct kind {
 #define RUNS(name) name##_key_f64
 #include "cpu/kernels/runs_body.h"
 
-#define KIND(name) {count_##name, write_##name}
+#define KIND(name)                                                                             \
+    {                                                                                          \
+        count_##name, write_##name                                                             \
+    }
 static const kind plain[WK_DTYPES] = {
-    [WK_BOOL] = KIND(bool), [WK_I8] = KIND(1),   [WK_U8] = KIND(1),    [WK_I16] = KIND(2),
-    [WK_U16] = KIND(2),     [WK_I32] = KIND(4),  [WK_U32] = KIND(4),   [WK_I64] = KIND(8),
+    [WK_BOOL] = KIND(bool), [WK_I8] = KIND(1),    [WK_U8] = KIND(1),      [WK_I16] = KIND(2),
+    [WK_U16] = KIND(2),     [WK_I32] = KIND(4),   [WK_U32] = KIND(4),     [WK_I64] = KIND(8),
     [WK_U64] = KIND(8),     [WK_F16] = KIND(f16), [WK_BF16] = KIND(bf16), [WK_F32] = KIND(f32),
     [WK_F64] = KIND(f64),
 };
 static const kind of_keys[WK_DTYPES] = {
-    [WK_I16] = KIND(key_i16),   [WK_U16] = KIND(key_u16), [WK_I32] = KIND(key_i32),
-    [WK_U32] = KIND(4),         [WK_I64] = KIND(key_i64), [WK_U64] = KIND(8),
-    [WK_F16] = KIND(key_f16),   [WK_BF16] = KIND(key_bf16), [WK_F32] = KIND(key_f32),
+    [WK_I16] = KIND(key_i16), [WK_U16] = KIND(key_u16),   [WK_I32] = KIND(key_i32),
+    [WK_U32] = KIND(4),       [WK_I64] = KIND(key_i64),   [WK_U64] = KIND(8),
+    [WK_F16] = KIND(key_f16), [WK_BF16] = KIND(key_bf16), [WK_F32] = KIND(key_f32),
     [WK_F64] = KIND(key_f64),
 };
 
@@ -169,8 +172,7 @@ count_task(void *arg, int64_t begin, int64_t end, int thread)
     (void)thread;
     const job *j = arg;
     for (int64_t b = begin; b < end; b++)
-        j->blocks[b].heads =
-            j->kind->count(j->in, b * GRAIN, end_of(j, b), &j->blocks[b].last);
+        j->blocks[b].heads = j->kind->count(j->in, b * GRAIN, end_of(j, b), &j->blocks[b].last);
 }
 
 static void

@@ -13,34 +13,40 @@
  * Source    P. McIlroy, K. Bostic, M. D. McIlroy, "Engineering Radix Sort" (1993). */
 #include "cpu/kernels/runs.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
-    GRAIN = 1 << 16,     /* elements handed out at once: 50 us or more                      */
-    SHORT = 1 << 16,     /* values: tables of a few threads still lie in second-level caches */
-    SPARSE = 4,          /* values an element: beyond, reading the table takes longer        */
-    BUCKET = 1 << 14,    /* elements: with their copy they fill a quarter MiB                */
-    MOST_BITS = 10,      /* of the first digit: 1024 pages are still known to a processor    */
-    LEAF = 24            /* elements: fewer are put in order one by one                      */
+    GRAIN = 1 << 16,   /* elements handed out at once: 50 us or more                      */
+    SHORT = 1 << 16,   /* values: tables of a few threads still lie in 2nd-level caches   */
+    FEW = 1024,        /* values: COPIES tables of them fill a first-level cache          */
+    COPIES = 4,        /* an add that waits for the one before it takes 5 cycles          */
+    SPARSE = 4,        /* values an element: beyond, reading the table takes longer        */
+    BUCKET = 1 << 14,  /* elements: with their copy they fill a quarter MiB                */
+    MOST_BITS = 10,    /* of the first digit: 1024 pages are still known to a processor    */
+    ROOM = 8 * BUCKET, /* elements that a thread has for work: skewed buckets are rare   */
+    SORT_BITS = 11,    /* of digits in the cache                                          */
+    LEAF = 32          /* elements: fewer are put in order one by one                      */
 };
 
 typedef struct job {
     const void *in;
     int64_t n;
     wk_dtype dtype;
-    uint64_t low, high;  /* keys of the smallest and the largest                            */
-    void *keys;          /* [n], then in order                                              */
-    int shift, bits;     /* of the first digit: of key - low                                */
-    int64_t *starts;     /* [blocks][1 << bits]: elements, then where they go               */
-    int64_t *buckets;    /* [(1 << bits) + 1]: where they begin                             */
-    void *scratch;       /* [threads][most]                                                 */
-    int64_t most;        /* elements of a bucket                                            */
-    int64_t *tables;     /* [threads][values]                                               */
-    int64_t values;
+    uint64_t low, high; /* keys of the smallest and the largest                            */
+    void *keys;         /* [n], then in order                                              */
+    int shift, bits;    /* of the first digit: of key - low                                */
+    int64_t *starts;    /* [blocks][1 << bits]: elements, then where they go               */
+    int64_t *buckets;   /* [(1 << bits) + 1]: where they begin                             */
+    void *scratch;      /* [threads][room]                                                */
+    int64_t room;       /* elements; larger buckets take what they need                    */
+    atomic_int failed;  /* they did not get it                                             */
+    int64_t *tables;    /* [threads][values]                                               */
+    int64_t values, copies;
     char *used; /* [threads]: has a table that counts */
     struct ends {
         uint64_t low, high;
-    } *ends; /* [blocks] */
+    } * ends; /* [blocks] */
 } job;
 
 static int64_t
@@ -61,6 +67,23 @@ end_of(const job *j, int64_t block)
 #define K uint64_t
 #define SORT(name) name##_64
 #include "cpu/kernels/unique_sort_body.h"
+
+/* wk_sort_key_f32 and _f64 from the bits: a comparison of floats would keep loops from vectorising. */
+static inline uint32_t
+key_of_f32(uint32_t x)
+{
+    const uint32_t size = x & INT32_MAX, b = size ? x : 0;
+    const uint32_t key = b ^ ((uint32_t)((int32_t)b >> 31) | 0x80000000u);
+    return size > 0x7f800000u ? UINT32_MAX : key;
+}
+
+static inline uint64_t
+key_of_f64(uint64_t x)
+{
+    const uint64_t size = x & INT64_MAX, b = size ? x : 0;
+    const uint64_t key = b ^ ((uint64_t)((int64_t)b >> 63) | 0x8000000000000000u);
+    return size > (uint64_t)2047 << 52 ? UINT64_MAX : key;
+}
 
 /* Keys of 1 and 2 bytes are 4 bytes wide. */
 #define U uint8_t
@@ -118,14 +141,14 @@ end_of(const job *j, int64_t block)
 #define KEY(x) (x)
 #define UNIQUE(name) name##_u64
 #include "cpu/kernels/unique_body.h"
-#define U float
+#define U uint32_t
 #define K uint32_t
-#define KEY(x) wk_sort_key_f32(x)
+#define KEY(x) key_of_f32(x)
 #define UNIQUE(name) name##_f32
 #include "cpu/kernels/unique_body.h"
-#define U double
+#define U uint64_t
 #define K uint64_t
-#define KEY(x) wk_sort_key_f64(x)
+#define KEY(x) key_of_f64(x)
 #define UNIQUE(name) name##_f64
 #include "cpu/kernels/unique_body.h"
 
@@ -133,12 +156,15 @@ typedef struct kind {
     wk_task *ends, *count, *digits, *deal;
 } kind;
 
-#define KIND(name) {ends_##name, count_##name, digits_##name, deal_##name}
+#define KIND(name)                                                                             \
+    {                                                                                          \
+        ends_##name, count_##name, digits_##name, deal_##name                                  \
+    }
 static const kind kinds[WK_DTYPES] = {
-    [WK_BOOL] = KIND(bool), [WK_I8] = KIND(i8),     [WK_U8] = KIND(u8),   [WK_I16] = KIND(i16),
-    [WK_U16] = KIND(u16),   [WK_I32] = KIND(i32),   [WK_U32] = KIND(u32), [WK_I64] = KIND(i64),
-    [WK_U64] = KIND(u64),   [WK_F16] = KIND(f16),   [WK_BF16] = KIND(bf16),
-    [WK_F32] = KIND(f32),   [WK_F64] = KIND(f64),
+    [WK_BOOL] = KIND(bool), [WK_I8] = KIND(i8),   [WK_U8] = KIND(u8),     [WK_I16] = KIND(i16),
+    [WK_U16] = KIND(u16),   [WK_I32] = KIND(i32), [WK_U32] = KIND(u32),   [WK_I64] = KIND(i64),
+    [WK_U64] = KIND(u64),   [WK_F16] = KIND(f16), [WK_BF16] = KIND(bf16), [WK_F32] = KIND(f32),
+    [WK_F64] = KIND(f64),
 };
 
 /* The element that has a key, of 1, 2, 4 or 8 bytes. */
@@ -168,8 +194,8 @@ list(const job *j, int64_t threads, char *values, int64_t *counts)
     int64_t found = 0;
     for (int64_t v = 0; v < j->values; v++) {
         int64_t c = 0;
-        for (int64_t t = 0; t < threads; t++)
-            if (j->used[t]) c += j->tables[t * j->values + v];
+        for (int64_t t = 0; t < threads * j->copies; t++)
+            if (j->used[t / j->copies]) c += j->tables[t * j->values + v];
         if (c == 0) continue;
         const uint64_t bits = bits_of(j->dtype, j->low + (uint64_t)v);
         memcpy(values + found * item, &bits, (size_t)item);
@@ -179,11 +205,21 @@ list(const job *j, int64_t threads, char *values, int64_t *counts)
 }
 
 static int64_t
+list_one(const job *j, char *values, int64_t *counts)
+{
+    const uint64_t bits = bits_of(j->dtype, j->low);
+    memcpy(values, &bits, (size_t)wk_itemsize[j->dtype]);
+    counts[0] = j->n;
+    return 1;
+}
+
+static int64_t
 count_values(job *j, wk_call *call)
 {
     const int64_t threads = j->n > GRAIN ? wk_thread_count(call->context) : 1;
     j->values = (int64_t)(j->high - j->low) + 1;
-    j->tables = calloc((size_t)(threads * j->values), sizeof *j->tables);
+    j->copies = j->values <= FEW ? COPIES : 1;
+    j->tables = calloc((size_t)(threads * j->copies * j->values), sizeof *j->tables);
     j->used = calloc((size_t)threads, 1);
     if (j->tables == NULL || j->used == NULL) return -1;
     wk_parallel(call->context, blocks_of(j), 1, kinds[j->dtype].count, j);
@@ -227,11 +263,13 @@ sort(job *j, wk_call *call)
     j->buckets = malloc((size_t)(digits + 1) * sizeof *j->buckets);
     if (j->keys == NULL || j->starts == NULL || j->buckets == NULL) return -1;
     wk_parallel(call->context, blocks_of(j), 1, k->digits, j);
-    j->most = place_buckets(j);
+    const int64_t most = place_buckets(j);
+    j->room = most < ROOM ? most : ROOM;
     wk_parallel(call->context, blocks_of(j), 1, k->deal, j);
-    j->scratch = malloc((size_t)(threads * j->most) * item);
+    j->scratch = malloc((size_t)(threads * j->room) * item);
     if (j->scratch == NULL) return -1;
     wk_parallel(call->context, digits, 1, item == 8 ? sort_task_64 : sort_task_32, j);
+    if (atomic_load(&j->failed)) return -1;
     return WK_ISA_NAME(wk_write_runs)(call->context, j->keys, j->n, j->dtype, 1,
                                       call->out[0].data, call->out[1].data);
 }
@@ -262,6 +300,7 @@ find(job *j, wk_call *call)
     else if (find_ends(j, call) < 0)
         return -1;
     const uint64_t range = j->high - j->low;
+    if (range == 0) return list_one(j, call->out[0].data, call->out[1].data);
     if (range < SHORT && (range < 256 || (int64_t)(range / SPARSE) < j->n))
         return count_values(j, call);
     return sort(j, call);

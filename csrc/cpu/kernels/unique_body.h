@@ -26,10 +26,19 @@ UNIQUE(count)(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     const U *x = j->in;
     const K low = (K)j->low;
-    int64_t *counts = j->tables + thread * j->values;
+    const int64_t next = j->copies > 1 ? j->values : 0; /* neighbours count in tables apart */
+    int64_t *a = j->tables + thread * j->copies * j->values;
+    int64_t *b = a + next, *c = b + next, *d = c + next;
     const int64_t stop = end_of(j, end - 1);
+    int64_t i = begin * GRAIN;
     j->used[thread] = 1;
-    for (int64_t i = begin * GRAIN; i < stop; i++) counts[(K)(KEY(x[i]) - low)]++;
+    for (; i + COPIES <= stop; i += COPIES) {
+        a[(K)(KEY(x[i]) - low)]++;
+        b[(K)(KEY(x[i + 1]) - low)]++;
+        c[(K)(KEY(x[i + 2]) - low)]++;
+        d[(K)(KEY(x[i + 3]) - low)]++;
+    }
+    for (; i < stop; i++) a[(K)(KEY(x[i]) - low)]++;
 }
 
 static void

@@ -15,7 +15,7 @@ SORT(insert)(K *a, int64_t n)
 static void
 SORT(sort)(K *a, K *b, int64_t n, int there)
 {
-    int64_t ends[256];
+    int64_t ends[1 << SORT_BITS];
     K all = (K)-1, any = 0;
     for (int64_t i = 0; i < n; i++) {
         all &= a[i];
@@ -28,7 +28,8 @@ SORT(sort)(K *a, K *b, int64_t n, int there)
         return;
     }
     const int wanted = 62 - __builtin_clzll((uint64_t)n) - 1; /* buckets of 4 to 7 */
-    const int most = wanted < 8 ? wanted : 8, bits = width < most ? width : most;
+    const int most = wanted < SORT_BITS ? wanted : SORT_BITS,
+              bits = width < most ? width : most;
     const int shift = width - bits, buckets = 1 << bits;
     const K mask = (K)(buckets - 1);
     memset(ends, 0, (size_t)buckets * sizeof *ends);
@@ -55,11 +56,16 @@ SORT(sort)(K *a, K *b, int64_t n, int there)
 static void
 SORT(sort_task)(void *arg, int64_t begin, int64_t end, int thread)
 {
-    const job *j = arg;
-    K *keys = j->keys, *scratch = (K *)j->scratch + thread * j->most;
+    job *j = arg;
+    K *keys = j->keys, *scratch = (K *)j->scratch + thread * j->room;
     for (int64_t d = begin; d < end; d++) {
         const int64_t at = j->buckets[d], own = j->buckets[d + 1] - at;
-        SORT(sort)(keys + at, scratch, own, 0);
+        K *large = own > j->room ? malloc((size_t)own * sizeof *large) : NULL;
+        if (own <= j->room || large)
+            SORT(sort)(keys + at, large ? large : scratch, own, 0);
+        else
+            atomic_store(&j->failed, 1);
+        free(large);
     }
 }
 
