@@ -20,12 +20,12 @@
 #include <stdlib.h>
 
 enum {
-    GRAIN = 1 << 15,        /* elements handed out at once: 50 us or more               */
-    NEAR_BYTES = 1 << 15,   /* of 4 tables of a thread: a first-level cache             */
-    MOST_STEP = 51,         /* bits that adding 1.5 2^52 leaves                         */
-    MODERATE = 1000,        /* exponents of which the powers of two are doubles         */
-    LIMBS = 80,             /* of 67 words, with room for carries                       */
-    FINISH = 1 << 11,       /* bins finished at once: 50 us or more                     */
+    GRAIN = 1 << 15,      /* elements handed out at once: 50 us or more               */
+    NEAR_BYTES = 1 << 15, /* of 4 tables of a thread: a first-level cache             */
+    MOST_STEP = 51,       /* bits that adding 1.5 2^52 leaves                         */
+    MODERATE = 1000,      /* exponents of which the powers of two are doubles         */
+    LIMBS = 80,           /* of 67 words, with room for carries                       */
+    FINISH = 1 << 11,     /* bins finished at once: 50 us or more                     */
     MOST_BYTES = 256 << 20
 };
 
@@ -36,8 +36,8 @@ typedef struct job {
     const char *in, *weights;
     const wk_array *out;
     int64_t item, n;
-    int64_t first, bins;         /* of this range: slots first .. first + bins - 1   */
-    int64_t tables, stride;      /* of a thread; words of a table                    */
+    int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
+    int64_t tables, stride; /* of a thread; words of a table                    */
     int64_t threads, grain;
     int64_t *sums;  /* [threads][tables][stride]                        */
     uint8_t *flags; /* [bins + 1]: WK_HAS_...; NULL: all are finite     */
@@ -184,7 +184,8 @@ finish_float(const job *j, const int64_t *word, int64_t slot)
     else if (p->words > 2)
         x = of_limbs(p, word, wk_format_of(real));
     else
-        x = of_words(p, p->words == 1 ? word[0] : word[0] + ((__int128)word[1] << p->step), real);
+        x = of_words(p, p->words == 1 ? word[0] : word[0] + ((__int128)word[1] << p->step),
+                     real);
     if (p->parts == 2)
         wk_store_real(j->out->data, 2 * at + p->part, real, x);
     else
@@ -212,8 +213,8 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
         } else {
             uint64_t bits = 0;
             if (j->out->dtype == WK_BOOL) /* halves may cancel each other: take the value */
-                bits = p->words == 1 ? word[0] != 0
-                                     : of_limbs(p, word, wk_format_of(WK_F64)) != 0;
+                bits =
+                    p->words == 1 ? word[0] != 0 : of_limbs(p, word, wk_format_of(WK_F64)) != 0;
             else
                 for (int k = 0; k < p->words; k++) bits += (uint64_t)word[k] << k * p->step;
             wk_store_bits(j->out->data, j->first + slot, j->out->dtype, bits);
@@ -229,8 +230,7 @@ spread_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
-    for (; begin < end; begin += WK_BIN_BLOCK)
-        WK_ISA_NAME(wk_weights_spread)
+    for (; begin < end; begin += WK_BIN_BLOCK) WK_ISA_NAME(wk_weights_spread)
     (j->pieces.dtype, j->pieces.part, j->weights, begin,
      end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK, &j->spreads[thread]);
     wk_fp_end(state);
@@ -311,7 +311,7 @@ choose_tables(job *j, wk_context *context, int64_t slots)
     const int64_t bytes = j->stride * (int64_t)sizeof *j->sums;
     const int in_turn = p->dtype < WK_F16 || p->split;
     j->tables = in_turn && 4 * bytes <= NEAR_BYTES && 16 * j->bins <= j->n ? 4 : 1;
-    const int64_t least = GRAIN > 2 * j->bins ? GRAIN : 2 * j->bins;
+    const int64_t least = GRAIN > j->bins ? GRAIN : j->bins;
     int64_t threads = wk_thread_count(context);
     const int64_t many = threads;
     if (threads > j->n / least) threads = j->n / least;
