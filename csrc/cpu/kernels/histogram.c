@@ -24,7 +24,6 @@ enum {
     ON_STACK = 4096,        /* counters that need no allocation                             */
     MOST_BYTES = 256 << 20, /* tables of all threads                                        */
     SPARSE = 4,             /* elements a bin below which the result is counted in directly */
-    MANY_PATTERNS = 1 << 17 /* elements of 16 bits: as in histogram_bins.c                  */
 };
 static const int64_t PASS = (int64_t)1 << 31; /* elements that a 32-bit counter takes */
 
