@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import common
 import numpy as np
@@ -37,7 +37,7 @@ Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 DTYPES: dict[str, Any] = {"f4": np.float32, "f8": np.float64, "i4": np.int32, "i8": np.int64}
-DTYPES |= {"i1": np.int8, "u1": np.uint8, "i2": np.int16, "bool": np.bool_}
+DTYPES |= {"i1": np.int8, "u1": np.uint8, "i2": np.int16, "bool": np.bool_, "f2": np.float16}
 
 LARGE = 2**28  # bytes: no last-level cache holds a useful part of it
 CACHED = 2**16  # elements: in a second-level cache
@@ -65,10 +65,10 @@ class Case:
 def data(dtype: str, shape: Shape, most: int = 0) -> Array:
     """Random, in 0.5 .. 1.5, 1 .. 127 or False, True; or integers below most."""
     rng = np.random.default_rng(len(shape))
-    if dtype in ("f4", "f8"):
-        a: Array = rng.random(shape, DTYPES[dtype])
+    if dtype in ("f2", "f4", "f8"):
+        a: Array = rng.random(shape, np.float64 if dtype == "f8" else np.float32)
         a += 0.5
-        return a
+        return a.astype(DTYPES[dtype], copy=False)
     if dtype == "bool":
         return rng.integers(0, 2, shape, np.uint8).view(np.bool_)
     low, high = (0, most) if most else (1, 128)
@@ -195,13 +195,32 @@ def stencils() -> Iterator[Case]:
         yield stencil("tiny", "f4", (n,), 4, -1)
 
 
-def histogram(what: str, dtype: str, n: int, **options: Any) -> Case:
-    def prepare(shape: Shape) -> tuple[Run, Run, Array]:
-        a = data(dtype, shape, 256)
-        ours = partial(warpkit.histogram, a, **options, device="cpu")
-        return ours, partial(np.histogram, a, **options), a
+Order = Literal["random", "equal", "sorted"]
 
-    return Case("histogram", what, dtype, (n,), "NumPy", prepare)
+
+def histogram(
+    what: str,
+    dtype: str,
+    n: int,
+    order: Order = "random",
+    weights: str | None = None,
+    most: int = 256,
+    **options: Any,
+) -> Case:
+    def prepare(shape: Shape) -> tuple[Run, Run, Array]:
+        a = data(dtype, shape, most)
+        if order == "equal":
+            a[:] = a[0]
+        if order == "sorted":
+            a.sort()
+        given = dict(options)
+        if weights is not None:
+            given["weights"] = data(weights, shape, most)
+        ours = partial(warpkit.histogram, a, **given, device="cpu")
+        return ours, partial(np.histogram, a, **given), a
+
+    tolerance = 0.0 if weights is None else close(weights)
+    return Case("histogram", what, dtype, (n,), "NumPy", prepare, tolerance)
 
 
 def bincount(what: str, dtype: str, n: int, most: int, same: bool = False) -> Case:
@@ -230,6 +249,24 @@ def histograms() -> Iterator[Case]:
         yield histogram("100 bins", dtype, n, bins=100)
         yield histogram("100 bins, range", dtype, n, bins=100, range=inner)
         yield histogram("100 edges", dtype, n, bins=edges * scale)
+    for dtype in ("f2", "f4", "f8", "i4", "i8"):
+        ends = (0, 2**20) if dtype[0] == "i" else (0.5, 1.5)
+        for bins in (10, 1000) if dtype == "f2" else (10, 1000, 2**16):
+            what = f"{bins} bins, range"
+            yield histogram(what, dtype, 2**24, most=2**20, bins=bins, range=ends)
+        for order in get_args(Order)[1:]:
+            what = f"100 bins, range, {order}"
+            yield histogram(what, dtype, 2**24, order, most=2**20, bins=100, range=ends)
+    for n in (1000, 2**16):
+        for what, given in (
+            ("edges, equal widths", np.linspace(0.5, 1.5, n + 1)),
+            ("edges, equal ratios", np.geomspace(0.5, 1.5, n + 1)),
+        ):
+            yield histogram(f"{n} {what}", "f4", 2**24, bins=given)
+    for dtype in ("f4", "f8", "i4"):
+        for bins in (10, 1000, 2**16):
+            what = f"{bins} bins, {dtype} weights"
+            yield histogram(what, "f4", 2**23, weights=dtype, bins=bins, range=(0.5, 1.5))
     yield histogram("100 bins, in cache", "f4", CACHED, bins=100)
     yield histogram("100 bins, tiny", "f4", TINY, bins=100)
     for dtype, n, most in (("i8", 2**25, 1000), ("i4", 2**25, 1000), ("u1", 2**26, 256)):

@@ -17,14 +17,13 @@
 #include <stdlib.h>
 
 enum {
-    GRAIN = 1 << 16,           /* elements handed out at once: 50 us or more                   */
-    MOST_TABLES = 8,           /* 8 increments in turn hide the 6 cycles of one                */
-    NEAR_BYTES = 1 << 15,      /* of a thread's tables: a first-level cache                    */
-    FAR_BYTES = 1 << 18,       /* 2 tables in a second-level cache still beat one              */
-    ON_STACK = 4096,           /* counters that need no allocation                             */
-    MOST_BYTES = 256 << 20,    /* tables of all threads                                        */
-    SPARSE = 4,                /* elements a bin below which the result is counted in directly */
-    MANY_PATTERNS = 1 << 17    /* elements of 16 bits: as in histogram_bins.c                  */
+    GRAIN = 1 << 16,        /* elements handed out at once: 50 us or more                   */
+    MOST_TABLES = 8,        /* 8 increments in turn hide the 6 cycles of one                */
+    NEAR_BYTES = 1 << 15,   /* of a thread's tables: a first-level cache                    */
+    FAR_BYTES = 1 << 18,    /* 2 tables in a second-level cache still beat one              */
+    ON_STACK = 4096,        /* counters that need no allocation                             */
+    MOST_BYTES = 256 << 20, /* tables of all threads                                        */
+    SPARSE = 4,             /* elements a bin below which the result is counted in directly */
 };
 static const int64_t PASS = (int64_t)1 << 31; /* elements that a 32-bit counter takes */
 
@@ -39,7 +38,6 @@ typedef struct job {
     uint32_t *counts; /* [threads][tables][stride]; NULL: in the result                */
     char *used;       /* [threads]                                                     */
     int64_t *out, bins, outs;
-    int64_t extra;    /* what is in no bin, if the result has no place for that        */
 } job;
 
 /* ---- counting ----------------------------------------------------------------------------- */
@@ -79,16 +77,17 @@ tally_u16(uint32_t *counts, int64_t stride, const uint16_t *x, int64_t n)
 }
 
 static void
-count_in_result(job *j, const char *x, int64_t n)
+count_in_result(const job *j, const char *x, int64_t n)
 {
+    const int64_t outs = j->outs;
+    int64_t *out = j->out;
     int64_t bin[WK_BIN_BLOCK];
     for (int64_t i = 0; i < n; i += WK_BIN_BLOCK) {
         const int64_t some = n - i < WK_BIN_BLOCK ? n - i : WK_BIN_BLOCK;
         wk_bins_of(&j->binner, x + i * j->item, some, bin);
-        for (int64_t k = 0; k < some; k++) {
-            int64_t *count = bin[k] < j->outs ? &j->out[bin[k]] : &j->extra;
-            ++*count;
-        }
+        for (int64_t k = 0; k < some; k++) __builtin_prefetch(j->out + bin[k], 1);
+        for (int64_t k = 0; k < some; k++)
+            if (bin[k] < outs) out[bin[k]]++;
     }
 }
 
@@ -111,7 +110,7 @@ count_blocks(const job *j, const char *x, int64_t n, uint32_t *counts)
 static void
 count_task(void *arg, int64_t begin, int64_t end, int thread)
 {
-    job *j = arg;
+    const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
     const char *x = j->in + begin * j->item;
     /* fewer tables than threads: as many runs as tables, each with its own */
@@ -204,7 +203,8 @@ choose_tables(job *j, wk_context *context, int64_t n)
     if (j->patterns) j->tables = j->item == 1 ? MOST_TABLES : 2;
     while (j->tables > 1 && !j->patterns && j->tables * j->stride > n / 4) j->tables /= 2;
 
-    const int64_t least = GRAIN > 2 * j->stride ? GRAIN : 2 * j->stride;
+    /* a table is cleared and added in order, which is far less work than counting at random */
+    const int64_t least = GRAIN > j->stride / 2 ? GRAIN : j->stride / 2;
     int64_t threads = wk_thread_count(context);
     const int64_t many = threads;
     if (threads > n / least) threads = n / least;
@@ -235,7 +235,7 @@ wk_status
 WK_ISA_NAME(wk_histogram_cpu_private)(wk_call *call)
 {
     const wk_histogram_args *a = &call->args.histogram;
-    job j = {.extra = 0};
+    job j = {.counts = NULL};
     if (call->where.ndim >= 0) return WK_ISA_NAME(wk_histogram_weighted)(call);
     wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, a->n);
     j.item = wk_itemsize[call->in.dtype];

@@ -5,21 +5,23 @@
 #include "cpu/isa.h"
 #include "scalar.h"
 
-enum { WK_BIN_BLOCK = 512 }; /* elements at once: with their bins, 8 KiB of a first-level cache */
+enum {
+    WK_BIN_BLOCK = 512
+}; /* elements at once: with their bins, 8 KiB of a first-level cache */
 
 struct wk_binner;
 typedef void wk_bins_fn(const struct wk_binner *b, const void *x, int64_t n, int64_t *bin);
 
 /* Cells that tell where among the edges to search. */
 typedef struct wk_guide {
-    int64_t cells;   /* 0: there is none */
-    int by_bits;     /* cells are of equal bits, else of equal width */
-    int shift;       /* BY_BITS: bits within a cell */
-    uint64_t key;    /* BY_BITS: of the first edge */
+    int64_t cells; /* 0: there is none */
+    int by_bits;   /* cells are of equal bits, else of equal width */
+    int shift;     /* BY_BITS: bits within a cell */
+    uint64_t key;  /* BY_BITS: of the first edge */
     double first, scale;
-    int steps;       /* of halving within a cell */
-    int32_t *start;  /* edges in the cells before: all <= what is in this one */
-    void *edges;     /* a copy with room behind for what a search reads there */
+    int steps;      /* of halving within a cell */
+    int32_t *start; /* edges in the cells before: all <= what is in this one */
+    void *edges;    /* a copy with room behind for what a search reads there */
 } wk_guide;
 
 typedef struct wk_binner {

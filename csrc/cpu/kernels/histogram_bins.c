@@ -86,7 +86,9 @@ static const struct {
     wk_bins_fn *values, *uniform, *by_f64, *by_i64, *by_u64;
 } table[WK_C64] = {
 #define INTEGER(t)                                                                             \
-    {values_##t, uniform_##t, by_f64_##t, by_i64_##t, by_u64_##t}
+    {                                                                                          \
+        values_##t, uniform_##t, by_f64_##t, by_i64_##t, by_u64_##t                            \
+    }
     [WK_BOOL] = INTEGER(bool),
     [WK_I8] = INTEGER(i8),
     [WK_U8] = INTEGER(u8),

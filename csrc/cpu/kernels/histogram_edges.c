@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 enum {
-    FEWEST = 4096,     /* elements: fewer do not pay for a guide                            */
-    SPARE = 4,         /* cells a bin, at least: most have one edge or none                 */
+    FEWEST = 512,        /* elements: fewer do not pay for a guide                            */
+    SPARE = 4,           /* cells a bin, at least: most have one edge or none                 */
     MOST_CELLS = 1 << 22 /* 16 MiB: a larger guide is itself what is waited for             */
 };
 

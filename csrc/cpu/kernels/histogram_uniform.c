@@ -55,8 +55,8 @@ guess(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off)
 
 /* wk_uniform_guess; a type that is not float32 is float64. */
 static inline __attribute__((always_inline)) void
-divide(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off,
-       int element32, int quotient32)
+divide(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off, int element32,
+       int quotient32)
 {
     const wk_histogram_args *h = b->args;
     const double low = b->low, high = b->high, first = h->first, width = h->width;

@@ -120,9 +120,10 @@ value_16(uint32_t key, uint16_t nan)
 #include "warp_histogram_body.h"
 
 static wk_task *const tasks[WK_DTYPES] = {
-    [WK_BOOL] = task_bool, [WK_I8] = task_i8,   [WK_U8] = task_u8,   [WK_I16] = task_i16,
-    [WK_U16] = task_u16,   [WK_I32] = task_i32, [WK_U32] = task_u32, [WK_I64] = task_i64,
-    [WK_U64] = task_u64,   [WK_F16] = task_f16, [WK_BF16] = task_bf16, [WK_F32] = task_f32, [WK_F64] = task_f64,
+    [WK_BOOL] = task_bool, [WK_I8] = task_i8,   [WK_U8] = task_u8,     [WK_I16] = task_i16,
+    [WK_U16] = task_u16,   [WK_I32] = task_i32, [WK_U32] = task_u32,   [WK_I64] = task_i64,
+    [WK_U64] = task_u64,   [WK_F16] = task_f16, [WK_BF16] = task_bf16, [WK_F32] = task_f32,
+    [WK_F64] = task_f64,
 };
 
 wk_status

@@ -20,12 +20,12 @@
 #include <stdlib.h>
 
 enum {
-    GRAIN = 1 << 15,        /* elements handed out at once: 50 us or more               */
-    NEAR_BYTES = 1 << 15,   /* of 4 tables of a thread: a first-level cache             */
-    MOST_STEP = 51,         /* bits that adding 1.5 2^52 leaves                         */
-    MODERATE = 1000,        /* exponents of which the powers of two are doubles         */
-    LIMBS = 80,             /* of 67 words, with room for carries                       */
-    FINISH = 1 << 11,       /* bins finished at once: 50 us or more                     */
+    GRAIN = 1 << 15,      /* elements handed out at once: 50 us or more               */
+    NEAR_BYTES = 1 << 15, /* of 4 tables of a thread: a first-level cache             */
+    MOST_STEP = 51,       /* bits that adding 1.5 2^52 leaves                         */
+    MODERATE = 1000,      /* exponents of which the powers of two are doubles         */
+    LIMBS = 80,           /* of 67 words, with room for carries                       */
+    FINISH = 1 << 16,     /* bins finished at once: 50 us or more                     */
     MOST_BYTES = 256 << 20
 };
 
@@ -36,8 +36,8 @@ typedef struct job {
     const char *in, *weights;
     const wk_array *out;
     int64_t item, n;
-    int64_t first, bins;         /* of this range: slots first .. first + bins - 1   */
-    int64_t tables, stride;      /* of a thread; words of a table                    */
+    int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
+    int64_t tables, stride; /* of a thread; words of a table                    */
     int64_t threads, grain;
     int64_t *sums;  /* [threads][tables][stride]                        */
     uint8_t *flags; /* [bins + 1]: WK_HAS_...; NULL: all are finite     */
@@ -160,9 +160,12 @@ static double
 of_words(const wk_pieces *p, __int128 sum, wk_dtype dtype)
 {
     if (sum == 0) return 0;
-    const int64_t narrow = (int64_t)sum;
-    if (narrow == sum && dtype == WK_F64 && p->least > -MODERATE && p->least < MODERATE)
-        return (double)narrow * wk_from_bits_f64((uint64_t)(p->least + 1023) << 52);
+    const int64_t narrow = (int64_t)sum, exact = (int64_t)1 << 53;
+    const int once = dtype == WK_F64 || (dtype == WK_F32 && narrow > -exact && narrow < exact);
+    if (narrow == sum && once && p->least > -MODERATE && p->least < MODERATE) {
+        const double x = (double)narrow * wk_from_bits_f64((uint64_t)(p->least + 1023) << 52);
+        return dtype == WK_F64 ? x : (double)(float)x;
+    }
     const unsigned __int128 size = (unsigned __int128)(sum < 0 ? -sum : sum);
     wk_leading v = {{0, 0, (uint64_t)size, (uint64_t)(size >> 64)}, p->least - 128, 0};
     wk_normalise(&v);
@@ -184,7 +187,8 @@ finish_float(const job *j, const int64_t *word, int64_t slot)
     else if (p->words > 2)
         x = of_limbs(p, word, wk_format_of(real));
     else
-        x = of_words(p, p->words == 1 ? word[0] : word[0] + ((__int128)word[1] << p->step), real);
+        x = of_words(p, p->words == 1 ? word[0] : word[0] + ((__int128)word[1] << p->step),
+                     real);
     if (p->parts == 2)
         wk_store_real(j->out->data, 2 * at + p->part, real, x);
     else
@@ -192,32 +196,40 @@ finish_float(const job *j, const int64_t *word, int64_t slot)
 }
 
 static void
+finish_integer(const job *j, const int64_t *word, int64_t slot)
+{
+    const wk_pieces *p = &j->pieces;
+    uint64_t bits = 0;
+    if (j->out->dtype == WK_BOOL && p->words > 1) /* not zero as a number: words may cancel */
+        bits = of_limbs(p, word, wk_format_of(WK_F64)) != 0;
+    else
+        for (int k = 0; k < p->words; k++) bits += (uint64_t)word[k] << k * p->step;
+    wk_store_bits(j->out->data, j->first + slot, j->out->dtype, bits);
+}
+
+/* All tables into the first, and what is not zero into the result. */
+static void
 finish_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const job *j = arg;
-    const wk_pieces *p = &j->pieces;
+    const int64_t words = j->pieces.words;
     const wk_fp_state state = wk_fp_begin();
-    int64_t word[LIMBS];
+    uint64_t *sums = (uint64_t *)j->sums;
+    for (int64_t t = 1; t < j->threads * j->tables; t++) {
+        if (!j->used[t / j->tables]) continue;
+        const uint64_t *more = sums + t * j->stride;
+        for (int64_t i = begin * words; i < end * words; i++) sums[i] += more[i];
+    }
     for (int64_t slot = begin; slot < end; slot++) {
-        memset(word, 0, (size_t)p->words * sizeof *word);
-        for (int64_t t = 0; t < j->threads * j->tables; t++) {
-            if (!j->used[t / j->tables]) continue;
-            const int64_t *from = j->sums + t * j->stride + slot * p->words;
-            for (int k = 0; k < p->words; k++)
-                word[k] = (int64_t)((uint64_t)word[k] + (uint64_t)from[k]);
-        }
-        if (j->out->dtype >= WK_F16) {
+        const int64_t *word = j->sums + slot * words;
+        uint64_t any = j->flags ? j->flags[slot] : 0;
+        for (int64_t k = 0; k < words; k++) any |= (uint64_t)word[k];
+        if (any == 0) continue;
+        if (j->out->dtype < WK_F16)
+            finish_integer(j, word, slot);
+        else
             finish_float(j, word, slot);
-        } else {
-            uint64_t bits = 0;
-            if (j->out->dtype == WK_BOOL) /* halves may cancel each other: take the value */
-                bits = p->words == 1 ? word[0] != 0
-                                     : of_limbs(p, word, wk_format_of(WK_F64)) != 0;
-            else
-                for (int k = 0; k < p->words; k++) bits += (uint64_t)word[k] << k * p->step;
-            wk_store_bits(j->out->data, j->first + slot, j->out->dtype, bits);
-        }
     }
     wk_fp_end(state);
 }
@@ -229,8 +241,7 @@ spread_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
-    for (; begin < end; begin += WK_BIN_BLOCK)
-        WK_ISA_NAME(wk_weights_spread)
+    for (; begin < end; begin += WK_BIN_BLOCK) WK_ISA_NAME(wk_weights_spread)
     (j->pieces.dtype, j->pieces.part, j->weights, begin,
      end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK, &j->spreads[thread]);
     wk_fp_end(state);
@@ -311,7 +322,7 @@ choose_tables(job *j, wk_context *context, int64_t slots)
     const int64_t bytes = j->stride * (int64_t)sizeof *j->sums;
     const int in_turn = p->dtype < WK_F16 || p->split;
     j->tables = in_turn && 4 * bytes <= NEAR_BYTES && 16 * j->bins <= j->n ? 4 : 1;
-    const int64_t least = GRAIN > 2 * j->bins ? GRAIN : 2 * j->bins;
+    const int64_t least = GRAIN > j->bins ? GRAIN : j->bins;
     int64_t threads = wk_thread_count(context);
     const int64_t many = threads;
     if (threads > j->n / least) threads = j->n / least;
@@ -334,7 +345,7 @@ sum_range(job *j, wk_call *call)
                          (long long)(all * (int64_t)sizeof *j->sums));
     } else {
         wk_parallel(call->context, j->n, j->grain, add_task, j);
-        wk_parallel(call->context, j->bins, FINISH, finish_task, j);
+        wk_parallel(call->context, j->bins, FINISH / j->pieces.words, finish_task, j);
     }
     free(j->sums);
     free(j->used);
@@ -371,6 +382,8 @@ WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
     if ((in >= WK_F16 && out < WK_F16) || (is_complex(in) && !is_complex(out)))
         return WK_FAIL(&call->error, WK_ETYPE, "sums of %s weights cannot be %s",
                        wk_dtype_names[in], wk_dtype_names[out]);
+    const int64_t slots = call->args.histogram.bins + (call->args.histogram.outside != 0);
+    memset(call->out[0].data, 0, (size_t)(slots * wk_itemsize[out]));
     wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, j.n);
     j.item = wk_itemsize[call->in.dtype];
     j.in = (const char *)call->in.data + call->in.first;

@@ -12,7 +12,7 @@ typedef struct wk_pieces {
     wk_dtype dtype;  /* of the weights                                                        */
     int part, parts; /* complex: 0, the real parts, or 1; of 2                                */
     int words, step, least;
-    int split;   /* floats: each weight is cut into all its words; else it is put where it belongs */
+    int split; /* floats: each weight is cut into all its words; else it is put where it belongs */
     int special; /* there may be NaN and infinities                                           */
 } wk_pieces;
 

@@ -176,7 +176,8 @@ WK_ISA_NAME(wk_weights_scatter)(const wk_pieces *p, const double *x, const int64
             at = 0;
         }
         int64_t *word = sums + bin[i] * p->words + (at >> log);
-        for (unsigned __int128 v = (unsigned __int128)m << (at & (p->step - 1)); v; v >>= p->step)
+        for (unsigned __int128 v = (unsigned __int128)m << (at & (p->step - 1)); v;
+             v >>= p->step)
             *word++ += (int64_t)((((uint64_t)v & mask) ^ (uint64_t)minus) - (uint64_t)minus);
     }
 }
