@@ -129,6 +129,17 @@ def test_values_at_equal_edges_are_counted_as_numpy_counts(row, data):
     check(row, a, bins)
 
 
+@pytest.mark.parametrize("ends", [(0.1, 0.7), (-1, 1), (1 / 3, 3), (1.0, 1.001)])
+@over_rows
+def test_the_edges_of_a_range_of_smaller_floats_are_off_by_their_rounding(row, ends):
+    for small, wide in (("float32", "float64"), ("float16", "float64"), ("float16", "float32")):
+        interval = tuple(np.array(ends).astype(small))
+        for bins in (3, 7, 100, 999, 5000):
+            edges = outcome(np.histogram_bin_edges, np.zeros(0, wide), bins, interval)
+            a = np.ones(3, wide) if isinstance(edges, Exception) else beside(edges[:500], wide)
+            check(row, a, bins, interval)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @over_rows
 @np.errstate(invalid="ignore")

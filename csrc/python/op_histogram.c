@@ -1,7 +1,9 @@
 /* op_histogram.c -- the counting under histogram and bincount, and warp_histogram.
  *   _core.histogram(a, kind, bins, edges, uniform, weights, sums, outside, options ...)
- *     uniform   of equal bins (first, last, width, low, high, element, quotient), else None: what
- *               wk_histogram_args calls by these names; element and quotient are dtypes
+ *     uniform   of equal bins (first, last, width, low, high, element, quotient, computed), else
+ *               None: what wk_histogram_args calls by these names; the last three are dtypes, and
+ *               computed the one that edges and width were rounded to on their way: element (the
+ *               default), or a smaller one
  *     weights   an array of a's shape, or None
  *     sums      the result's dtype with weights, else None
  *     outside   the result has one more element, of what is in no bin
@@ -27,17 +29,22 @@ static int
 set_uniform(PyObject *tuple, wk_histogram_args *h)
 {
     unsigned long long low, high;
-    PyObject *element, *quotient;
-    if (!PyArg_ParseTuple(tuple, "dddKKOO", &h->first, &h->last, &h->width, &low, &high,
-                          &element, &quotient))
+    PyObject *element, *quotient, *computed = NULL;
+    if (!PyArg_ParseTuple(tuple, "dddKKOO|O", &h->first, &h->last, &h->width, &low, &high,
+                          &element, &quotient, &computed))
         return -1;
     const int e = wk_dtype_arg(element), q = e < 0 ? -1 : wk_dtype_arg(quotient);
-    if (q < 0) return -1;
+    const int c = q < 0 ? -1 : computed ? wk_dtype_arg(computed) : e;
+    if (c < 0) return -1;
     h->low = low;
     h->high = high;
     h->element = e;
     h->quotient = q;
     wk_plan_bins(h);
+    if (c < e) { /* the plan knows element's rounding only: as NumPy does it, then */
+        h->by_edges = 0;
+        h->guard[0] = h->guard[1] = -1;
+    }
     return 0;
 }
 

@@ -119,7 +119,7 @@ def histogram(
     kind: str,
     bins: int,
     edges: np.ndarray | None,
-    uniform: tuple[float, float, float, int, int, DTypeLike, DTypeLike] | None,
+    uniform: tuple[Any, ...] | None,
     weights: ArrayLike | None,
     sums: DTypeLike | None,
     outside: bool,

@@ -214,7 +214,8 @@ def _arithmetic(
     dtype: np.dtype[Any], element: np.dtype[Any], first: Any, last: Any
 ) -> tuple[Any, ...]:
     """What _core is told of equal bins: the ends, in the types in which numpy.histogram subtracts
-    the first and compares with the last; their difference; and which integers are counted."""
+    the first and compares with the last; their difference; which integers are counted; and the
+    types in which NumPy subtracts, divides, and computed the edges."""
     common = np.result_type(first, last)
     if common.kind in "iu":
         width, kind = float(int(last) - int(first)), np.dtype(f"u{common.itemsize}")
@@ -224,12 +225,14 @@ def _arithmetic(
     quotient = (np.ones(1, element) / np.ones((), kind)[()]).dtype
     low, high = _integer_bounds(dtype, first, last) if dtype.kind in "iu" else (0, 0)
     if low > high:  # nothing is counted
-        return 0.0, 0.0, 1.0, 1, 0, element, quotient
+        return 0.0, 0.0, 1.0, 1, 0, element, quotient, element
+    computed = np.result_type(first, last, 1.0)  # numpy.linspace rounds to it, then to element
     mask = 2**64 - 1
     compared = element if dtype.kind in "iu" else _compared(dtype, last)
     with np.errstate(over="ignore"):
         first, last = float(np.array(first, element)), float(np.array(last, compared))
-    return first, last, width, low & mask, high & mask, element, quotient
+    computed = min(computed, element, key=lambda dtype: dtype.itemsize)
+    return first, last, width, low & mask, high & mask, element, quotient, computed
 
 
 def _compared(dtype: np.dtype[Any], end: Any) -> np.dtype[Any]:
