@@ -5,8 +5,7 @@
 #include <string.h>
 
 #define ALL ((1u << WK_DTYPES) - 1)
-#define REAL ((1u << WK_C64) - 1)                                   /* all that has an order */
-#define WIDER (REAL & ~(1u << WK_BOOL | 1u << WK_I8 | 1u << WK_U8)) /* of 2 bytes or more */
+#define REAL ((1u << WK_C64) - 1) /* all that has an order */
 #define NUMBERS ((1u << WK_F16) - 1 + (1u << WK_F32) + (1u << WK_F64))
 #define SUMS (1u << WK_I32 | 1u << WK_F32 | 1u << WK_F64) /* of the rungs that only sum */
 #define INT32 (1u << WK_I32)

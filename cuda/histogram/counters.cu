@@ -14,6 +14,7 @@
 // Why so    the bound is the memory's read rate while an element costs at most one add on the chip;
 //           see each file for what an H100 says. Figures are for the 227 KiB it gives a block.
 // Source    W. Kaneko et al. and N. Sakharnykh on shared atomics; the rest is this project's.
+#include "histogram/ladder.cuh"
 #include "histogram/ways.cuh"
 #include "prim/halves.cuh"
 
@@ -156,27 +157,24 @@ namespace
 {
 
 wk_status
-check(wk_call *call, bool only_counts)
+check_bins(wk_call *call)
 {
     constexpr int64_t kMostBins = int64_t{1} << 31; // numbers have 32 bits
-    const wk_histogram_args *h = &call->args.histogram;
-    if (h->bins >= kMostBins)
-        return WK_FAIL(&call->error, WK_EMEMORY, "%lld bins; there are kernels for %lld",
-                       (long long)h->bins, (long long)kMostBins - 1);
-    if (only_counts && call->where.ndim >= 0)
-        return WK_FAIL(
-            &call->error, WK_EVALUE,
-            "this variant of histogram only counts; weights need the production kernel");
-    return WK_OK;
+    const int64_t bins = call->args.histogram.bins;
+    if (bins < kMostBins) return WK_OK;
+    return WK_FAIL(&call->error, WK_EMEMORY, "%lld bins; there are kernels for %lld",
+                   (long long)bins, (long long)kMostBins - 1);
 }
 
-// A way by its own name; if it does not hold so many bins, the next.
+// A way by its own name; if it does not hold so many bins, the next. Bytes have theirs.
 wk_status
-count_by(wk_call *call, wk::histogram::way_of_many *way, bool fits)
+count_by(wk_call *call, const char *variant, wk::histogram::way_of_many *way, bool fits)
 {
-    if (check(call, true) != WK_OK) return call->error.status;
-    return wk::histogram::count_many(
-        call, fits ? way : wk::histogram::way_of(call, call->args.histogram.bins));
+    namespace h = wk::histogram;
+    if (check_bins(call) != WK_OK || wk::ladder::check_counts(call, variant) != WK_OK)
+        return call->error.status;
+    if (wk_itemsize[call->in.dtype] == 1) return h::count_bytes(call);
+    return h::count_many(call, fits ? way : h::way_of(call, call->args.histogram.bins));
 }
 
 } // namespace
@@ -184,7 +182,7 @@ count_by(wk_call *call, wk::histogram::way_of_many *way, bool fits)
 extern "C" wk_status
 wk_histogram_cuda_counters(wk_call *call)
 {
-    if (check(call, false) != WK_OK) return call->error.status;
+    if (check_bins(call) != WK_OK) return call->error.status;
     return call->where.ndim >= 0 ? wk::histogram::weighted(call) : wk::histogram::count(call);
 }
 
@@ -192,25 +190,25 @@ extern "C" wk_status
 wk_histogram_cuda_split(wk_call *call)
 {
     const bool fits = wk::histogram::fits_split(call, call->args.histogram.bins);
-    return count_by(call, wk::histogram::split, fits);
+    return count_by(call, "split", wk::histogram::split, fits);
 }
 
 extern "C" wk_status
 wk_histogram_cuda_fields(wk_call *call)
 {
     const bool fits = wk::histogram::fits_fields(call, call->args.histogram.bins);
-    return count_by(call, wk::histogram::fields, fits);
+    return count_by(call, "fields", wk::histogram::fields, fits);
 }
 
 extern "C" wk_status
 wk_histogram_cuda_planes(wk_call *call)
 {
     const bool fits = wk::histogram::fits_planes(call, call->args.histogram.bins);
-    return count_by(call, wk::histogram::planes, fits);
+    return count_by(call, "planes", wk::histogram::planes, fits);
 }
 
 extern "C" wk_status
 wk_histogram_cuda_runs(wk_call *call)
 {
-    return count_by(call, wk::histogram::runs, true);
+    return count_by(call, "runs", wk::histogram::runs, true);
 }

@@ -194,11 +194,12 @@ histogram_fields_sum(const unsigned *tables, unsigned blocks, unsigned kept, uns
     }
 }
 
-// Rows of words for so many bins and a spare one.
+// Rows of words for so many bins and a spare one; of a single row there is no reciprocal in 32 bits.
 inline int64_t
 field_rows(int64_t bins, int per_word)
 {
-    return (words_of(bins + 1) / 32 + per_word - 1) / per_word;
+    const int64_t rows = (words_of(bins + 1) / 32 + per_word - 1) / per_word;
+    return rows < 2 ? 2 : rows;
 }
 
 inline int64_t
