@@ -139,14 +139,23 @@ add_words(const weights_task &t, const window &w, int *words, const unsigned (&r
     constexpr int kPieces = chip<kClass>::kPieces, kAll = kEach * kPieces;
     constexpr int kUp = chip<kClass>::kUp;
     int at[kAll], value[kAll], over[kAll], any = 0;
+    bool far = false;
 #pragma unroll
     for (int i = 0; i < kAll; i++) {
         const int j = i / kPieces, k = p[j].word[i % kPieces] - w.low;
-        const bool near = (unsigned)k < (unsigned)w.words;
         value[i] = p[j].value[i % kPieces];
-        if (!near && value[i]) add_far<kClass>(t, row[j], k + w.low, value[i]);
-        at[i] = (int)row[j] * w.pitch + (near ? k : 0);
-        value[i] = near ? value[i] : 0;
+        at[i] = (int)row[j] * w.pitch + k;
+        far |= (unsigned)k >= (unsigned)w.words;
+    }
+    if (far) { // one branch for all: few tiles come here
+#pragma unroll
+        for (int i = 0; i < kAll; i++) {
+            const int j = i / kPieces, word = p[j].word[i % kPieces];
+            if ((unsigned)(word - w.low) < (unsigned)w.words) continue;
+            add_far<kClass>(t, row[j], word, value[i]);
+            at[i] = (int)row[j] * w.pitch;
+            value[i] = 0;
+        }
     }
 #pragma unroll
     for (int i = 0; i < kAll; i++) {
@@ -172,27 +181,40 @@ add_words(const weights_task &t, const window &w, int *words, const unsigned (&r
 
 // ---- where elements come from -------------------------------------------------------------------
 
-// The bin of an element, `bins` for none; what is frequent without a call.
-template <typename T>
-__device__ __forceinline__ unsigned
-row_of(const bins_task &b, T x)
+// The bins of elements, `bins` for none; what is frequent without a call.
+template <typename T, int N>
+__device__ __forceinline__ void
+rows_of(const bins_task &b, const T (&x)[N], unsigned (&row)[N])
 {
     const wk_histogram_args &h = b.args;
     const auto bins = (unsigned)h.bins;
+    bool found = false;
     if constexpr (std::is_integral_v<T>) {
-        if (h.kind == WK_BINS_VALUES) return (uint64_t)x < bins ? (unsigned)x : bins;
+        found = h.kind == WK_BINS_VALUES;
+#pragma unroll
+        for (int i = 0; i < N && found; i++)
+            row[i] = (uint64_t)x[i] < bins ? (unsigned)x[i] : bins;
     } else if (h.kind == WK_BINS_UNIFORM) {  // the guess of bins.h
         constexpr float kRound = 12582912.f; // 1.5 * 2^23: added to a float, leaves its integer
         const bool wide = sizeof(T) == 8 || b.edges_dtype == WK_F64;
-        if (!in_range(h, x)) return bins;
-        const float off = wide ? (float)((double)x - h.first) : (float)x - (float)h.first;
-        const float guess = fminf(fmaf(off, h.scale, -0.5f), (float)(h.bins - 1));
-        const float r = guess + kRound;
-        if (fabsf(guess - (r - kRound)) <= h.guard[wide])
-            return (unsigned)__float_as_int(r) - 0x4b400000u;
+        const float top = (float)(h.bins - 1), guard = h.guard[wide];
+        found = true;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const float off =
+                wide ? (float)((double)x[i] - h.first) : (float)x[i] - (float)h.first;
+            const float guess = fminf(fmaf(off, h.scale, -0.5f), top), r = guess + kRound;
+            const bool inside = in_range(h, x[i]);
+            row[i] = inside ? (unsigned)__float_as_int(r) - 0x4b400000u : bins;
+            found = found && (!inside || fabsf(guess - (r - kRound)) <= guard);
+        }
     }
-    const int64_t bin = called_bin(b, x);
-    return bin < 0 ? bins : (unsigned)bin;
+    if (found) return;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const int64_t bin = called_bin(b, x[i]);
+        row[i] = bin < 0 ? bins : (unsigned)bin;
+    }
 }
 
 // Elements and weights of types that the kernel knows, side by side.
@@ -231,9 +253,10 @@ struct typed {
         }
     }
 
-    static __device__ __forceinline__ unsigned row(const weights_task &t, T x)
+    static __device__ __forceinline__ void rows(const weights_task &t, const T (&x)[kEach],
+                                                unsigned (&row)[kEach])
     {
-        return row_of(t.bins, x);
+        rows_of(t.bins, x, row);
     }
 
     static __device__ __forceinline__ auto cut(const weights_task &, W w)
@@ -277,10 +300,13 @@ struct untyped {
     {
     }
 
-    static __device__ __forceinline__ unsigned row(const weights_task &t, uint64_t x)
+    static __device__ __forceinline__ void
+    rows(const weights_task &t, const uint64_t (&x)[kEach], unsigned (&row)[kEach])
     {
-        const int64_t bin = bin_of_bits(t.bins, t.in_dtype, x);
-        return (unsigned)(bin < 0 ? t.bins.args.bins : bin);
+        for (int j = 0; j < kEach; j++) {
+            const int64_t bin = bin_of_bits(t.bins, t.in_dtype, x[j]);
+            row[j] = (unsigned)(bin < 0 ? t.bins.args.bins : bin);
+        }
     }
 
     static __device__ __forceinline__ auto cut(const weights_task &t, uint64_t w)
@@ -363,11 +389,18 @@ __launch_bounds__(kBlock)
         if (tile + gridDim.x < s.all) fetch<S>(t, s, tile + gridDim.x, &next);
         unsigned row[S::kEach];
         short_pieces<chip<S::kClass>::kPieces> p[S::kEach];
+        int flags = 0;
+        S::rows(t, e.x, row);
 #pragma unroll
         for (int j = 0; j < S::kEach; j++) {
-            row[j] = S::row(t, e.x[j]);
             p[j] = S::cut(t, e.w[j]);
-            if (p[j].flags && row[j] < t.rows) atomicOr(&t.flags[row[j]], (unsigned)p[j].flags);
+            flags |= p[j].flags;
+        }
+        if (flags) {
+#pragma unroll
+            for (int j = 0; j < S::kEach; j++)
+                if (p[j].flags && row[j] < t.rows)
+                    atomicOr(&t.flags[row[j]], (unsigned)p[j].flags);
         }
         add_words<S::kClass>(t, w, own, row, p);
     }
