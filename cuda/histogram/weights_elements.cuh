@@ -29,7 +29,9 @@ rows_of(const bins_task &b, const T (&x)[N], unsigned (&row)[N])
             const float off =
                 wide ? (float)((double)x[i] - h.first) : (float)x[i] - (float)h.first;
             const float guess = fminf(fmaf(off, h.scale, -0.5f), top), r = guess + kRound;
-            const bool inside = in_range(h, x[i]);
+            const bool inside = wide ? (double)x[i] >= h.first && (double)x[i] <= h.last
+                                     : (float)x[i] >= (float)h.first &&
+                                           (float)x[i] <= (float)h.last; // in the edges' type
             row[i] = inside ? (unsigned)__float_as_int(r) - 0x4b400000u : bins;
             found = found && (!inside || fabsf(guess - (r - kRound)) <= guard);
         }
