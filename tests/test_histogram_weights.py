@@ -117,6 +117,15 @@ def test_any_number_of_elements(device, dtype, n):
     check(device, indices(n, 256), values(dtype, n), 256, outside=True)
 
 
+@pytest.mark.large
+@pytest.mark.parametrize("bins", [5, 256, 1500, 5000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16", "complex64"])
+def test_many_tiles(device, dtype, bins):
+    n = 70_001
+    check(device, indices(n, bins), values(dtype, n), bins, outside=True)
+    check(device, indices(n, bins, dtype=np.int64), values(dtype, n, 1), bins)
+
+
 @pytest.mark.parametrize("bins", [1, 3, 256, 700, 5000])
 @pytest.mark.parametrize("dtype", [*helpers.REALS, *helpers.COMPLEX])
 def test_weights_of_every_exponent(device, dtype, bins):
@@ -279,7 +288,7 @@ def test_integers_give_any_result(device, dtype, weight):
     "types", [("int32", "float32"), ("int64", "float64"), ("int16", "float16")]
 )
 def test_arrays_that_start_anywhere(device, types, lead):
-    n = 2500
+    n = 4500
     for late in range(4):
         a = indices(n + lead, 300, dtype=types[0])[lead:]
         weights = values(types[1], n + late)[late:]

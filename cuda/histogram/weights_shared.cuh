@@ -11,290 +11,12 @@
 // H100      float32 weights of all exponents, int32 bins, 256 of them: the study's kernel of this
 //           form read 2.86 to 2.89 TB/s, 93 % of what reading alone does, on any bins.
 #pragma once
-#include "histogram/weights_pieces.cuh"
+#include "histogram/weights_elements.cuh"
 
 namespace wk::weights
 {
 
 constexpr int kBlock = 1024; // threads: one block a multiprocessor has all of its shared memory
-
-struct window {
-    int low, words;    // words that take pieces; kUp more take what these overflow by
-    int pitch, copies; // words from row to row; of all rows
-};
-
-template <int kPieces>
-struct short_pieces {
-    int word[kPieces], value[kPieces];
-    int flags;
-};
-
-// kPer: words a limb. kUp: words that are 32 bits. kFull: those that take pieces, of all places.
-// kFew: a window of fewer would miss too much.
-template <numbers kClass>
-struct chip;
-
-template <>
-struct chip<numbers::narrow> {
-    static constexpr int kPieces = 1, kPer = 2, kUp = 8, kFull = 64, kFew = 16, kReach = 0;
-
-    static __device__ __forceinline__ short_pieces<1> cut(float x)
-    {
-        const uint32_t b = wk_bits_f32(x), e = b >> 23 & 255, field = b & 0x7fffffu;
-        if (e == 255) return {{0}, {0}, special_flag(b >> 31, field != 0)};
-        const int at = (int)e - (e > 0);
-        const int m = (int)((field | (e > 0 ? 0x800000u : 0u)) << (at & 3));
-        return {{at >> 2}, {b >> 31 ? -m : m}, 0};
-    }
-
-    static __device__ __forceinline__ short_pieces<1> cut(wk_dtype dtype, uint64_t bits)
-    {
-        return cut(narrow_of(dtype, bits));
-    }
-};
-
-// Two pieces of 28 bits, 7 words apart.
-template <>
-struct chip<numbers::wide> {
-    static constexpr int kPieces = 2, kPer = 2, kUp = 8, kFull = 520, kFew = 24, kReach = 8;
-
-    static __device__ __forceinline__ short_pieces<2> cut(double x)
-    {
-        const uint64_t b = wk_bits_f64(x), field = b & 0xfffffffffffffu;
-        const int e = (int)(b >> 52 & 2047), at = e - (e > 0), w = at >> 2;
-        if (e == 2047) return {{0, 0}, {0, 0}, special_flag(b >> 63, field != 0)};
-        const uint64_t m = (field | (uint64_t)(e > 0) << 52) << (at & 3);
-        const int low = (int)(m & 0xfffffffu), high = (int)(m >> 28);
-        if (b >> 63) return {{w, w + 7}, {-low, -high}, 0};
-        return {{w, w + 7}, {low, high}, 0};
-    }
-
-    static __device__ __forceinline__ short_pieces<2> cut(wk_dtype, uint64_t bits)
-    {
-        return cut(wk_from_bits_f64(bits));
-    }
-};
-
-// Words 32 bits apart: each half as a signed integer, and what is left of 2^64.
-template <>
-struct chip<numbers::whole> {
-    static constexpr int kPieces = 3, kPer = 1, kUp = 1, kFull = 3, kFew = 3, kReach = 0;
-
-    static __device__ __forceinline__ short_pieces<3> cut(wk_dtype dtype, uint64_t bits)
-    {
-        const int64_t x = integer_of(dtype, bits);
-        const int low = (int)(uint32_t)x;
-        const int64_t rest = (dtype == WK_U64 ? (int64_t)(bits >> 32) : x >> 32) + (low < 0);
-        const int high = (int)(uint32_t)rest;
-        return {{0, 1, 2}, {low, high, (int)((rest - high) >> 32)}, 0};
-    }
-};
-
-// A piece to its limb, past shared memory.
-template <numbers kClass>
-__device__ WK_NOINLINE void
-add_far(const weights_task &t, unsigned row, int word, int value)
-{
-    constexpr int kPer = chip<kClass>::kPer, kBits = layout<kClass>::kLimbBits / kPer;
-    if (row >= t.rows || value == 0) return;
-    atomicAdd(&t.limbs[word / kPer * t.rows + row],
-              (unsigned long long)((long long)value << (word % kPer * kBits)));
-}
-
-// Is old + value, which is sum, beyond 32 bits? Then the sign bit is set.
-__device__ __forceinline__ int
-overflow(int old, int value, int sum)
-{
-    return (old ^ sum) & (value ^ sum);
-}
-
-__device__ __forceinline__ int
-wrapped_sum(int a, int b)
-{
-    return (int)((unsigned)a + (unsigned)b);
-}
-
-// The word at `at`, itself one that takes carries, overflowed: a carry to the next, and on.
-template <numbers kClass>
-__device__ WK_NOINLINE void
-carry_on(const weights_task &t, const window &w, int *words, int at, int carry)
-{
-    constexpr int kUp = chip<kClass>::kUp;
-    const int row = at / w.pitch;
-    for (int k = at % w.pitch; k < w.words; k += kUp) {
-        at += kUp;
-        const int old = atomicAdd(&words[at], carry), sum = wrapped_sum(old, carry);
-        if (overflow(old, carry, sum) >= 0) return;
-        carry = sum < 0 ? 1 : -1;
-    }
-    add_far<kClass>(t, (unsigned)row, w.low + at % w.pitch + kUp, carry);
-}
-
-// Adds a thread's elements: all adds first, so that they wait together, then what overflowed.
-template <numbers kClass, int kEach>
-__device__ __forceinline__ void
-add_words(const weights_task &t, const window &w, int *words, const unsigned (&row)[kEach],
-          const short_pieces<chip<kClass>::kPieces> (&p)[kEach])
-{
-    constexpr int kPieces = chip<kClass>::kPieces, kAll = kEach * kPieces;
-    constexpr int kUp = chip<kClass>::kUp;
-    int at[kAll], value[kAll], over[kAll], any = 0;
-#pragma unroll
-    for (int i = 0; i < kAll; i++) {
-        const int j = i / kPieces, k = p[j].word[i % kPieces] - w.low;
-        const bool near = (unsigned)k < (unsigned)w.words;
-        value[i] = p[j].value[i % kPieces];
-        if (!near && value[i]) add_far<kClass>(t, row[j], k + w.low, value[i]);
-        at[i] = (int)row[j] * w.pitch + (near ? k : 0);
-        value[i] = near ? value[i] : 0;
-    }
-#pragma unroll
-    for (int i = 0; i < kAll; i++) {
-        over[i] = 0;
-        if (kClass == numbers::whole && value[i] == 0) continue; // most have nothing above
-        over[i] = atomicAdd(&words[at[i]], value[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < kAll; i++) {
-        over[i] = overflow(over[i], value[i], wrapped_sum(over[i], value[i]));
-        any |= over[i];
-    }
-    if (any >= 0) return;
-#pragma unroll
-    for (int i = 0; i < kAll; i++) {
-        if (over[i] >= 0) continue;
-        const int carry = value[i] > 0 ? 1 : -1, old = atomicAdd(&words[at[i] + kUp], carry);
-        const int sum = wrapped_sum(old, carry);
-        if (overflow(old, carry, sum) < 0)
-            carry_on<kClass>(t, w, words, at[i] + kUp, sum < 0 ? 1 : -1);
-    }
-}
-
-// ---- where elements come from -------------------------------------------------------------------
-
-// The bin of an element, `bins` for none; what is frequent without a call.
-template <typename T>
-__device__ __forceinline__ unsigned
-row_of(const bins_task &b, T x)
-{
-    const wk_histogram_args &h = b.args;
-    const auto bins = (unsigned)h.bins;
-    if constexpr (std::is_integral_v<T>) {
-        if (h.kind == WK_BINS_VALUES) return (uint64_t)x < bins ? (unsigned)x : bins;
-    } else if (h.kind == WK_BINS_UNIFORM) {  // the guess of bins.h
-        constexpr float kRound = 12582912.f; // 1.5 * 2^23: added to a float, leaves its integer
-        const bool wide = sizeof(T) == 8 || b.edges_dtype == WK_F64;
-        if (!in_range(h, x)) return bins;
-        const float off = wide ? (float)((double)x - h.first) : (float)x - (float)h.first;
-        const float guess = fminf(fmaf(off, h.scale, -0.5f), (float)(h.bins - 1));
-        const float r = guess + kRound;
-        if (fabsf(guess - (r - kRound)) <= h.guard[wide])
-            return (unsigned)__float_as_int(r) - 0x4b400000u;
-    }
-    const int64_t bin = called_bin(b, x);
-    return bin < 0 ? bins : (unsigned)bin;
-}
-
-// Elements and weights of types that the kernel knows, side by side.
-template <typename T, typename W>
-struct typed {
-    static constexpr numbers kClass = sizeof(W) == 4 ? numbers::narrow : numbers::wide;
-    static constexpr int kEach = 16 / (sizeof(T) < sizeof(W) ? sizeof(W) : sizeof(T));
-    using in_type = T;
-    using weight_type = W;
-
-    template <typename E>
-    struct alignas(sizeof(E) * kEach) vector {
-        E x[kEach];
-    };
-
-    static __device__ __forceinline__ T in_at(const weights_task &t, int64_t i)
-    {
-        return static_cast<const T *>(t.in)[i];
-    }
-
-    static __device__ __forceinline__ W weight_at(const weights_task &t, int64_t i)
-    {
-        return static_cast<const W *>(t.weights.data)[i];
-    }
-
-    static __device__ __forceinline__ void vectors_at(const weights_task &t, int64_t i,
-                                                      T (&x)[kEach], W (&w)[kEach])
-    {
-        const auto a = *reinterpret_cast<const vector<T> *>(static_cast<const T *>(t.in) + i);
-        const auto b =
-            *reinterpret_cast<const vector<W> *>(static_cast<const W *>(t.weights.data) + i);
-#pragma unroll
-        for (int j = 0; j < kEach; j++) {
-            x[j] = a.x[j];
-            w[j] = b.x[j];
-        }
-    }
-
-    static __device__ __forceinline__ unsigned row(const weights_task &t, T x)
-    {
-        return row_of(t.bins, x);
-    }
-
-    static __device__ __forceinline__ auto cut(const weights_task &, W w)
-    {
-        return chip<kClass>::cut(w);
-    }
-
-    // Elements before those that vectors can take; -1: they never line up.
-    static int lead(const weights_task &t)
-    {
-        const auto in = reinterpret_cast<uintptr_t>(t.in) + t.begin * sizeof(T);
-        const auto w = reinterpret_cast<uintptr_t>(t.weights.data) + t.begin * sizeof(W);
-        for (int i = 0; i < kEach; i++)
-            if ((in + i * sizeof(T)) % sizeof(vector<T>) == 0 &&
-                (w + i * sizeof(W)) % sizeof(vector<W>) == 0)
-                return i;
-        return -1;
-    }
-};
-
-// Any others, as bits.
-template <numbers kClass_>
-struct untyped {
-    static constexpr numbers kClass = kClass_;
-    static constexpr int kEach = 2;
-    using in_type = uint64_t;
-    using weight_type = uint64_t;
-
-    static __device__ __forceinline__ uint64_t in_at(const weights_task &t, int64_t i)
-    {
-        return bits_at(t.in, bytes_of(t.in_dtype), i);
-    }
-
-    static __device__ __forceinline__ uint64_t weight_at(const weights_task &t, int64_t i)
-    {
-        return bits_at(t.weights.data, bytes_of(t.weights.dtype), i * t.weights.step);
-    }
-
-    static __device__ __forceinline__ void vectors_at(const weights_task &, int64_t,
-                                                      uint64_t (&)[kEach], uint64_t (&)[kEach])
-    {
-    }
-
-    static __device__ __forceinline__ unsigned row(const weights_task &t, uint64_t x)
-    {
-        const int64_t bin = bin_of_bits(t.bins, t.in_dtype, x);
-        return (unsigned)(bin < 0 ? t.bins.args.bins : bin);
-    }
-
-    static __device__ __forceinline__ auto cut(const weights_task &t, uint64_t w)
-    {
-        return chip<kClass>::cut(t.weights.dtype, w);
-    }
-
-    static int lead(const weights_task &)
-    {
-        return -1;
-    }
-};
-
-// ---- the kernel ---------------------------------------------------------------------------------
 
 struct tiles {                  // of kBlock * kEach elements
     int64_t lead, aligned, all; // the aligned ones come first; all others element by element
@@ -363,11 +85,18 @@ __launch_bounds__(kBlock)
         if (tile + gridDim.x < s.all) fetch<S>(t, s, tile + gridDim.x, &next);
         unsigned row[S::kEach];
         short_pieces<chip<S::kClass>::kPieces> p[S::kEach];
+        int flags = 0;
+        S::rows(t, e.x, row);
 #pragma unroll
         for (int j = 0; j < S::kEach; j++) {
-            row[j] = S::row(t, e.x[j]);
             p[j] = S::cut(t, e.w[j]);
-            if (p[j].flags && row[j] < t.rows) atomicOr(&t.flags[row[j]], (unsigned)p[j].flags);
+            flags |= p[j].flags;
+        }
+        if (flags) {
+#pragma unroll
+            for (int j = 0; j < S::kEach; j++)
+                if (p[j].flags && row[j] < t.rows)
+                    atomicOr(&t.flags[row[j]], (unsigned)p[j].flags);
         }
         add_words<S::kClass>(t, w, own, row, p);
     }
