@@ -39,6 +39,11 @@ STENCIL_PLANES = "cuda/stencil/planes.cuh"
 STENCIL_COLUMNS = "cuda/stencil/columns.cuh"
 COMPLEX = "cuda/stencil/complex.cu"
 
+RUN_ROWS = "cuda/unique/rows.cuh"
+RUNS = "cuda/unique/runs.cuh"
+COUNTED = "cuda/unique/counted.cuh"
+RADIX = "cuda/unique/radix.cuh"
+
 PLANTED = [
     # limbs: adding, carrying, the leading bits
     (EXACT, "a->limb[i + 2] += high;", "a->limb[i + 2] += shift ? high : 0;"),
@@ -202,4 +207,13 @@ PLANTED = [
     (STENCIL_COLUMNS, "if (lane + s * kWarp < wide && mine + i < left)", "if (mine + i < left)"),
     (STENCIL_COLUMNS, "(T)j.cval[lane & 1]", "(T)j.cval[0]"),
     (COMPLEX, "if (pairs) sum.re = fma_of(-w.im, x.im, sum.re);", ";"),
+    (RUN_ROWS, "lane ? left : *before", "lane ? left : keys[0]"),
+    (RUN_ROWS, "(bits | 1u << -i) & ~0u << -i;", "bits | 1u << -i;"),
+    (RUNS, "h = join(h, warps[blockIdx.x * kRunWarps + i]);", ";"),
+    (RUNS, "if (left.count) counts[left.count - 1] = r.n - left.last;", ""),
+    (RUNS, "__syncwarp(); // all were read before the next row's come", ""),
+    (COUNTED, "|| (was & 65535) + lanes < kHalf) return;", ") return;"),
+    (COUNTED, "__syncthreads(); // counters are zero, or less than 2^15, before 2^15 adds", ""),
+    (RADIX, "__syncwarp(); // all have read the count before one of them adds to it", ""),
+    (RADIX, "? digit_of(keys[r], shift) : kDigits;", "? digit_of(keys[r], shift) : 0;"),
 ]
