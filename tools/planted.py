@@ -211,7 +211,6 @@ PLANTED = [
     (RUN_ROWS, "(bits | 1u << -i) & ~0u << -i;", "bits | 1u << -i;"),
     (RUNS, "h = join(h, warps[blockIdx.x * kRunWarps + i]);", ";"),
     (RUNS, "if (left.count) counts[left.count - 1] = r.n - left.last;", ""),
-    (RUNS, "__syncwarp(); // all were read before the next row's come", ""),
     (COUNTED, "|| (was & 65535) + lanes < kHalf) return;", ") return;"),
     (COUNTED, "__syncthreads(); // counters are zero, or less than 2^15, before 2^15 adds", ""),
     (RADIX, "__syncwarp(); // all have read the count before one of them adds to it", ""),
