@@ -564,7 +564,13 @@ def test_a_device_error_is_a_runtime_error():
     assert DeviceError.__module__ == "warpkit"
 
 
-@pytest.mark.parametrize("op", ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"])
+@pytest.mark.parametrize(
+    "op",
+    [
+        *("reduce", "transpose", "stencil1d", "histogram", "warp_histogram"),
+        *("run_length", "unique_counts"),
+    ],
+)
 def test_an_unknown_variant_lists_those_there_are(device, op):
     arguments = (TAPS,) if op == "stencil1d" else ()
     known = [row.name for row in helpers.rows(op) if row.device == device]

@@ -1007,6 +1007,10 @@ OPERATIONS = {
         np.arange(300, dtype=np.int32) % 77, lambda a, **k: warpkit.bincount(a, **k)
     ),
     "warp_histogram": Operation(FLOATS, lambda a, **k: warpkit.warp_histogram(a, **k)),
+    "run_length": Operation(
+        np.arange(900, dtype=np.int16) // 7, lambda a, **k: warpkit.run_length(a, **k)
+    ),
+    "unique_counts": Operation(FLOATS, lambda a, **k: warpkit.unique_counts(a, **k)),
 }
 
 
@@ -1217,8 +1221,8 @@ def test_results_are_of_the_librarys_kind_with_the_cpus_bits(peer, name):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_out_of_the_librarys_kind_is_written_and_returned(peer, name):
     op = OPERATIONS[name]
-    if name == "density":
-        pytest.skip("densities are not written to out")
+    if name in ("density", "run_length", "unique_counts"):
+        pytest.skip("it takes no out")
     want = op.call(op.make, device="cpu")
     wanted = parts(want)
     outs = [peer.make(np.full_like(np.asarray(w), 1), peer.device) for w in wanted]

@@ -101,6 +101,8 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_transpose.py",)
     if any(source.stem.startswith(("lines", "complex")) for source in sources):
         return ("tests/test_stencil_ways.py",)
+    if any(source.parent.name == "unique" for source in sources):
+        return ("tests/test_runs.py", "-k", "not hostile")
     names = [re.sub(r"^(\d+|warp)_", "", source.stem) for source in sources]
     ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
     files = ["tests/test_rows.py"]

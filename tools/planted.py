@@ -51,6 +51,10 @@ FNS = "cuda/histogram/warp_fns.cu"
 WARP_MATCH_ANY = "cuda/histogram/warp_match_any.cu"
 BITONIC = "cuda/histogram/warp_bitonic.cu"
 NETWORK = "cuda/prim/warp.cuh"
+RUN_ROWS = "cuda/unique/rows.cuh"
+RUNS = "cuda/unique/runs.cuh"
+COUNTED = "cuda/unique/counted.cuh"
+RADIX = "cuda/unique/radix.cuh"
 
 PLANTED = [
     # limbs: adding, carrying, the leading bits
@@ -250,4 +254,12 @@ PLANTED = [
     (BITONIC, "lane < kEach && (kWhole || lane * wk::kWarp < left)", "lane < kEach"),
     (NETWORK, "max(key[k], other) : min(key[k], other)", "max(key[k], other) : key[k]"),
     (NETWORK, "== larger ? other : key[k];", "!= larger ? other : key[k];"),
+    (RUN_ROWS, "lane ? left : *before", "lane ? left : keys[0]"),
+    (RUN_ROWS, "(bits | 1u << -i) & ~0u << -i;", "bits | 1u << -i;"),
+    (RUNS, "h = join(h, warps[blockIdx.x * kRunWarps + i]);", ";"),
+    (RUNS, "if (left.count) counts[left.count - 1] = r.n - left.last;", ""),
+    (COUNTED, "|| (was & 65535) + lanes < kHalf) return;", ") return;"),
+    (COUNTED, "__syncthreads(); // counters are zero, or less than 2^15, before 2^15 adds", ""),
+    (RADIX, "__syncwarp(); // all have read the count before one of them adds to it", ""),
+    (RADIX, "? digit_of(keys[r], shift) : kDigits;", "? digit_of(keys[r], shift) : 0;"),
 ]

@@ -14,7 +14,7 @@ namespace wk
 {
 
 constexpr int kFewValues = 8192;           // 32 KiB of counters, ...
-constexpr int kFewBlocks = 7;              // ... as many blocks a multiprocessor
+constexpr int kFewBlocks = 6;              // ... and so many blocks a multiprocessor of 228 KiB
 constexpr int64_t kManyValues = 65536;     // 128 KiB of halves
 constexpr int64_t kManyElements = 1 << 18; // fewer do not pay for clearing and reading halves
 constexpr int kManyThreads = 1024;

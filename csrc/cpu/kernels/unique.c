@@ -68,21 +68,21 @@ end_of(const job *j, int64_t block)
 #define SORT(name) name##_64
 #include "cpu/kernels/unique_sort_body.h"
 
-/* wk_sort_key_f32 and _f64 from the bits: a comparison of floats would keep loops from vectorising. */
+/* wk_sort_key_f32 and _f64 from the bits: branches would keep loops from vectorising. */
 static inline uint32_t
 key_of_f32(uint32_t x)
 {
-    const uint32_t size = x & INT32_MAX, b = size ? x : 0;
+    const uint32_t size = x & INT32_MAX, b = x & -(uint32_t)(size != 0);
     const uint32_t key = b ^ ((uint32_t)((int32_t)b >> 31) | 0x80000000u);
-    return size > 0x7f800000u ? UINT32_MAX : key;
+    return key | -(uint32_t)(size > 0x7f800000u);
 }
 
 static inline uint64_t
 key_of_f64(uint64_t x)
 {
-    const uint64_t size = x & INT64_MAX, b = size ? x : 0;
+    const uint64_t size = x & INT64_MAX, b = x & -(uint64_t)(size != 0);
     const uint64_t key = b ^ ((uint64_t)((int64_t)b >> 63) | 0x8000000000000000u);
-    return size > (uint64_t)2047 << 52 ? UINT64_MAX : key;
+    return key | -(uint64_t)(size > (uint64_t)2047 << 52);
 }
 
 /* Keys of 1 and 2 bytes are 4 bytes wide. */
