@@ -23,13 +23,15 @@ least(wk_dtype dtype) /* the smallest number above zero */
 }
 
 /* Errors are in bins. An edge is off its place in exact arithmetic by its own rounding and that of
- * the ends; NumPy's quotient by that of the difference, the division and the product. */
+ * the ends, and by that of the step between them once a bin, which counts where the step is subnormal;
+ * NumPy's quotient by that of the difference, the division and the product. */
 void
 wk_plan_bins(wk_histogram_args *h)
 {
     const double bins = (double)h->bins, scale = bins / h->width;
     const double ends = fmax(fabs(h->first), fabs(h->last));
-    const double edges = scale * (4 * ends * 2 * epsilon(h->element) + 2 * least(h->element));
+    const double edges =
+        scale * (4 * ends * 2 * epsilon(h->element) + (2 + bins) * least(h->element));
     const double quotient =
         bins * 2 * (epsilon(h->element) + 3 * epsilon(h->quotient)) + scale * least(h->element);
     const int usual = scale > 1e-30 && scale < 1e30; /* and no infinity */
