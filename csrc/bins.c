@@ -23,7 +23,8 @@ least(wk_dtype dtype) /* the smallest number above zero */
 }
 
 /* Errors are in bins. An edge is off its place in exact arithmetic by its own rounding and that of
- * the ends; NumPy's quotient by that of the difference, the division and the product. */
+ * the ends, and by those of the step between them and of its multiples; a subnormal step's counts once
+ * a bin. NumPy's quotient by that of the difference, the division and the product. */
 void
 wk_plan_bins(wk_histogram_args *h)
 {
@@ -31,7 +32,9 @@ wk_plan_bins(wk_histogram_args *h)
     h->last = wk_rounded(h->last, h->element);
     const double bins = (double)h->bins, scale = bins / h->width;
     const double ends = fmax(fabs(h->first), fabs(h->last));
-    const double edges = scale * (2 * ends * roundoff(h->element) + 2 * least(h->element));
+    const double edges =
+        bins * 4 * roundoff(h->element) +
+        scale * (2 * ends * roundoff(h->element) + (2 + bins) * least(h->element));
     const double quotient =
         bins * (roundoff(h->element) + 3 * roundoff(h->quotient)) + scale * least(h->element);
     const int usual = scale > 1e-30 && scale < 1e30; /* and no infinity */

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 
 enum {
-    MANY_16 = 1 << 17, /* elements of 16 bits that pay for 65,536 patterns */
-    MANY_8 = 1 << 10   /* of 8 bits, for 256 */
+    MANY_16 = 1 << 17,  /* elements of 16 bits that pay for 65,536 patterns, */
+    QUICK_16 = 1 << 19, /* where the quick guess does for bins,              */
+    MANY_8 = 1 << 10    /* and of 8 bits, for 256                            */
 };
 
 /* ---- elements as what bins are computed in ------------------------------------------------ */
@@ -160,11 +161,9 @@ WK_ISA_NAME(wk_binner_start)(wk_binner *b, wk_call *call, int64_t n)
     b->edges_dtype = call->aux.dtype;
     b->edges = call->aux.data;
     int quick = 0;
+    const wk_fp_state state = wk_fp_begin(); /* a guide rounds as the search does */
     switch (a->kind) {
-    case WK_BINS_VALUES:
-        b->find = table[in].values;
-        quick = 1;
-        break;
+    case WK_BINS_VALUES: b->find = table[in].values; break;
     case WK_BINS_UNIFORM:
         WK_ISA_NAME(wk_plan_uniform)(b);
         b->find = table[in].uniform;
@@ -177,12 +176,11 @@ WK_ISA_NAME(wk_binner_start)(wk_binner *b, wk_call *call, int64_t n)
                                              : table[in].by_f64;
         break;
     }
-    const int many = (item == 1 && n >= MANY_8) || (item == 2 && n >= MANY_16 && !quick);
-    if (status == WK_OK && many) {
-        const wk_fp_state state = wk_fp_begin();
-        status = fill_table(b, call, item);
-        wk_fp_end(state);
-    }
+    const int found = a->kind == WK_BINS_VALUES; /* of 16 bits: the pattern tells no more */
+    const int64_t least = item == 1 ? MANY_8 : quick ? QUICK_16 : MANY_16;
+    const int many = (item == 1 || (item == 2 && !found)) && n >= least;
+    if (status == WK_OK && many) status = fill_table(b, call, item);
+    wk_fp_end(state);
     return status;
 }
 

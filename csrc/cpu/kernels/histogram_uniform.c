@@ -12,7 +12,9 @@
 enum { SOME = 64 }; /* elements of which those that must look at the edges are listed, if any */
 
 /* The guess's own error is that of float64; guard[1] allows for that of float32, bins 2^-21, as
- * well. What float32 rounded off guard[1] itself is below 2^-25. */
+ * well. What float32 rounded off guard[1] itself is below 2^-25. The rest is how far edges are off
+ * their places; twice of it is taken, for NumPy rounds the width, the step, its multiple and the
+ * sum one after the other. A guard of 0 looks at the edges always. */
 void
 WK_ISA_NAME(wk_plan_uniform)(wk_binner *b)
 {
@@ -28,7 +30,8 @@ WK_ISA_NAME(wk_plan_uniform)(wk_binner *b)
     if (!(h->guard[1] > 0)) return;
     const double rest = 0.5 - (double)h->guard[1] - bins * 0x1p-21;
     b->scale = bins / h->width;
-    b->guard = 0.5 - ((rest > 0 ? rest : 0) + bins * 0x1p-50 + 0x1p-25);
+    const double error = (rest > 0 ? 2 * rest : 0) + bins * 0x1p-50 + 0x1p-25;
+    b->guard = error < 0.5 ? 0.5 - error : 0;
 }
 
 /* The nearest integers, but for those outside, and how far off they are; 1: some are too far. */

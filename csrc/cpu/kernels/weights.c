@@ -21,11 +21,10 @@
 
 enum {
     GRAIN = 1 << 15,      /* elements handed out at once: 50 us or more               */
-    NEAR_BYTES = 1 << 15, /* of 4 tables of a thread: a first-level cache             */
+    TABLES = 8,           /* a thread's, by turns: equal neighbours need not wait        */
+    NEAR_BYTES = 1 << 17, /* of them: well within a second-level cache                   */
     MOST_STEP = 51,       /* bits that adding 1.5 2^52 leaves                         */
-    MODERATE = 1000,      /* exponents of which the powers of two are doubles         */
-    LIMBS = 80,           /* of 67 words, with room for carries                       */
-    FINISH = 1 << 16,     /* bins finished at once: 50 us or more                     */
+    FINISH = 1 << 16,     /* words finished at once: 50 us or more                     */
     MOST_BYTES = 256 << 20
 };
 
@@ -37,6 +36,7 @@ typedef struct job {
     const wk_array *out;
     int64_t item, n;
     int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
+    int whole;              /* that is all slots: bins need no offset           */
     int64_t tables, stride; /* of a thread; words of a table                    */
     int64_t threads, grain;
     int64_t *sums;  /* [threads][tables][stride]                        */
@@ -70,7 +70,7 @@ add(const job *j, int64_t *sums, const int64_t *bin, int64_t (*piece)[WK_BIN_BLO
     const int64_t stride = j->stride;
     int64_t i = 0;
     for (; i + tables <= n; i += tables)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int k = 0; k < tables; k++)
             add_one(to + k * stride + bin[i + k] * words, piece, i + k, words);
     for (; i < n; i++) add_one(to + bin[i] * words, piece, i, words);
@@ -82,10 +82,18 @@ add_pieces(const job *j, int64_t *sums, const int64_t *bin, int64_t (*piece)[WK_
 {
     const int few = j->tables > 1;
     switch (j->pieces.words) {
-    case 1: few ? add(j, sums, bin, piece, n, 1, 4) : add(j, sums, bin, piece, n, 1, 1); break;
-    case 2: few ? add(j, sums, bin, piece, n, 2, 4) : add(j, sums, bin, piece, n, 2, 1); break;
-    case 3: few ? add(j, sums, bin, piece, n, 3, 4) : add(j, sums, bin, piece, n, 3, 1); break;
-    default: few ? add(j, sums, bin, piece, n, 4, 4) : add(j, sums, bin, piece, n, 4, 1); break;
+    case 1:
+        few ? add(j, sums, bin, piece, n, 1, TABLES) : add(j, sums, bin, piece, n, 1, 1);
+        break;
+    case 2:
+        few ? add(j, sums, bin, piece, n, 2, TABLES) : add(j, sums, bin, piece, n, 2, 1);
+        break;
+    case 3:
+        few ? add(j, sums, bin, piece, n, 3, TABLES) : add(j, sums, bin, piece, n, 3, 1);
+        break;
+    default:
+        few ? add(j, sums, bin, piece, n, 4, TABLES) : add(j, sums, bin, piece, n, 4, 1);
+        break;
     }
 }
 
@@ -108,7 +116,7 @@ add_block(const job *j, int64_t begin, int64_t n, int64_t *sums)
     int64_t bin[WK_BIN_BLOCK], piece[WK_PIECES][WK_BIN_BLOCK];
     double x[WK_BIN_BLOCK];
     wk_bins_of(&j->binner, j->in + begin * j->item, n, bin);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; !j->whole && i < n; i++) {
         const uint64_t at = (uint64_t)bin[i] - (uint64_t)j->first;
         bin[i] = (int64_t)(at < (uint64_t)j->bins ? at : (uint64_t)j->bins);
     }
@@ -144,69 +152,6 @@ add_task(void *arg, int64_t begin, int64_t end, int thread)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static double
-of_limbs(const wk_pieces *p, const int64_t *word, wk_format format)
-{
-    int64_t room[LIMBS] = {0};
-    wk_moments m = {.flags = WK_NOT_MINUS_ZERO, .n = 1};
-    m.sum = (wk_limbs){room, (p->words - 1) * p->step / 32 + 4, p->least};
-    for (int k = 0; k < p->words; k++)
-        if (word[k]) wk_limbs_add(&m.sum, word[k], p->least + k * p->step);
-    return wk_finish_sum(&m, 0, format);
-}
-
-/* Of at most two words. */
-static double
-of_words(const wk_pieces *p, __int128 sum, wk_dtype dtype)
-{
-    if (sum == 0) return 0;
-    const int64_t narrow = (int64_t)sum, exact = (int64_t)1 << 53;
-    const int once = dtype == WK_F64 || (dtype == WK_F32 && narrow > -exact && narrow < exact);
-    if (narrow == sum && once && p->least > -MODERATE && p->least < MODERATE) {
-        const double x = (double)narrow * wk_from_bits_f64((uint64_t)(p->least + 1023) << 52);
-        return dtype == WK_F64 ? x : (double)(float)x;
-    }
-    const unsigned __int128 size = (unsigned __int128)(sum < 0 ? -sum : sum);
-    wk_leading v = {{0, 0, (uint64_t)size, (uint64_t)(size >> 64)}, p->least - 128, 0};
-    wk_normalise(&v);
-    return wk_round_leading(&v, sum < 0, wk_format_of(dtype));
-}
-
-static void
-finish_float(const job *j, const int64_t *word, int64_t slot)
-{
-    const wk_pieces *p = &j->pieces;
-    const wk_dtype out = j->out->dtype, real = wk_real_of(out);
-    const int flags = j->flags ? j->flags[slot] : 0, infinite = flags & ~WK_HAS_NAN;
-    const int64_t at = j->first + slot;
-    double x;
-    if ((flags & WK_HAS_NAN) || infinite == (WK_HAS_INF | WK_HAS_MINUS_INF))
-        x = wk_nan();
-    else if (infinite)
-        x = wk_infinity(infinite == WK_HAS_MINUS_INF);
-    else if (p->words > 2)
-        x = of_limbs(p, word, wk_format_of(real));
-    else
-        x = of_words(p, p->words == 1 ? word[0] : word[0] + ((__int128)word[1] << p->step),
-                     real);
-    if (p->parts == 2)
-        wk_store_real(j->out->data, 2 * at + p->part, real, x);
-    else
-        wk_store_real(j->out->data, at, out, x);
-}
-
-static void
-finish_integer(const job *j, const int64_t *word, int64_t slot)
-{
-    const wk_pieces *p = &j->pieces;
-    uint64_t bits = 0;
-    if (j->out->dtype == WK_BOOL && p->words > 1) /* not zero as a number: words may cancel */
-        bits = of_limbs(p, word, wk_format_of(WK_F64)) != 0;
-    else
-        for (int k = 0; k < p->words; k++) bits += (uint64_t)word[k] << k * p->step;
-    wk_store_bits(j->out->data, j->first + slot, j->out->dtype, bits);
-}
-
 /* All tables into the first, and what is not zero into the result. */
 static void
 finish_task(void *arg, int64_t begin, int64_t end, int thread)
@@ -225,11 +170,8 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
         const int64_t *word = j->sums + slot * words;
         uint64_t any = j->flags ? j->flags[slot] : 0;
         for (int64_t k = 0; k < words; k++) any |= (uint64_t)word[k];
-        if (any == 0) continue;
-        if (j->out->dtype < WK_F16)
-            finish_integer(j, word, slot);
-        else
-            finish_float(j, word, slot);
+        if (any) WK_ISA_NAME(wk_weights_store)
+        (&j->pieces, word, j->flags ? j->flags[slot] : 0, j->out, j->first + slot);
     }
     wk_fp_end(state);
 }
@@ -280,7 +222,7 @@ plan_floats(job *j, const wk_spread *s)
     p->least = low;
     p->step = bits < 63 - MOST_STEP ? MOST_STEP : 63 - bits;
     p->words = (top - low + 1) / p->step + 1;
-    p->split = p->words <= WK_PIECES && low > -MODERATE && top < MODERATE;
+    p->split = p->words <= WK_PIECES && low > -WK_MODERATE && top < WK_MODERATE;
     if (p->split) return;
     p->step = bits <= 30 ? 32 : 16;
     p->words = (top - low) / p->step + 1;
@@ -321,7 +263,8 @@ choose_tables(job *j, wk_context *context, int64_t slots)
     j->stride = (j->bins + 1) * p->words;
     const int64_t bytes = j->stride * (int64_t)sizeof *j->sums;
     const int in_turn = p->dtype < WK_F16 || p->split;
-    j->tables = in_turn && 4 * bytes <= NEAR_BYTES && 16 * j->bins <= j->n ? 4 : 1;
+    j->tables =
+        in_turn && TABLES * bytes <= NEAR_BYTES && 4 * TABLES * j->bins <= j->n ? TABLES : 1;
     const int64_t least = GRAIN > j->bins ? GRAIN : j->bins;
     int64_t threads = wk_thread_count(context);
     const int64_t many = threads;
@@ -363,6 +306,7 @@ sum_part(job *j, wk_call *call)
     for (int64_t first = 0; first < slots && status == WK_OK; first += range) {
         j->first = first;
         j->bins = slots - first < range ? slots - first : range;
+        j->whole = j->bins == slots;
         status = sum_range(j, call);
     }
     return status;

@@ -5,7 +5,10 @@
 #include "histogram.h"
 #include "exact.h"
 
-enum { WK_PIECES = 4 }; /* words of a bin that are added to in vectors */
+enum {
+    WK_PIECES = 4,     /* words of a bin that are added to in vectors            */
+    WK_MODERATE = 1000 /* exponents of which the powers of two are all doubles */
+};
 
 /* A weight is the sum over k of piece[k] 2^(least + k step); so is a bin's sum of its words. */
 typedef struct wk_pieces {
@@ -36,5 +39,9 @@ void WK_ISA_NAME(wk_weights_split)(const wk_pieces *p, const double *x, int64_t 
 /* Adds finite x where it belongs in the words of its bin. */
 void WK_ISA_NAME(wk_weights_scatter)(const wk_pieces *p, const double *x, const int64_t *bin,
                                      int64_t n, int64_t *sums);
+
+/* A bin's sum, and WK_HAS_... of what it does not hold, into element `at`; complex: its part. */
+void WK_ISA_NAME(wk_weights_store)(const wk_pieces *p, const int64_t *word, int flags,
+                                   const wk_array *out, int64_t at);
 
 #endif
