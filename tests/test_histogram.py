@@ -539,6 +539,8 @@ def test_bytes_are_read_once(row, dtype, tops, readings):
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
 @over_rows
 def test_a_negative_element_is_found_in_whatever_reading(row, dtype, monkeypatch):
+    if dtype not in row.dtypes:
+        pytest.skip("not taken")
     monkeypatch.setattr(_histogram, "LONG_READING", 0)
     a = large(dtype, 100)
     for at in (0, 4321, -1):
