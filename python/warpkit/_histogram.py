@@ -338,13 +338,14 @@ def _comparable(dtype: np.dtype, edges: np.ndarray) -> np.ndarray:
 # ---- bincount ----------------------------------------------------------------------------------
 
 # The largest element is found by counting, in one reading of the array, rather than by a reading of
-# its own: into as many bins as there are values of 1 and 2 bytes, ...
-ONE_READING = 1 << 16  # elements: below, a second reading costs less than the table
+# its own, with a counter for every value of a byte, ...
+ONE_READING = 1 << 16  # elements: below, either way takes a few microseconds
 MOST_VALUES = {"bool": 2, "int8": 128, "uint8": 256, "int16": 1 << 15, "uint16": 1 << 16}
-# ... of wider integers into what a multiprocessor's shared memory holds, on a device whose array
-# takes longer to read than the table of counts takes to come to the host.
+# ... and of wider integers for every value of 2 bytes, or as many as a multiprocessor's shared
+# memory holds; but only on a device whose array takes longer to read than so many counts take to
+# come to the host. On the CPU so large a table costs as much as the second reading.
 GUESS = 57_000
-GUESS_BYTES = 1 << 27
+LONG_READING = 1 << 27  # bytes: 40 us at 3 TB/s
 
 
 def bincount(
@@ -425,10 +426,9 @@ def _countable_weights(a: Any, weights: Any, call: Call) -> Any:
 
 def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
     """The counts, unless the guess at the largest element fails, or makes no sense."""
-    guess = MOST_VALUES.get(a.dtype.name, GUESS)
-    if guess == GUESS and not (isinstance(a, DeviceArray) and a.nbytes >= GUESS_BYTES):
+    if a.itemsize > 1 and not (isinstance(a, DeviceArray) and a.nbytes >= LONG_READING):
         return None
-    guess = max(guess, minlength)
+    guess = max(MOST_VALUES.get(a.dtype.name, GUESS), minlength)
     counts = call.tally(a, "values", guess, None, outside=True)
     host = _host(counts)
     if host[guess]:  # larger elements, or negative ones
