@@ -32,17 +32,16 @@ wk_plan_bins(wk_histogram_args *h)
     h->last = wk_rounded(h->last, h->element);
     const double bins = (double)h->bins, scale = bins / h->width;
     const double ends = fmax(fabs(h->first), fabs(h->last));
-    const double edges =
-        bins * 4 * roundoff(h->element) +
-        scale * (2 * ends * roundoff(h->element) + (2 + bins) * least(h->element));
+    h->off = bins * 4 * roundoff(h->element) +
+             scale * (2 * ends * roundoff(h->element) + (2 + bins) * least(h->element));
     const double quotient =
         bins * (roundoff(h->element) + 3 * roundoff(h->quotient)) + scale * least(h->element);
     const int usual = scale > 1e-30 && scale < 1e30; /* and no infinity */
-    h->by_edges = usual && edges + quotient < 0.9;
+    h->by_edges = usual && h->off + quotient < 0.9;
     h->scale = usual ? (float)scale : 0;
     for (int wide = 0; wide < 2; wide++) {
         const double ends_error = scale * ends * (wide ? 0x1p-52 : 0x1p-23);
-        const double error = ends_error + bins * 0x1p-22 + edges; /* four roundings at most */
+        const double error = ends_error + bins * 0x1p-22 + h->off; /* four roundings at most */
         h->guard[wide] = h->by_edges && error < 0.45 ? (float)(0.5 - error) : -1;
     }
 }

@@ -7,6 +7,7 @@
 /* Of UNIFORM bins, from bins, first, last, width, element and quotient:
  *   by_edges  NumPy's bin of x is the one whose edges enclose x: its quotient is off by less than
  *             one bin, and by that much it looks at the edges
+ *   off       how far an edge may be from where exact arithmetic has it, in bins
  *   scale     bins / width. A guess from t = (x - first) * scale - 1/2, in float32, is the integer
  *             next to it, and NumPy's bin, where |t - that integer| <= guard
  *   guard     of x - first computed in float32 [0] and in float64 [1]. Further off the integer the

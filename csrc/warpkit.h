@@ -183,6 +183,7 @@ typedef struct wk_histogram_args {
     wk_dtype element;   /* UNIFORM: the float type of the edges; x - first is rounded to it */
     wk_dtype quotient;  /* and the one in which that is divided by the width             */
     int by_edges;       /* UNIFORM: NumPy's bin is the one whose edges enclose x (bins.c) */
+    double off;         /* and how far edges may be off their places, in bins          */
     float scale, guard[2]; /* UNIFORM: the quick guess (bins.c)                             */
 } wk_histogram_args;
 

@@ -11,10 +11,7 @@
 
 enum { SOME = 64 }; /* elements of which those that must look at the edges are listed, if any */
 
-/* The guess's own error is that of float64; guard[1] allows for that of float32, bins 2^-21, as
- * well. What float32 rounded off guard[1] itself is below 2^-25. The rest is how far edges are off
- * their places; twice of it is taken, for NumPy rounds the width, the step, its multiple and the
- * sum one after the other. A guard of 0 looks at the edges always. */
+/* The guess's own error is that of float64. A guard of 0 looks at the edges always. */
 void
 WK_ISA_NAME(wk_plan_uniform)(wk_binner *b)
 {
@@ -22,16 +19,17 @@ WK_ISA_NAME(wk_plan_uniform)(wk_binner *b)
     const double bins = (double)h->bins;
     b->low = wk_rounded(h->first, h->element);
     b->high = wk_rounded(h->last, h->element);
+    b->guard = -1;
+    if (h->by_edges) {
+        b->scale = bins / h->width;
+        const double ends = fmax(fabs(b->low), fabs(b->high));
+        const double error = h->off + b->scale * ends * 0x1p-52 + bins * 0x1p-50;
+        b->guard = error < 0.5 ? 0.5 - error : 0;
+    }
     if (b->dtype < WK_F16) { /* asked of the integers */
         b->low = -INFINITY;
         b->high = INFINITY;
     }
-    b->guard = -1;
-    if (!(h->guard[1] > 0)) return;
-    const double rest = 0.5 - (double)h->guard[1] - bins * 0x1p-21;
-    b->scale = bins / h->width;
-    const double error = (rest > 0 ? 2 * rest : 0) + bins * 0x1p-50 + 0x1p-25;
-    b->guard = error < 0.5 ? 0.5 - error : 0;
 }
 
 /* The nearest integers, but for those outside, and how far off they are; 1: some are too far. */
