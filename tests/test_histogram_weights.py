@@ -82,7 +82,8 @@ def call(device, a, weights, bins, dtype, outside=False, kind="values", edges=No
 
 def check(device, a, weights, bins, dtype=None, outside=False):
     dtype = dtype or SUM_OF.get(weights.dtype.name, weights.dtype)
-    index = np.where((a >= 0) & (a < bins), a, bins).astype(np.int64)
+    index = a.astype(np.int64)
+    index = np.where((index >= 0) & (index < bins), index, bins)
     want = oracle(index, weights, bins, dtype, outside)
     assert_same(call(device, a, weights, bins, dtype, outside), want)
 

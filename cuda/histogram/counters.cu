@@ -13,7 +13,8 @@
 //           bins' numbers are stored first, a piece of the input after the other.
 // Why so    the bound is the memory's read rate while an element costs at most one add on the chip;
 //           see each file for what an H100 says. Figures are for the 227 KiB it gives a block.
-// Source    W. Kaneko et al. and N. Sakharnykh on shared atomics; the rest is this project's.
+// Source    N. Sakharnykh, "GPU Pro Tip: Fast Histograms Using Shared Atomics on Maxwell" (2015), for
+//           the second of these.
 #include "histogram/ladder.cuh"
 #include "histogram/ways.cuh"
 #include "prim/halves.cuh"
@@ -68,7 +69,8 @@ store_numbers(wk_call *call, int64_t first, int64_t n, uint32_t *numbers)
 wk_status
 count_in_pieces(wk_call *call, way_of_many *way)
 {
-    many_bins m = all_of(call);
+    room r = {};
+    many_bins m = all_of(call, &r);
     const int64_t n = m.n, piece = std::min(n, kPiece);
     void *numbers = nullptr;
     if (allocate(call, piece * 4, &numbers) != WK_OK) return call->error.status;
@@ -102,7 +104,8 @@ wk_status
 count_patterns(wk_call *call)
 {
     void *block = nullptr;
-    many_bins m = all_of(call);
+    room r = {};
+    many_bins m = all_of(call, &r);
     const unsigned kept = m.kept;
     if (allocate(call, kPatterns * 8, &block) != WK_OK ||
         clear(call, block, kPatterns * 8) != WK_OK)
@@ -129,7 +132,8 @@ count_many(wk_call *call, way_of_many *way)
     const bool numbers = wk_itemsize[call->in.dtype] == 4 &&
                          call->args.histogram.kind == WK_BINS_VALUES; // a negative one is large
     if (clear_counts(call) != WK_OK) return call->error.status;
-    return numbers ? way(call, all_of(call)) : count_in_pieces(call, way);
+    room r = {};
+    return numbers ? way(call, all_of(call, &r)) : count_in_pieces(call, way);
 }
 
 wk_status

@@ -88,11 +88,11 @@ runs(wk_call *call, const many_bins &m)
 {
     unsigned grid = blocks_for(m.n, processors(call) * 2);
     while (m.n / grid >= kMostOfBlock) grid *= 2;
-    hot_list *list = nullptr;
     const auto *in = static_cast<const uint32_t *>(m.in);
-    if (sample(call, in, m.n, 0, m.bins, &list) != WK_OK) return call->error.status;
+    if (sample(call, in, m.n, 0, m.bins, &m.kept_room->list) != WK_OK)
+        return call->error.status;
     return launch(call, grid, kThreads, 0, histogram_runs, input_of<uint32_t>(in, m.n), m.bins,
-                  m.kept, list, m.counts);
+                  m.kept, static_cast<const hot_list *>(m.kept_room->list), m.counts);
 }
 
 } // namespace wk::histogram

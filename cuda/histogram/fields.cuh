@@ -217,20 +217,20 @@ launch_fields(wk_call *call, const many_bins &m)
     const auto bytes = (size_t)field_bytes(m.bins, kPerWord);
     unsigned grid = blocks_for(m.n, processors(call));
     while (m.n / grid >= kMostOfBlock) grid *= 2;
-    hot_list *list = nullptr;
-    void *tables = nullptr;
     const auto kernel = histogram_fields<T, kBits, kPerWord>;
     const auto *in = static_cast<const T *>(m.in);
-    if (sample(call, in, m.n, 0, m.bins, &list) != WK_OK ||
-        allocate(call, (int64_t)grid * words * 4, &tables) != WK_OK ||
+    room *r = m.kept_room;
+    if (sample(call, in, m.n, 0, m.bins, &r->list) != WK_OK ||
+        keep(call, (int64_t)grid * words * 4, &r->tables) != WK_OK ||
         grant(call, kernel, bytes) != WK_OK ||
         launch(call, grid, kThreads, bytes, kernel, input_of<T>(in, m.n), m.bins, m.kept, rows,
-               reciprocal, list, static_cast<uint4 *>(tables), m.counts) != WK_OK)
+               reciprocal, static_cast<const hot_list *>(r->list),
+               static_cast<uint4 *>(r->tables), m.counts) != WK_OK)
         return call->error.status;
     constexpr unsigned kWide = 128; // threads: few blocks, so small ones
     return launch(call, (words + kWide - 1) / kWide, kWide, 0,
-                  histogram_fields_sum<kBits, kPerWord>, static_cast<const unsigned *>(tables),
-                  grid, m.kept, rows, m.counts);
+                  histogram_fields_sum<kBits, kPerWord>,
+                  static_cast<const unsigned *>(r->tables), grid, m.kept, rows, m.counts);
 }
 
 } // namespace wk::histogram

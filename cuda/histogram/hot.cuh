@@ -20,10 +20,11 @@ struct hot_list { // in device memory
     unsigned value[kMostHot];
 };
 
-// What is frequent among n numbers x - first that are less than bins. Too few for a sample: nothing is.
+// What is frequent among n numbers x - first that are less than bins, to *list, a hot_list; too few for a
+// sample: nothing is.
 template <typename T>
 wk_status sample(wk_call *call, const T *in, int64_t n, unsigned first, unsigned bins,
-                 hot_list **list);
+                 void **list);
 
 // In a counting block: kHotWords of its shared memory, from `at` on. Places are indices, half as long
 // as pointers.

@@ -4,8 +4,8 @@
 // How       rows of 32 bins belong to the two blocks of a pair by turns, so that sorted data keeps
 //           both busy. What is the other's counts in a spare word: increments of one word merge, so
 //           that costs nothing, while a branch around the add would cost as much as the add.
-// Why so    the pair's second read of a tile comes from L2: H100, 2,760 GB/s of input with two that
-//           share, 2,370 with three, 2,030 with four; fields.cu is faster from three on.
+// Why so    the pair's second read of a tile comes from L2: H100, 2,690 GB/s of uniform int32; a study
+//           read 2,760 with two that share, 2,370 with three; fields.cu is faster from three on.
 #include "histogram/shared.cuh"
 
 namespace wk::histogram

@@ -23,6 +23,18 @@ wk_status shared_edges(wk_call *call); // at most kMostNear bins
 // The call's counts, an add in L2 an element.
 wk_status direct(wk_call *call);
 
+// Device memory that a way needs, kept for its next pass over the input, or piece of it; none of those
+// is larger than the first.
+struct room {
+    void *list, *tables;
+};
+
+inline wk_status
+keep(wk_call *call, int64_t bytes, void **block)
+{
+    return *block ? WK_OK : allocate(call, bytes, block);
+}
+
 // Numbers to be counted as they are: those of `bins` and more are the bin `bins`, which is dropped
 // where kept == bins. counts go on.
 struct many_bins {
@@ -30,15 +42,20 @@ struct many_bins {
     int64_t n;
     unsigned bins, kept;
     unsigned long long *counts;
+    room *kept_room;
 };
 
 // All of the call's input.
 inline many_bins
-all_of(const wk_call *call)
+all_of(const wk_call *call, room *kept_room = nullptr)
 {
     const wk_histogram_args *h = &call->args.histogram;
-    return {call->in.data, h->n, (unsigned)h->bins, (unsigned)(h->bins + h->outside),
-            static_cast<unsigned long long *>(call->out[0].data)};
+    return {call->in.data,
+            h->n,
+            (unsigned)h->bins,
+            (unsigned)(h->bins + h->outside),
+            static_cast<unsigned long long *>(call->out[0].data),
+            kept_room};
 }
 
 wk_status shared_numbers(wk_call *call, const many_bins &m); // uint32, if they fit
