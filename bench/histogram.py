@@ -156,7 +156,7 @@ class Bench(sections.Sections):
         gpu = self.gpu
         made: Made = {"CuPy": lambda: partial(gpu.cupy.bincount, a)}
         self.with_torch(made, lambda t: partial(gpu.torch.bincount, t), a, a.dtype.name)
-        if a.dtype.name in self.cub.libraries:
+        if a.dtype.name in self.cub.libraries and bins <= cells.MOST_OF_CUB:
             made["CUB"] = lambda: self.cub.even(a, bins, 0, bins)
         return self.available(made)
 

@@ -17,6 +17,10 @@ FEW_DATA = ("uniform", "equal", "Zipf")
 WIDE = "uniform, weights of all exponents"
 
 
+# CUB gives each block a table of all bins in memory: a run with 10^7 of them ended in a fault.
+MOST_OF_CUB = 2**20
+
+
 class Values(NamedTuple):
     """Integers that are their bins themselves."""
 

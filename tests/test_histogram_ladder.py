@@ -30,7 +30,7 @@ def each():
     return pytest.mark.parametrize("row", RUNGS, ids=str)
 
 
-def each_dtype(dtypes=DTYPES):
+def each_dtype(dtypes=("bool", "uint8", "int16", "int32", "uint64", "float32", "float64")):
     chosen = [p for p in rows_by_dtype("histogram", dtypes) if p.values[0] in RUNGS]
     return pytest.mark.parametrize(("row", "dtype"), chosen)
 

@@ -488,8 +488,16 @@ def check_histogram(row, a, bins, range=None, everything=True):
         assert got.sum() == a.size
 
 
+# Rungs of the histogram decode an element by one function: a few dtypes do.
+HISTOGRAMS = [
+    param
+    for param in rows_by_dtype("histogram")
+    if param.values[0].production or param.values[1] in ("uint8", "int32", "float32", "float64")
+]
+
+
 @pytest.mark.parametrize("n", sizes())
-@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("histogram"))
+@pytest.mark.parametrize(("row", "dtype"), HISTOGRAMS)
 def test_every_row_counts_equal_bins(row, dtype, n):
     a = (values if n > 1 else few_values)(dtype, n, seed=n)  # one huge value leaves no range
     for bins in BINS:
@@ -503,7 +511,7 @@ def test_every_row_counts_equal_bins(row, dtype, n):
 
 
 @pytest.mark.parametrize("n", sizes())
-@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("histogram"))
+@pytest.mark.parametrize(("row", "dtype"), HISTOGRAMS)
 def test_every_row_counts_between_given_edges(row, dtype, n):
     a = few_values(dtype, n, seed=n)
     for edges in ([-3, 0, 1, 2, 3], [-3.0, -0.5, 0.0, 0.0, 1.5, 3.0]):

@@ -6,7 +6,7 @@
 //           L2. Frequent values would do that all the time: they are counted apart (hot.cuh), and
 //           runs at once. At the end the blocks' tables are stored and summed by another kernel:
 //           as many adds in L2 would take longer.
-// Why so    two adds in L2 an element are 86 G/s on an H100, a twentieth of what shared memory does.
+// Why so    L2 takes 86 G adds a second on an H100, a twentieth of what shared memory does.
 //           Several fields with several multiprocessors that share were slower: examining the old
 //           words is the cost.
 #pragma once
