@@ -47,6 +47,11 @@ RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
     "random": ({"WARPKIT_EMU_SCHEDULE": "random"}, []),
 }
 
+# The files of cuda/histogram that count in production.
+COUNTING = (
+    *("counters", "bytes", "shared", "split", "hot", "fields", "planes", "direct", "numbers"),
+)
+
 
 class Site(NamedTuple):
     path: Path
@@ -103,6 +108,10 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_stencil_ways.py",)
     if any(source.parent.name == "unique" for source in sources):
         return ("tests/test_runs.py", "-k", "not hostile")
+    if any(source.stem.startswith("weights") for source in sources):
+        return ("tests/test_histogram_weights.py",)
+    if any(source.stem.startswith(COUNTING) for source in sources):
+        return ("tests/test_histogram.py", "-k", "not weights")
     names = [re.sub(r"^(\d+|warp)_", "", source.stem) for source in sources]
     ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
     files = ["tests/test_rows.py"]

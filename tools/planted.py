@@ -50,6 +50,16 @@ SORTED_SELECT = "cuda/histogram/warp_sorted_select.cu"
 FNS = "cuda/histogram/warp_fns.cu"
 WARP_MATCH_ANY = "cuda/histogram/warp_match_any.cu"
 BITONIC = "cuda/histogram/warp_bitonic.cu"
+STREAM = "cuda/histogram/stream.cuh"
+POLICIES = "cuda/histogram/policies.cuh"
+SHARED_BINS = "cuda/histogram/shared.cuh"
+BYTES = "cuda/histogram/bytes.cu"
+SPLIT = "cuda/histogram/split.cu"
+FIELDS = "cuda/histogram/fields.cuh"
+PLANES = "cuda/histogram/planes.cu"
+HOT = "cuda/histogram/hot.cuh"
+SAMPLE = "cuda/histogram/hot.cu"
+DIRECT = "cuda/histogram/direct.cu"
 NETWORK = "cuda/prim/warp.cuh"
 RUN_ROWS = "cuda/unique/rows.cuh"
 RUNS = "cuda/unique/runs.cuh"
@@ -229,6 +239,25 @@ PLANTED = [
     (SMEM_PRIVATE, "b < kWarps * counters;", "b < counters;"),
     (MATCH_ANY, "(unsigned)__popc(alike)", "1u"),
     (MATCH_ANY, "counter_of(task, in[i]) : -1;", "counter_of(task, in[i]) : 0;"),
+    # the histogram's production ways
+    (STREAM, "lead < n ? lead : n", "lead"),
+    (STREAM, "if (i < in.n - behind)", "if (i < in.n - behind - 1)"),
+    (POLICIES, "number[i] = k - (v < e[k]) + (v >= e[k + 1]);", "number[i] = k;"),
+    (POLICIES, "(double)f < x ? nextafterf(f, INFINITY) : f;", "f;"),
+    (POLICIES, "v >= first && v <= last ?", "v >= first ?"),
+    (SHARED_BINS, "number * kLanes + lane", "number * kLanes"),
+    (BYTES, "add(w >> (24 - kShift));", "add(w >> (16 - kShift));"),
+    (SPLIT, "row % kShare == part &&", "part == 0 &&"),
+    (SPLIT, "kClamp ? min(x, bins) : x", "x"),
+    (FIELDS, "return rows < 2 ? 2 : rows;", "return rows;"),
+    (FIELDS, "to_counts(n, 1u << kBits);", "to_counts(n, 1u);"),
+    (FIELDS, "if (m > kMost) to_counts(n, m & ~kMost);", ";"),
+    (PLANES, "t.last ? 4 : 2", "t.last ? 2 : 2"),
+    (PLANES, "m = (m & ~1u) + (carry ? weight : 0);", "m = m & ~1u;"),
+    (PLANES, "add_bits<1>(sum,", "add_bits<0>(sum,"),
+    (HOT, "if (c && v < kept)", "if (c && v < 0)"),
+    (HOT, "length = 4 *", "length = 3 *"),
+    (DIRECT, "(unsigned long long)__popc(alike)", "1ull"),
     # per-warp histograms: bits and keys
     (GROUPS, "return size == 0 ? 0 : x;", "return x;"),
     (GROUPS, "return infinity<T> | last >> 1;", "return x;"),

@@ -345,7 +345,7 @@ MOST_VALUES = {"bool": 2, "int8": 128, "uint8": 256, "int16": 1 << 15, "uint16":
 # memory holds; but only on a device whose array takes longer to read than so many counts take to
 # come to the host. On the CPU so large a table costs as much as the second reading.
 GUESS = 57_000
-LONG_READING = 1 << 27  # bytes: 40 us at 3 TB/s
+LONG_READING = 1 << 30  # bytes: H100, the counts' way to the host and back takes as long, 0.35 ms
 
 
 def bincount(
