@@ -474,8 +474,8 @@ def warp_histogram(
 ) -> WarpHistogram:
     """Count the distinct values in each 32 consecutive elements.
 
-    a        bool, integer, float32 or float64, any shape and strides, flattened; host or device; n
-             elements make w = ceil(n / 32) warps, the last of which may be short
+    a        bool, integer or real float of 16 to 64 bits, any shape and strides, flattened; host or
+             device; n elements make w = ceil(n / 32) warps, the last of which may be short
     assume_sorted  each warp's elements ascend already (NaN last); if they do not, equal values
              that are not neighbours are listed apart
     out      three arrays of the results' shapes and dtypes: written and returned
