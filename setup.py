@@ -86,7 +86,7 @@ def sanitizers():
     if setting("WARPKIT_SANITIZE", "0", "1") == "0":
         return []
     # Each check is compiled with what is around it: at -O1 that takes three times as long.
-    return ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Og", "-g1"]
+    return ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Og"]
 
 
 def python_headers():
@@ -210,7 +210,7 @@ class BuildExt(build_ext):
     def build_core(self, target):
         cc = compiler("CC", "cc", "C")
         version = run([*cc, "--version"], "asking the C compiler for its version")
-        flags = ["-std=c11", "-O3", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"]
+        flags = ["-std=c11", "-O3", "-g1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"]
         # Contraction is off because the same bits are promised: fma is written where it is meant.
         flags += ["-ffp-contract=off", "-fno-math-errno", "-I", ROOT / "csrc"]
         flags += ["-DWK_X86"] if X86 else []
@@ -257,10 +257,11 @@ class BuildExt(build_ext):
 
 def emu_compiler(*folders, options=()):
     """The command that compiles a .cu file for the emulated device; folders are searched first."""
-    command = [*compiler("CXX", "c++", "C++"), "-std=c++17", "-g", "-fPIC", "-fvisibility=hidden"]
+    command = [*compiler("CXX", "c++", "C++"), "-std=c++17", "-fPIC", "-fvisibility=hidden"]
     # The kernels' own pragmas, and helpers that a file does not use, are no mistakes.
     command += ["-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-ffp-contract=off"]
-    command += ["-O0" if setting("WARPKIT_EMU", "1", "0", "debug") == "debug" else "-O2"]
+    stepped = setting("WARPKIT_EMU", "1", "0", "debug") == "debug"
+    command += ["-O0", "-g"] if stepped else ["-O2", "-g1"]  # lines, for reports of errors
     command += [f"-fmacro-prefix-map={ROOT}/=", *sanitizers()]  # errors name cuda/...
     own = [ROOT / "cuda" / "emu" / "include", ROOT / "csrc", ROOT / "cuda"]
     for folder in (*folders, *own):

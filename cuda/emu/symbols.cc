@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unordered_map>
-#include <unordered_set>
 
 #ifdef EMU_ASAN
 static char emu_arrays_anchor;
@@ -34,6 +33,7 @@ struct shared_array {
     array_range at;
     std::string name;  // mangled: _ZZ <function> E <variable>
     const void *owner; // that function; null: it was inlined wherever it is called
+    bool of_kernel;    // and not of a function that kernels may call
 };
 
 struct table {
@@ -86,10 +86,17 @@ read_symbols(const std::string &file, uintptr_t base, table *t)
             if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF)
                 t->functions.emplace(reinterpret_cast<const void *>(base + s.st_value), name);
             else if (s.st_shndx < header->e_shnum && is_array(s, sections, name))
-                t->arrays.push_back({{(ptrdiff_t)s.st_value, s.st_size}, name, nullptr});
+                t->arrays.push_back({{(ptrdiff_t)s.st_value, s.st_size}, name, nullptr, false});
         }
         for (shared_array &a : t->arrays) a.at.offset -= anchor;
     }
+}
+
+// __global__ tags names; what is mangled _ZZ is a function within one, such as a lambda.
+bool
+is_kernel(const std::string &name)
+{
+    return name.find("B6kernel") != std::string::npos && name.compare(0, 3, "_ZZ") != 0;
 }
 
 void
@@ -102,7 +109,9 @@ find_owners(table *t)
         for (size_t end = a.name.size() - 1; end > 3 && a.owner == nullptr; end--) {
             if (a.name[end] != 'E') continue;
             const auto found = by_name.find(a.name.substr(3, end - 3));
-            if (found != by_name.end()) a.owner = found->second;
+            if (found == by_name.end()) continue;
+            a.owner = found->second;
+            a.of_kernel = is_kernel(t->functions[a.owner]);
         }
 }
 
@@ -130,9 +139,9 @@ readable(const std::string &mangled)
     if (plain == nullptr) return mangled;
     std::string name = plain;
     free(plain);
-    const std::string anonymous = "(anonymous namespace)::";
-    for (size_t at; (at = name.find(anonymous)) != std::string::npos;)
-        name.erase(at, anonymous.size());
+    for (const std::string part : {"(anonymous namespace)::", "[abi:kernel]"})
+        for (size_t at; (at = name.find(part)) != std::string::npos;)
+            name.erase(at, part.size());
     size_t start = 0, end = name.size();
     int depth = 0;
     for (size_t i = 0; i < end; i++) {
@@ -146,7 +155,6 @@ readable(const std::string &mangled)
 
 // Read while this file is being loaded: later another may lie in its place.
 const table known = read_own_file();
-std::unordered_set<const void *> kernels; // launched so far; the device's lock guards it
 
 } // namespace
 
@@ -164,12 +172,11 @@ describe_kernel(const void *kernel, std::string *name, std::vector<array_range> 
     snprintf(address, sizeof address, "at %p", kernel);
     *name = found == known.functions.end() ? address : readable(found->second);
 
-    kernels.insert(kernel);
     size_t own = 0;
     for (const shared_array &a : known.arrays) {
         if (a.owner == kernel)
             own += a.at.size;
-        else if (!kHelpersToo || kernels.count(a.owner))
+        else if (!kHelpersToo || a.of_kernel)
             continue; // another kernel's
         arrays->push_back(a.at);
     }

@@ -50,7 +50,7 @@ weights_carry(const weights_task __grid_constant__ t, int64_t pass)
         for (int k = 0; k < l.count; k++, limb += l.rows) {
             const long long v = *limb + carry;
             carry = v >> kBits;
-            *limb = k < l.count - 1 ? v - (carry << kBits) : v;
+            *limb = k < l.count - 1 ? v - carry * ((int64_t)1 << kBits) : v;
         }
     }
 }
@@ -91,7 +91,7 @@ take_row(unsigned long long *limb, const limbs_now &l, int64_t *folded)
     int count = 0;
     for (int k = 0; k < l.count; k++, limb += l.rows) {
         const int j = k % kEach;
-        sum += (__int128)(int64_t)*limb << (layout<kClass>::kLimbBits * j);
+        sum += (int64_t)*limb * ((__int128)1 << layout<kClass>::kLimbBits * j);
         *limb = 0;
         if (j < kEach - 1) continue;
         folded[count++] = (int64_t)(sum & 0xffffffffu);

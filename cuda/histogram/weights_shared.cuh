@@ -60,7 +60,7 @@ flush(const weights_task &t, const window &w, const int *words)
         const int *own = words + i % rows * w.pitch + i / rows * kPer;
         long long sum = 0;
         for (int c = 0; c < w.copies; c++, own += copy)
-            for (int j = 0; j < kPer; j++) sum += (long long)own[j] << (kBits * j);
+            for (int j = 0; j < kPer; j++) sum += own[j] * (1ll << kBits * j);
         if (sum) atomicAdd(&t.limbs[w.low / kPer * t.rows + i], (unsigned long long)sum);
     }
 }

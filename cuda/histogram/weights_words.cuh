@@ -86,7 +86,7 @@ add_far(const weights_task &t, unsigned row, int word, int value)
     constexpr int kPer = chip<kClass>::kPer, kBits = layout<kClass>::kLimbBits / kPer;
     if (row >= t.rows || value == 0) return;
     atomicAdd(&t.limbs[word / kPer * t.rows + row],
-              (unsigned long long)((long long)value << (word % kPer * kBits)));
+              (unsigned long long)(value * (1ll << word % kPer * kBits)));
 }
 
 // Is old + value, which is sum, beyond 32 bits? Then the sign bit is set.
