@@ -309,5 +309,54 @@ def test_some_of_the_weights_are_far_from_the_sample(device):
         weights = values(dtype, n)
         at = np.random.default_rng(7).integers(0, n, 300)
         weights[at] = np.resize(np.array(far, dtype), 300)
-        for bins in (3, 700, 1500, 2200):
+        for bins in (3, 700, 1500, 2200, 5000, 12_000):
             check(device, indices(n, bins), weights, bins)
+
+
+# Of float32, float64: one number a bin on chip, of several copies; one; parts of 2, 4, ... blocks.
+@pytest.mark.parametrize(
+    ("dtype", "bins"),
+    [
+        *[(dtype, 5000) for dtype in ("float32", "float64", "float16", "complex64")],
+        *[("float32", 29_000), ("float64", 19_300), ("float32", 40_000), ("float64", 40_000)],
+    ],
+)
+def test_short_numbers_of_many_bins(device, dtype, bins):
+    n = bins // 4 + 100
+    weights = values(dtype, n, seed=bins)
+    at = np.random.default_rng(bins)
+    data = [
+        at.integers(-1, bins + 1, n),
+        np.full(n, bins - 1),
+        np.sort(at.integers(0, bins, n)),
+        at.integers(0, bins // 32, n) * 32,
+        np.arange(n),
+    ]
+    for k, a in enumerate(data):
+        check(device, a.astype(np.int32), weights, bins, outside=k == 0)
+    check(device, data[0].astype(np.int64), weights[::-1].copy(), bins)
+
+
+@pytest.mark.large
+def test_sixteen_blocks_share_short_numbers(device):
+    bins = 250_000
+    n = bins // 4 + 100
+    check(device, indices(n, bins), values("float32", n), bins)
+
+
+@pytest.mark.parametrize("bins", [5000, 40_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_words_of_short_numbers_pass_on_what_they_overflow_by(device, dtype, bins):
+    """Ones and their opposites, in every order: each crosses zero, where all words change."""
+    reach = 9 if dtype == "float32" else 12
+    digits = 24 if dtype == "float32" else 53
+    n = bins // 4 + 100
+    for top in (0, reach - 1):
+        most = (2.0**digits - 1) * 2.0**top
+        units = np.array([1.0, -1.0, most, -most, most, most, -most, -most], dtype)
+        weights = np.resize(units, n)
+        for a in (np.zeros(n), np.arange(n) // 8 % bins, np.arange(n) % 7):
+            for order in (weights, weights[::-1].copy(), -weights):
+                check(device, a.astype(np.int32), order, bins)
+        check(device, np.zeros(n, np.int32), np.full(n, most, dtype), bins)
+        check(device, np.zeros(n, np.int32), np.full(n, -most, dtype), bins)

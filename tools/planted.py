@@ -60,6 +60,7 @@ PLANES = "cuda/histogram/planes.cu"
 HOT = "cuda/histogram/hot.cuh"
 SAMPLE = "cuda/histogram/hot.cu"
 DIRECT = "cuda/histogram/direct.cu"
+NEAR = "cuda/histogram/weights_near.cuh"
 NETWORK = "cuda/prim/warp.cuh"
 RUN_ROWS = "cuda/unique/rows.cuh"
 RUNS = "cuda/unique/runs.cuh"
@@ -258,6 +259,14 @@ PLANTED = [
     (HOT, "if (c && v < kept)", "if (c && v < 0)"),
     (HOT, "length = 4 *", "length = 3 *"),
     (DIRECT, "(unsigned long long)__popc(alike)", "1ull"),
+    (NEAR, "carry[j] += old[j] + add[j] < add[j];", ";"),
+    (NEAR, "carry[j] = (unsigned)(v >> 32);", "carry[j] = 0;"),
+    (NEAR, "s.negative && size ? -1 : 0;", "s.negative ? -1 : 0;"),
+    (NEAR, "(line & ((1u << plan.shift) - 1)) == part;", "true;"),
+    (NEAR, "s.flags || (s.size && !here)", "s.size && !here"),
+    (NEAR, "row[j] < t.rows &&", ""),
+    (NEAR, "? (long long)(int)*word :", "? (long long)*word :"),
+    (NEAR, "1ll << low % kBits;", "1;"),
     # per-warp histograms: bits and keys
     (GROUPS, "return size == 0 ? 0 : x;", "return x;"),
     (GROUPS, "return infinity<T> | last >> 1;", "return x;"),

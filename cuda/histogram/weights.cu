@@ -6,6 +6,7 @@
 //           2^30 pieces fit before a carry. Integers may be added in any order, on chip or in the
 //           L2, and give the same bits.
 // Few bins  weights_shared.cu: short limbs on chip, which move to the long ones as they overflow.
+// More      weights_near.cu: one short number a bin on chip, for the weights of about one size.
 // Many      weights_global.cu: only the places that weights have get limbs, and as many rows as a
 //           named room takes are summed in a pass.
 // Source    csrc/exact.h
@@ -23,6 +24,9 @@ namespace
 // Limbs that a pass may have: 64 MiB. About what an L2 holds; one pass more reads at the memory's
 // speed, where the adds take a fifth of that.
 constexpr int64_t kRoom = int64_t{8} << 20;
+
+// With short numbers on chip few adds go to limbs, so these may lie in memory: 128 MiB.
+constexpr int64_t kNearRoom = int64_t{16} << 20;
 
 numbers
 class_of(wk_dtype dtype)
@@ -46,12 +50,19 @@ add_with_carries(wk_call *call, numbers kind, weights_task t, int64_t pass, F &&
     return WK_OK;
 }
 
+// What a column of weights is found to have; zero before.
+struct found {
+    span places;
+    window planned;
+    int low;
+};
+
 wk_status
-sum_in_shared(wk_call *call, numbers kind, const weights_task &t, const sums &out, span *sample,
-              window *planned)
+sum_in_shared(wk_call *call, numbers kind, const weights_task &t, const sums &out, found *f)
 {
     shared_plan plan;
-    if (plan_shared(call, kind, t, sample, planned, &plan) != WK_OK) return call->error.status;
+    if (plan_shared(call, kind, t, &f->places, &f->planned, &plan) != WK_OK)
+        return call->error.status;
     const auto add = [&](const weights_task &some) {
         return add_shared(call, kind, some, plan);
     };
@@ -60,11 +71,22 @@ sum_in_shared(wk_call *call, numbers kind, const weights_task &t, const sums &ou
 }
 
 wk_status
-sum_in_global(wk_call *call, numbers kind, weights_task t, const sums &out, span *places)
+sum_near(wk_call *call, numbers kind, const weights_task &t, const sums &out, found *f)
 {
+    const auto add = [&](const weights_task &some) {
+        return add_near(call, kind, some, &f->low);
+    };
+    const wk_status status = add_with_carries(call, kind, t, 0, add);
+    return status ? status : finish_rows(call, kind, t, out, 0);
+}
+
+wk_status
+sum_in_global(wk_call *call, numbers kind, const weights_task &given, const sums &out, found *f)
+{
+    weights_task t = given;
     if (kind != numbers::whole) {
-        if (find_places(call, kind, t, t.end, places) != WK_OK) return call->error.status;
-        t.places = places;
+        if (find_places(call, kind, t, t.end, &f->places) != WK_OK) return call->error.status;
+        t.places = &f->places;
     }
     const int64_t rows = std::min(t.rows, t.room / most_limbs(kind)); // of a pass at least
     for (int64_t pass = 0; pass * rows < t.rows; pass++) {
@@ -78,15 +100,19 @@ sum_in_global(wk_call *call, numbers kind, weights_task t, const sums &out, span
     return WK_OK;
 }
 
-template <typename T>
+// Limbs, flags of `rows`, what two columns are found to have: one block, cleared at once.
 wk_status
-allocate_zero(wk_call *call, int64_t count, T **block)
+allocate_zero(wk_call *call, int64_t rows, weights_task *t, found **columns)
 {
-    void *p = nullptr;
-    const int64_t bytes = count * (int64_t)sizeof(T);
-    if (allocate(call, bytes, &p) != WK_OK) return call->error.status;
-    *block = static_cast<T *>(p);
-    return clear(call, p, bytes);
+    const int64_t limbs = t->room * (int64_t)sizeof *t->limbs,
+                  found_at = limbs + (rows + 1) / 2 * 8;
+    const int64_t bytes = found_at + 2 * (int64_t)sizeof(found);
+    void *block = nullptr;
+    if (allocate(call, bytes, &block) != WK_OK) return call->error.status;
+    t->limbs = static_cast<unsigned long long *>(block);
+    t->flags = reinterpret_cast<unsigned *>(static_cast<char *>(block) + limbs);
+    *columns = reinterpret_cast<found *>(static_cast<char *>(block) + found_at);
+    return clear(call, block, bytes);
 }
 
 } // namespace
@@ -100,9 +126,7 @@ wk::histogram::weighted(wk_call *call)
     const wk_array *w = &call->where, *to = &call->out[0];
     const numbers kind = class_of(w->dtype);
     weights_task t = {};
-    span *places = nullptr;
-    window *planned = nullptr;
-    const bool shared = fits_shared(call, kind);
+    found *columns = nullptr;
 
     if (h->n == 0) return clear(call, to->data, to->bytes);
     t.bins = bins_of(call);
@@ -110,22 +134,21 @@ wk::histogram::weighted(wk_call *call)
     t.in_dtype = call->in.dtype;
     t.end = h->n;
     t.rows = h->bins + h->outside;
-    t.room = t.rows * most_limbs(kind); // all there may be, of the few rows that fit on chip
-    if (!shared) t.room = std::min(t.room, kRoom);
+    const int64_t all = t.rows * most_limbs(kind);
+    const bool shared = fits_shared(call, kind);
+    const bool near = !shared && all <= kNearRoom && fits_near(call, kind, t.rows, h->n);
+    t.room = shared || near ? all : std::min(all, kRoom);
     const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
-    if (allocate_zero(call, t.room, &t.limbs) != WK_OK ||
-        allocate_zero(call, rows, &t.flags) != WK_OK ||
-        allocate_zero(call, 1, &places) != WK_OK || allocate_zero(call, 1, &planned) != WK_OK)
-        return call->error.status;
+    if (allocate_zero(call, rows, &t, &columns) != WK_OK) return call->error.status;
 
     const bool complex = w->dtype >= WK_C64;
     const wk_dtype part = w->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : w->dtype;
     const wk_dtype sum = to->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : to->dtype;
+    const auto way = shared ? sum_in_shared : near ? sum_near : sum_in_global;
     for (int i = 0; i <= (int)complex; i++) { // the parts apart
         t.weights = {(const char *)w->data + i * wk_itemsize[part], part, complex ? 2 : 1};
         const sums out = {(char *)to->data + i * wk_itemsize[sum], sum, complex ? 2 : 1};
-        const wk_status status = shared ? sum_in_shared(call, kind, t, out, places, planned)
-                                        : sum_in_global(call, kind, t, out, places);
+        const wk_status status = way(call, kind, t, out, &columns[i]);
         if (status) return status;
     }
     return WK_OK;

@@ -2,6 +2,7 @@
 // the kernel knows, two vectors at a time, or of any others, one by one.
 #pragma once
 #include "histogram/weights_words.cuh"
+#include "prim/memory.cuh"
 
 namespace wk::weights
 {
@@ -52,10 +53,16 @@ struct typed {
     using in_type = T;
     using weight_type = W;
 
+    template <typename E> // 16 bytes of the larger type
+    using vector = std::conditional_t<sizeof(E) * kEach == 16, uint4, uint2>;
+
     template <typename E>
-    struct alignas(sizeof(E) * kEach) vector {
-        E x[kEach];
-    };
+    static __device__ __forceinline__ void read(const E *at, E (&x)[kEach])
+    {
+        const auto v = read_once(reinterpret_cast<const vector<E> *>(at));
+        static_assert(sizeof v == sizeof x);
+        memcpy(x, &v, sizeof v);
+    }
 
     static __device__ __forceinline__ T in_at(const weights_task &t, int64_t i)
     {
@@ -70,14 +77,8 @@ struct typed {
     static __device__ __forceinline__ void vectors_at(const weights_task &t, int64_t i,
                                                       T (&x)[kEach], W (&w)[kEach])
     {
-        const auto a = *reinterpret_cast<const vector<T> *>(static_cast<const T *>(t.in) + i);
-        const auto b =
-            *reinterpret_cast<const vector<W> *>(static_cast<const W *>(t.weights.data) + i);
-#pragma unroll
-        for (int j = 0; j < kEach; j++) {
-            x[j] = a.x[j];
-            w[j] = b.x[j];
-        }
+        read(static_cast<const T *>(t.in) + i, x);
+        read(static_cast<const W *>(t.weights.data) + i, w);
     }
 
     static __device__ __forceinline__ void rows(const weights_task &t, const T (&x)[kEach],
@@ -89,6 +90,11 @@ struct typed {
     static __device__ __forceinline__ auto cut(const weights_task &, W w)
     {
         return chip<kClass>::cut(w);
+    }
+
+    static __device__ __forceinline__ W number(const weights_task &, W w)
+    {
+        return w;
     }
 
     // Elements before those that vectors can take; -1: they never line up.
@@ -141,10 +147,36 @@ struct untyped {
         return chip<kClass>::cut(t.weights.dtype, w);
     }
 
+    static __device__ __forceinline__ auto number(const weights_task &t, uint64_t w)
+    {
+        if constexpr (kClass == numbers::wide)
+            return wk_from_bits_f64(w);
+        else
+            return narrow_of(t.weights.dtype, w);
+    }
+
     static int lead(const weights_task &)
     {
         return -1;
     }
 };
+
+// Float weights of the elements that come most have kernels of their own.
+template <typename F>
+wk_status
+with_elements(const weights_task &t, numbers kind, F &&f)
+{
+    const auto with = [&](auto zero) {
+        using T = decltype(zero);
+        return t.weights.dtype == WK_F32 ? f(typed<T, float>{}) : f(typed<T, double>{});
+    };
+    const wk_dtype w = t.weights.dtype;
+    const bool known = t.weights.step == 1 && (w == WK_F32 || w == WK_F64);
+    if (known && t.in_dtype == WK_I32) return with(int32_t{});
+    if (known && t.in_dtype == WK_I64) return with(int64_t{});
+    if (known && t.in_dtype == WK_F32) return with(float{});
+    if (known && t.in_dtype == WK_F64) return with(double{});
+    return with_class(kind, [&](auto c) { return f(untyped<decltype(c)::value>{}); });
+}
 
 } // namespace wk::weights

@@ -132,7 +132,6 @@ weights_finish(const weights_task __grid_constant__ t, const sums __grid_constan
 wk_status
 find_places(wk_call *call, numbers kind, const weights_task &t, int64_t samples, span *places)
 {
-    if (clear(call, places, sizeof *places) != WK_OK) return call->error.status;
     return with_class(kind, [&](auto c) {
         return launch(call, grid_for(call, samples, kThreads), kThreads, 0,
                       weights_places<decltype(c)::value>, t, samples, places);

@@ -58,25 +58,48 @@ special_flag(bool negative, bool nan)
     return nan ? WK_HAS_NAN : negative ? WK_HAS_MINUS_INF : WK_HAS_INF;
 }
 
+// A number: size times 2^at of the least subnormal; with flags it is none.
+template <typename U>
+struct sized {
+    U size; // below 2^24 or 2^53; 0 with flags
+    int at, flags;
+    bool negative;
+};
+
+__device__ __forceinline__ sized<uint32_t>
+size_of(float x)
+{
+    const uint32_t b = wk_bits_f32(x), e = b >> 23 & 255, field = b & 0x7fffffu;
+    const bool odd = e == 255; // no branch: no lane waits for another
+    return {odd ? 0 : field | (e > 0 ? 0x800000u : 0u), (int)e - (e > 0),
+            odd ? special_flag(b >> 31, field != 0) : 0, b >> 31 != 0};
+}
+
+__device__ __forceinline__ sized<uint64_t>
+size_of(double x)
+{
+    const uint64_t b = wk_bits_f64(x), field = b & 0xfffffffffffffu;
+    const int e = (int)(b >> 52 & 2047);
+    const bool odd = e == 2047;
+    return {odd ? 0 : field | (uint64_t)(e > 0) << 52, e - (e > 0),
+            odd ? special_flag(b >> 63, field != 0) : 0, b >> 63 != 0};
+}
+
 __device__ __forceinline__ pieces
 pieces_of(float x)
 {
-    const uint32_t b = wk_bits_f32(x), e = b >> 23 & 255, field = b & 0x7fffffu;
-    if (e == 255) return {0, 0, 0, special_flag(b >> 31, field != 0)};
-    const int at = (int)e - (e > 0);
-    const int m = (int)((field | (e > 0 ? 0x800000u : 0u)) << (at & 7));
-    return {at >> 3, b >> 31 ? -m : m, 0, 0};
+    const auto s = size_of(x);
+    const int m = (int)(s.size << (s.at & 7));
+    return {s.at >> 3, s.negative ? -m : m, 0, s.flags};
 }
 
 __device__ __forceinline__ pieces
 pieces_of(double x)
 {
-    const uint64_t b = wk_bits_f64(x), field = b & 0xfffffffffffffu;
-    const int e = (int)(b >> 52 & 2047), at = e - (e > 0);
-    if (e == 2047) return {0, 0, 0, special_flag(b >> 63, field != 0)};
-    const uint64_t m = (field | (uint64_t)(e > 0) << 52) << (at & 7);
+    const auto s = size_of(x);
+    const uint64_t m = s.size << (s.at & 7);
     const long long low = (long long)(m & 0xffffffffu), high = (long long)(m >> 32);
-    return b >> 63 ? pieces{at >> 3, -low, -high, 0} : pieces{at >> 3, low, high, 0};
+    return {s.at >> 3, s.negative ? -low : low, s.negative ? -high : high, s.flags};
 }
 
 // ---- what the kernels are told ----------------------------------------------------------------
@@ -230,7 +253,7 @@ most_limbs(numbers kind)
                                    : kMostLimbs<numbers::whole>;
 }
 
-// The places of `samples` weights, evenly apart, or of all; weights_finish.cu.
+// The places of `samples` weights, evenly apart, or of all: to *places, which is zero; weights_finish.cu.
 wk_status find_places(wk_call *call, numbers kind, const weights_task &t, int64_t samples,
                       span *places);
 
@@ -240,5 +263,9 @@ wk_status finish_rows(wk_call *call, numbers kind, const weights_task &t, const 
                       int64_t pass);
 
 wk_status add_global(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
+
+// weights_near.cu. Are there words enough for so many rows, and elements that pay for them?
+bool fits_near(const wk_call *call, numbers kind, int64_t rows, int64_t n);
+wk_status add_near(wk_call *call, numbers kind, const weights_task &t, int *low);
 
 } // namespace wk::weights

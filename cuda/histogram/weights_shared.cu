@@ -73,13 +73,6 @@ room_of(const wk_call *call)
     return most_shared(call) / (int)sizeof(int);
 }
 
-bool
-has_kernel(const weights_task &t)
-{
-    const wk_dtype w = t.weights.dtype;
-    return t.weights.step == 1 && (w == WK_F32 || w == WK_F64);
-}
-
 } // namespace
 
 bool
@@ -106,13 +99,8 @@ plan_shared(wk_call *call, numbers kind, const weights_task &t, span *sample, wi
 wk_status
 add_shared(wk_call *call, numbers kind, const weights_task &t, const shared_plan &plan)
 {
-    if (has_kernel(t) && (t.in_dtype == WK_I32 || t.in_dtype == WK_I64))
-        return launch_values(call, t, plan);
-    if (has_kernel(t) && (t.in_dtype == WK_F32 || t.in_dtype == WK_F64))
-        return launch_floats(call, t, plan);
-    return with_class(kind, [&](auto c) {
-        return launch_shared<untyped<decltype(c)::value>>(call, t, plan);
-    });
+    return with_elements(t, kind,
+                         [&](auto s) { return launch_shared<decltype(s)>(call, t, plan); });
 }
 
 } // namespace wk::weights

@@ -112,11 +112,10 @@ struct shared_plan {
 };
 
 template <typename S>
-wk_status
-launch_shared(wk_call *call, const weights_task &t, const shared_plan &plan)
+tiles
+tiles_of(const weights_task &t)
 {
     constexpr int kTile = kBlock * S::kEach;
-    const auto kernel = weights_shared<S>;
     const int64_t n = t.end - t.begin;
     const int lead = S::lead(t);
     tiles s = {};
@@ -125,24 +124,22 @@ launch_shared(wk_call *call, const weights_task &t, const shared_plan &plan)
         s.aligned = (n - lead) / kTile;
     }
     s.all = s.aligned + (n - s.aligned * kTile + kTile - 1) / kTile;
-    const window &g = plan.given;
-    const int bytes = plan.planned ? most_shared(call)
-                                   : (int)(call->args.histogram.bins + 1) * g.pitch * g.copies *
-                                         (int)sizeof(int);
-    WK_TRY(&call->error,
-           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    const int64_t most = processors(call);
-    return launch(call, (unsigned)(s.all < most ? s.all : most), kBlock, (size_t)bytes, kernel,
-                  t, s, plan.given, plan.planned);
+    return s;
 }
 
-// Elements of a type that has kernels of its own, with weights of float32 or float64.
-template <typename T>
+template <typename S>
 wk_status
-launch_typed(wk_call *call, const weights_task &t, const shared_plan &plan)
+launch_shared(wk_call *call, const weights_task &t, const shared_plan &plan)
 {
-    return t.weights.dtype == WK_F32 ? launch_shared<typed<T, float>>(call, t, plan)
-                                     : launch_shared<typed<T, double>>(call, t, plan);
+    const tiles s = tiles_of<S>(t);
+    const window &g = plan.given;
+    const auto rows = (size_t)call->args.histogram.bins + 1;
+    const size_t bytes =
+        plan.planned ? (size_t)most_shared(call) : rows * g.pitch * g.copies * sizeof(int);
+    if (grant(call, weights_shared<S>, bytes) != WK_OK) return call->error.status;
+    const int64_t most = processors(call);
+    return launch(call, (unsigned)(s.all < most ? s.all : most), kBlock, bytes,
+                  weights_shared<S>, t, s, plan.given, plan.planned);
 }
 
 // Are there words enough for so many bins?
@@ -154,9 +151,5 @@ wk_status plan_shared(wk_call *call, numbers kind, const weights_task &t, span *
                       window *planned, shared_plan *plan);
 wk_status add_shared(wk_call *call, numbers kind, const weights_task &t,
                      const shared_plan &plan);
-
-// weights_shared_values.cu, of int32 and int64; weights_shared_floats.cu, of float32 and float64.
-wk_status launch_values(wk_call *call, const weights_task &t, const shared_plan &plan);
-wk_status launch_floats(wk_call *call, const weights_task &t, const shared_plan &plan);
 
 } // namespace wk::weights

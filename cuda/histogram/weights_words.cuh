@@ -28,11 +28,9 @@ struct chip<numbers::narrow> {
 
     static __device__ __forceinline__ short_pieces<1> cut(float x)
     {
-        const uint32_t b = wk_bits_f32(x), e = b >> 23 & 255, field = b & 0x7fffffu;
-        const bool odd = e == 255; // no branch: no lane waits for another
-        const int at = (int)e - (e > 0);
-        const int m = odd ? 0 : (int)((field | (e > 0 ? 0x800000u : 0u)) << (at & 3));
-        return {{at >> 2}, {b >> 31 ? -m : m}, odd ? special_flag(b >> 31, field != 0) : 0};
+        const auto s = size_of(x);
+        const int m = (int)(s.size << (s.at & 3));
+        return {{s.at >> 2}, {s.negative ? -m : m}, s.flags};
     }
 
     static __device__ __forceinline__ short_pieces<1> cut(wk_dtype dtype, uint64_t bits)
@@ -48,13 +46,10 @@ struct chip<numbers::wide> {
 
     static __device__ __forceinline__ short_pieces<2> cut(double x)
     {
-        const uint64_t b = wk_bits_f64(x), field = b & 0xfffffffffffffu;
-        const int e = (int)(b >> 52 & 2047), at = e - (e > 0), w = at >> 2;
-        const bool odd = e == 2047;
-        const uint64_t m = odd ? 0 : (field | (uint64_t)(e > 0) << 52) << (at & 3);
-        const int low = (int)(m & 0xfffffffu), high = (int)(m >> 28), sign = b >> 63 ? -1 : 1;
-        return {
-            {w, w + 7}, {low * sign, high * sign}, odd ? special_flag(b >> 63, field != 0) : 0};
+        const auto s = size_of(x);
+        const uint64_t m = s.size << (s.at & 3);
+        const int low = (int)(m & 0xfffffffu), high = (int)(m >> 28), w = s.at >> 2;
+        return {{w, w + 7}, {s.negative ? -low : low, s.negative ? -high : high}, s.flags};
     }
 
     static __device__ __forceinline__ short_pieces<2> cut(wk_dtype, uint64_t bits)

@@ -36,7 +36,17 @@ read_ahead(const uint4 *p)
     return x;
 }
 
-// 16 bytes that nobody reads again: past the L1 cache.
+// What nobody reads again: past the L1 cache.
+__device__ __forceinline__ uint2
+read_once(const uint2 *p)
+{
+    uint2 x;
+    WK_PTX(x = *p, "ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+           : "=r"(x.x), "=r"(x.y)
+           : "l"(p));
+    return x;
+}
+
 __device__ __forceinline__ uint4
 read_once(const uint4 *p)
 {
