@@ -265,8 +265,9 @@ PLANTED = [
     (NEAR, "(line & ((1u << plan.shift) - 1)) == part;", "true;"),
     (NEAR, "s.flags || (s.size && !here)", "s.size && !here"),
     (NEAR, "row[j] < t.rows &&", ""),
-    (NEAR, "? (long long)(int)*word :", "? (long long)*word :"),
-    (NEAR, "1ll << low % kBits;", "1;"),
+    (NEAR, ": (long long)(int)*word *", ": (long long)*word *"),
+    (NEAR, "(all >> 32) * unit", "0"),
+    (NEAR, "1ll << *plan.low % kBits;", "1;"),
     # per-warp histograms: bits and keys
     (GROUPS, "return size == 0 ? 0 : x;", "return x;"),
     (GROUPS, "return infinity<T> | last >> 1;", "return x;"),

@@ -139,7 +139,9 @@ wk::histogram::weighted(wk_call *call)
     const bool near = !shared && all <= kNearRoom && fits_near(call, kind, t.rows, h->n);
     t.room = shared || near ? all : std::min(all, kRoom);
     const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
-    if (allocate_zero(call, rows, &t, &columns) != WK_OK) return call->error.status;
+    if (allocate_zero(call, rows, &t, &columns) != WK_OK ||
+        (near && allocate(call, bytes_near(call, kind, t.rows), &t.tables) != WK_OK))
+        return call->error.status;
 
     const bool complex = w->dtype >= WK_C64;
     const wk_dtype part = w->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : w->dtype;

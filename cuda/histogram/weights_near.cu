@@ -10,7 +10,7 @@ namespace wk::weights
 namespace
 {
 
-constexpr int kSamples = 8192;
+constexpr int kSamples = 4096;
 constexpr int kMostShift = 4; // 16 that read the same tiles: a fifth of the memory's rate
 constexpr int kMostCopies = 8;
 constexpr int64_t kMostRows =
@@ -59,6 +59,19 @@ room_of(const wk_call *call, numbers kind) // rows of a part at most
     return most_shared(call) / (int)sizeof(unsigned) / words;
 }
 
+// How the bins are shared, and how many blocks there are.
+near_plan
+plan_of(const wk_call *call, numbers kind, int64_t rows)
+{
+    const int64_t room = room_of(call, kind);
+    near_plan plan = {};
+    while (rows_each(rows, plan.shift) > room) plan.shift++;
+    plan.words = (int)rows_each(rows, plan.shift);
+    plan.copies = (int)std::min<int64_t>(room / plan.words, kMostCopies);
+    plan.groups = std::max(processors(call) >> plan.shift, 1);
+    return plan;
+}
+
 } // namespace
 
 bool
@@ -68,27 +81,28 @@ fits_near(const wk_call *call, numbers kind, int64_t rows, int64_t n)
            rows_each(rows, kMostShift) <= room_of(call, kind);
 }
 
+int64_t
+bytes_near(const wk_call *call, numbers kind, int64_t rows)
+{
+    const near_plan plan = plan_of(call, kind, rows);
+    const int64_t blocks = (int64_t)plan.groups << plan.shift;
+    return blocks * plan.words * (kind == numbers::wide ? 2 : 1) * (int64_t)sizeof(long long);
+}
+
 wk_status
 add_near(wk_call *call, numbers kind, const weights_task &t, int *low)
 {
-    const int64_t room = room_of(call, kind);
-    near_plan plan = {};
+    near_plan plan = plan_of(call, kind, t.rows);
     plan.low = low;
-    while (rows_each(t.rows, plan.shift) > room) plan.shift++;
-    plan.words = (int)rows_each(t.rows, plan.shift);
-    plan.copies = (int)std::min<int64_t>(room / plan.words, kMostCopies);
-    const wk_status status = with_class(kind, [&](auto c) -> wk_status {
-        if constexpr (decltype(c)::value == numbers::whole)
-            return WK_OK; // none come here
-        else
-            return launch(call, 1, kBlock, 0, near_place<decltype(c)::value>, t, low);
-    });
-    if (status) return status;
+    plan.tables = static_cast<long long *>(t.tables);
     return with_elements(t, kind, [&](auto s) -> wk_status {
-        if constexpr (decltype(s)::kClass == numbers::whole)
-            return WK_OK;
-        else
-            return launch_near<decltype(s)>(call, t, plan);
+        constexpr numbers kClass = decltype(s)::kClass;
+        if constexpr (kClass == numbers::whole) {
+            return WK_OK; // none come here
+        } else {
+            const wk_status status = launch(call, 1, kBlock, 0, near_place<kClass>, t, low);
+            return status ? status : launch_near<decltype(s)>(call, t, plan);
+        }
     });
 }
 

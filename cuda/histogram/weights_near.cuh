@@ -13,8 +13,6 @@
 #include "histogram/shared.cuh"
 #include "histogram/weights_shared.cuh"
 
-#include <algorithm>
-
 namespace wk::weights
 {
 
@@ -37,6 +35,8 @@ struct near_plan {
     int shift;      // 2^shift multiprocessors share the bins
     int words;      // of a part, for one word of each row
     int copies;     // by lane: equal addresses in a warp wait for each other
+    int groups;     // of 2^shift blocks, at most
+    long long *tables;
 };
 
 // A weight to its limb, past shared memory.
@@ -96,28 +96,24 @@ add_elements(const weights_task &t, const near_plan &plan, int low, unsigned par
         if (const unsigned v = (unsigned)sign[j] + carry[j]) atomicAdd(&own[at[j]], v);
 }
 
-// The part's rows to the limbs: rows side by side, as the limbs lie.
+// The block's numbers, of 64 bits and as many below as there are words more, to its table: rows side
+// by side. near_sum adds the tables up: as many adds in L2 would take longer.
 template <numbers kClass>
 __device__ __forceinline__ void
-flush_near(const weights_task &t, const near_plan &plan, int low, unsigned part,
-           const unsigned *words)
+store_numbers(const near_plan &plan, const unsigned *words)
 {
-    constexpr int kBits = layout<kClass>::kLimbBits, kWords = near_form<kClass>::kWords;
-    const long long unit = 1ll << low % kBits;
-    unsigned long long *limbs = &t.limbs[low / kBits * t.rows];
+    constexpr int kWords = near_form<kClass>::kWords, kLong = kWords - 1;
+    long long *table = plan.tables + (int64_t)blockIdx.x * kLong * plan.words;
     for (int i = threadIdx.x; i < plan.words; i += kBlock) {
-        const int64_t row = ((int64_t)(i / 32) << plan.shift | part) * 32 + i % 32;
-        if (row >= t.rows) continue;
+        const unsigned *word = words + histogram::turned((unsigned)i);
+        long long sum[kLong] = {};
+        for (int c = 0; c < plan.copies; c++)
 #pragma unroll
-        for (int k = 0; k < kWords; k++) {
-            const unsigned *word = words + k * plan.words + histogram::turned((unsigned)i);
-            long long sum = 0;
-            for (int c = 0; c < plan.copies; c++, word += kWords * plan.words)
-                sum += k == kWords - 1 ? (long long)(int)*word : (long long)*word;
-            if (sum)
-                atomicAdd(&limbs[k * (32 / kBits) * t.rows + row],
-                          (unsigned long long)(sum * unit));
-        }
+            for (int k = 0; k < kWords; k++, word += plan.words)
+                sum[k < kLong ? k : k - 1] +=
+                    k < kLong ? (long long)*word : (long long)(int)*word * (1ll << 32);
+#pragma unroll
+        for (int k = 0; k < kLong; k++) table[k * plan.words + i] = sum[k];
     }
 }
 
@@ -145,21 +141,58 @@ __launch_bounds__(kBlock)
         add_elements<S>(t, plan, low, part, own, row, e.w);
     }
     __syncthreads(); // every add is done before the words are read
-    flush_near<S::kClass>(t, plan, low, part, words);
+    store_numbers<S::kClass>(plan, words);
+}
+
+// Of each row the blocks' numbers, added up, to the limbs: a warp for 32 rows of some of the blocks.
+template <numbers kClass>
+__global__ void
+__launch_bounds__(kBlock) near_sum(const weights_task __grid_constant__ t,
+                                   const near_plan __grid_constant__ plan, int groups)
+{
+    constexpr int kBits = layout<kClass>::kLimbBits, kLong = near_form<kClass>::kWords - 1;
+    constexpr int kWarps = kBlock / kWarp;
+    __shared__ long long sums[kLong][kWarps][kWarp];
+    const int64_t line = blockIdx.x, row = line * kWarp + threadIdx.x % kWarp;
+    const int64_t part = line & ((1 << plan.shift) - 1);
+    const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+    const int64_t at = (line >> plan.shift) * kWarp + lane;
+    long long sum[kLong] = {};
+    for (int g = warp; g < groups; g += kWarps)
+#pragma unroll
+        for (int k = 0; k < kLong; k++)
+            sum[k] +=
+                plan.tables[(((int64_t)g << plan.shift | part) * kLong + k) * plan.words + at];
+#pragma unroll
+    for (int k = 0; k < kLong; k++) sums[k][warp][lane] = sum[k];
+    __syncthreads(); // every warp's sums are there before the first adds them
+    if (warp > 0 || row >= t.rows) return;
+    const long long unit = 1ll << *plan.low % kBits;
+    unsigned long long *limb = &t.limbs[*plan.low / kBits * t.rows + row];
+#pragma unroll
+    for (int k = 0; k < kLong; k++, limb += 32 / kBits * t.rows) {
+        long long all = 0;
+        for (int w = 0; w < kWarps; w++) all += sums[k][w][lane];
+        limb[0] += (unsigned long long)((all & 0xffffffff) * unit);
+        limb[32 / kBits * t.rows] += (unsigned long long)((all >> 32) * unit);
+    }
 }
 
 template <typename S>
 wk_status
 launch_near(wk_call *call, const weights_task &t, const near_plan &plan)
 {
+    constexpr numbers kClass = S::kClass;
     const tiles s = tiles_of<S>(t);
     const size_t bytes =
-        sizeof(unsigned) * near_form<S::kClass>::kWords * plan.words * plan.copies;
+        sizeof(unsigned) * near_form<kClass>::kWords * plan.words * plan.copies;
     if (grant(call, weights_near<S>, bytes) != WK_OK) return call->error.status;
-    const int64_t most = std::max(processors(call) >> plan.shift, 1);
-    const int64_t groups = s.all < most ? s.all : most;
-    return launch(call, (unsigned)(groups << plan.shift), kBlock, bytes, weights_near<S>, t, s,
-                  plan);
+    const int groups = s.all < plan.groups ? (int)s.all : plan.groups;
+    const wk_status status = launch(call, (unsigned)groups << plan.shift, kBlock, bytes,
+                                    weights_near<S>, t, s, plan);
+    if (status) return status;
+    return launch(call, (unsigned)((t.rows + kWarp - 1) / kWarp), kBlock, 0, near_sum<kClass>,
+                  t, plan, groups);
 }
 
 } // namespace wk::weights

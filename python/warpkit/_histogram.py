@@ -12,6 +12,7 @@ from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray
 from warpkit._ops import NO_VALUE, Device, Progress, with_options
 
+MOST_INDEX = int(np.iinfo(np.intp).max)
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
 TAKEN = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -402,10 +403,12 @@ def bincount(
 
 
 def _check_countable(a: Any, to: type) -> None:
+    if a.ndim == 1 and a.dtype.kind in "bui":
+        return
     if a.ndim != 1:
         words = "of too small depth" if a.ndim == 0 else "too deep"
         raise ValueError(f"object {words} for desired array: bincount takes 1-D, not {a.ndim}-D")
-    if a.dtype != np.uint64 and not np.can_cast(a.dtype, to, "safe"):
+    if not np.can_cast(a.dtype, to, "safe"):
         raise TypeError(
             f"Cannot cast array data from {a.dtype!r} to {np.dtype(to)!r} "
             "according to the rule 'safe'"
@@ -433,7 +436,8 @@ def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
     host = _host(counts)
     if host[guess]:  # larger elements, or negative ones
         return None
-    return counts[: max(int(np.flatnonzero(host)[-1]) + 1, minlength)].copy()
+    behind = int(np.argmax(host[guess::-1] != 0))  # a fifth of flatnonzero's time
+    return counts[: max(guess + 1 - behind, minlength)].copy()
 
 
 def _length(a: Any, minlength: int, call: Call) -> int:
@@ -445,7 +449,7 @@ def _length(a: Any, minlength: int, call: Call) -> int:
             "'list' argument must have no negative elements; the smallest is "
             f"{low}, the first is {int(a[where])} at index {where}"
         )
-    if high > np.iinfo(np.intp).max - 1:
+    if high > MOST_INDEX - 1:
         raise ValueError(f"array is too big: the largest element is {high}")
     return max(high + 1, minlength)
 
