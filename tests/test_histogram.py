@@ -586,6 +586,28 @@ def test_wider_integers_on_a_device_are_read_once_if_the_guess_holds(
             assert got.numpy().sum() == a.size
 
 
+@pytest.mark.skipif("cpu" not in helpers.devices, reason="the CPU is not tested")
+@pytest.mark.parametrize("dtype", ["int16", "uint32", "int64", "uint64"])
+def test_the_cpu_reads_wider_integers_once_if_a_sample_tells_how_large_they_are(dtype, readings):
+    n = _histogram.SAMPLED
+    unseen = n // 3  # not a multiple of n // SAMPLE
+    for top, times in {0: 1, 900: 1, 20_000: 1, 30_000: 2}.items():
+        a = large(dtype, top, n)
+        for x in (a, a[::-1], np.sort(a), a.astype(a.dtype.newbyteorder())):
+            readings.clear()
+            assert_same(warpkit.bincount(x, device="cpu"), np.bincount(a.astype(np.int64)))
+            assert len(readings) == times
+    a = large(dtype, 900, n)
+    a[unseen] = 32_000
+    readings.clear()
+    assert_same(warpkit.bincount(a, None, 5, device="cpu"), np.bincount(a.astype(np.int64)))
+    assert [what for what, *_ in readings] == ["tally", "fold", "tally"]
+    if dtype[0] == "i":
+        a[unseen] = -3
+        with pytest.raises(ValueError, match=f"the first is -3 at index {unseen}$"):
+            warpkit.bincount(a, device="cpu")
+
+
 @over_production
 def test_few_elements_weights_and_out_have_readings_of_their_own(row, readings):
     a = large("uint8", 200)
