@@ -13,8 +13,7 @@ namespace
 constexpr int kSamples = 4096;
 constexpr int kMostShift = 4; // 16 that read the same tiles: a fifth of the memory's rate
 constexpr int kMostCopies = 8;
-constexpr int64_t kMostRows =
-    4; // an element: more do not pay for clearing and reading the words
+constexpr int64_t kMostRows = 4; // an element: words of more take longer to clear and to read
 
 // Where most of the sample's weights begin within a number's reach: one block.
 template <numbers kClass>
