@@ -265,7 +265,6 @@ PLANTED = [
     (NEAR, "(line & ((1u << plan.shift) - 1)) == part;", "true;"),
     (NEAR, "s.flags || (s.size && !here)", "s.size && !here"),
     (NEAR, "row[j] < t.rows &&", ""),
-    (NEAR, ": (long long)(int)*word *", ": (long long)*word *"),
     (NEAR, "(all >> 32) * unit", "0"),
     (NEAR, "1ll << *plan.low % kBits;", "1;"),
     # per-warp histograms: bits and keys
