@@ -7,6 +7,8 @@ import math
 import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,6 +194,16 @@ def poison(*expected: Any) -> None:
     """
     blocks = [np.full(np.asarray(e).nbytes, 0xA5, np.uint8) for e in expected]
     del blocks
+
+
+def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The result, or the error; NumPy's warnings about rounding edges aside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            return call(*args, **kwargs)
+        except (ValueError, TypeError, ArithmeticError, IndexError) as error:
+            return error
 
 
 def assert_same(got: Any, want: Any) -> None:

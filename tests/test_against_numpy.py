@@ -5,7 +5,6 @@ import functools
 import itertools
 import math
 import types
-import warnings
 from fractions import Fraction
 
 import helpers
@@ -13,7 +12,17 @@ import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
 import warpkit
-from helpers import DTYPES, FLOATS, FOLDS, MODES, assert_near, assert_same, few_values, values
+from helpers import (
+    DTYPES,
+    FLOATS,
+    FOLDS,
+    MODES,
+    assert_near,
+    assert_same,
+    few_values,
+    outcome,
+    values,
+)  # fmt: skip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from warpkit import reference
@@ -440,16 +449,6 @@ def test_sums_that_are_exact_are_exact(wk, mode, data):
 
 
 # ---- histogram ---------------------------------------------------------------------------------
-
-
-def outcome(call, *args, **kwargs):
-    """The result, or the error; NumPy's warnings about rounding edges aside."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        try:
-            return call(*args, **kwargs)
-        except (ValueError, TypeError, ArithmeticError, IndexError) as error:
-            return error
 
 
 def check_histogram(wk, a, bins=10, range=None, **kwargs):

@@ -10,7 +10,8 @@ import warpkit
 from helpers import assert_same, joined, poison, raw_bits, special_floats, values
 from warpkit import _core
 
-BINS = (1, 2, 256, 700, 5000, 100_000)
+MANY = 2400  # bins, too many for more than one short number each in shared memory
+BINS = (1, 2, 256, 700, MANY, 100_000)
 SIZES = (0, 1, 2, 3, 4, 5, 31, 32, 33, 63, 65, 127, 255, 256, 257, 300, 1023, 2049, 4999)
 SUM_OF = dict.fromkeys(helpers.INTEGERS, "int64") | {t: t for t in ("uint64", *helpers.REALS)}
 
@@ -44,12 +45,13 @@ def exact(weights):
     return sum(map(Fraction, wide.tolist()), Fraction(0))
 
 
-def sum_of(weights, dtype):
+def sum_of(weights, dtype, times):
+    """Of the weights, so many times each."""
     dtype = np.dtype(dtype)
     if dtype.kind == "c":
         part = dtype.type().real.dtype
-        return joined(sum_of(weights.real, part), sum_of(weights.imag, part))
-    total = exact(weights)
+        return joined(sum_of(weights.real, part, times), sum_of(weights.imag, part, times))
+    total = exact(weights) * times
     if dtype.kind == "b":
         return total != 0
     if dtype.kind in "iu":
@@ -58,7 +60,7 @@ def sum_of(weights, dtype):
     return rounded(total, dtype) if isinstance(total, Fraction) else dtype.type(total)
 
 
-def oracle(index, weights, bins, dtype, outside):
+def oracle(index, weights, bins, dtype, outside, times=1):
     """index: the bin of each element, bins where it is in none."""
     out = np.zeros(bins + outside, dtype)
     order = np.argsort(index, kind="stable")
@@ -66,7 +68,7 @@ def oracle(index, weights, bins, dtype, outside):
     starts = np.flatnonzero(np.diff(index, prepend=-1))
     for start, end in zip(starts, np.append(starts, len(index))[1:], strict=True):
         if index[start] < bins + outside:
-            out[index[start]] = sum_of(weights[start:end], dtype)
+            out[index[start]] = sum_of(weights[start:end], dtype, times)
     return out
 
 
@@ -80,12 +82,22 @@ def call(device, a, weights, bins, dtype, outside=False, kind="values", edges=No
     return _core.histogram(a, kind, bins, edges, None, weights, sums, outside, *options)
 
 
-def check(device, a, weights, bins, dtype=None, outside=False):
+def enough(device, n, bins):
+    """How often n elements of MANY bins, or more, make it worth while to clear and add tables."""
+    each = {"cpu": 0, "emu": 2}.get(device, 70)  # elements a bin
+    return 1 + (bins >= MANY) * each * (bins + 1) // n
+
+
+def check(device, a, weights, bins, dtype=None, outside=False, times=None):
+    """times: of all elements, one after the other; None: as often as MANY bins take."""
     dtype = dtype or SUM_OF.get(weights.dtype.name, weights.dtype)
+    if times is None:
+        times = enough(device, len(a), bins) if bins == MANY else 1
     index = a.astype(np.int64)
     index = np.where((index >= 0) & (index < bins), index, bins)
-    want = oracle(index, weights, bins, dtype, outside)
-    assert_same(call(device, a, weights, bins, dtype, outside), want)
+    want = oracle(index, weights, bins, dtype, outside, times)
+    got = call(device, np.tile(a, times), np.tile(weights, times), bins, dtype, outside)
+    assert_same(got, want)
 
 
 def indices(n, bins, seed=0, dtype=np.int32):
@@ -119,7 +131,7 @@ def test_any_number_of_elements(device, dtype, n):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("bins", [5, 256, 1500, 5000])
+@pytest.mark.parametrize("bins", [5, 256, 1500, MANY])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16", "complex64"])
 def test_many_tiles(device, dtype, bins):
     n = 70_001
@@ -127,7 +139,7 @@ def test_many_tiles(device, dtype, bins):
     check(device, indices(n, bins, dtype=np.int64), values(dtype, n, 1), bins)
 
 
-@pytest.mark.parametrize("bins", [1, 3, 256, 700, 5000])
+@pytest.mark.parametrize("bins", [1, 3, 256, 700, MANY])
 @pytest.mark.parametrize("dtype", [*helpers.REALS, *helpers.COMPLEX])
 def test_weights_of_every_exponent(device, dtype, bins):
     n = 3000
@@ -144,7 +156,7 @@ def test_more_limbs_than_one_pass_has_room_for(device):
     check(device, indices(1002, 40_000), weights, 40_000, outside=True)
 
 
-@pytest.mark.parametrize("bins", [1, 256, 5000])
+@pytest.mark.parametrize("bins", [1, 256, MANY])
 @pytest.mark.parametrize("dtype", [*helpers.INTEGERS, "float32", "float64", "float16"])
 def test_every_dtype_of_elements(device, dtype, bins):
     n = 1000
@@ -158,16 +170,19 @@ def test_every_dtype_of_elements(device, dtype, bins):
     index = np.searchsorted(edges, a.astype(np.float64), "right") - 1
     index[a == 90] = bins - 1
     index[(index < 0) | (index >= bins)] = bins
-    want = oracle(index, weights, bins, "float64", True)
-    assert_same(call(device, a, weights, bins, "float64", True, "edges", edges), want)
+    times = enough(device, n, bins)
+    want = oracle(index, weights, bins, "float64", True, times)
+    all_of = np.tile(a, times), np.tile(weights, times)
+    assert_same(call(device, *all_of, bins, "float64", True, "edges", edges), want)
     if np.dtype(dtype).kind != "f":
         check(device, a, weights, bins, outside=True)
 
 
-@pytest.mark.parametrize("bins", [2, 300, 5000])
+@pytest.mark.parametrize("bins", [2, 300, MANY])
 def test_equal_bins_of_floats(device, bins):
-    n = 3000
-    a, weights = values("float32", n), values("float32", n, 1)
+    times = enough(device, 3000, bins)
+    n = 3000 * times
+    a, weights = np.tile(values("float32", 3000), times), values("float32", n, 1)
     edges = np.histogram_bin_edges(a, bins, (-2, 2))
     counts = np.histogram(a, bins, (-2, 2))[0]
     uniform = (-2.0, 2.0, 4.0, 0, 0, edges.dtype, np.dtype(np.float64))
@@ -181,7 +196,7 @@ def test_equal_bins_of_floats(device, bins):
     helpers.assert_near(got, want, 1e-9)
 
 
-@pytest.mark.parametrize("bins", [1, 256, 5000])
+@pytest.mark.parametrize("bins", [1, 256, MANY])
 def test_what_cancels_leaves_the_rest(device, bins):
     one = np.array([1e300, 1.0, -1e300, 2.0**-1074, -(2.0**-1000)])
     weights = np.tile(one, 100)
@@ -191,7 +206,7 @@ def test_what_cancels_leaves_the_rest(device, bins):
     check(device, np.repeat(np.arange(100, dtype=np.int32) % bins, 4), np.tile(small, 100), bins)
 
 
-@pytest.mark.parametrize("bins", [8, 700, 5000])
+@pytest.mark.parametrize("bins", [8, 700, MANY])
 @pytest.mark.parametrize("dtype", helpers.REALS)
 def test_infinities_and_nan(device, dtype, bins):
     inf, nan = np.inf, special_floats(dtype)[-1]
@@ -202,7 +217,7 @@ def test_infinities_and_nan(device, dtype, bins):
     check(device, a, joined(weights, weights[::-1]) if dtype in helpers.FLOATS else weights, bins)
 
 
-@pytest.mark.parametrize("bins", [1, 700, 5000])
+@pytest.mark.parametrize("bins", [1, 700, MANY])
 @pytest.mark.parametrize("dtype", helpers.REALS)
 def test_only_the_sum_overflows(device, dtype, bins):
     most = ml_dtypes.finfo(dtype).max
@@ -210,7 +225,7 @@ def test_only_the_sum_overflows(device, dtype, bins):
         check(device, np.zeros(len(signs), np.int32), np.array(signs, dtype) * most, bins)
 
 
-@pytest.mark.parametrize("bins", [1, 5000])
+@pytest.mark.parametrize("bins", [1, MANY])
 @pytest.mark.parametrize("dtype", helpers.REALS)
 def test_no_sum_is_minus_zero(device, dtype, bins):
     check(device, np.zeros(40, np.int32), np.full(40, -0.0).astype(dtype), bins)
@@ -218,7 +233,7 @@ def test_no_sum_is_minus_zero(device, dtype, bins):
     check(device, np.zeros(2, np.int32), np.array([small[0], -small[0]]), bins)
 
 
-@pytest.mark.parametrize("bins", [1, 256, 700, 5000])
+@pytest.mark.parametrize("bins", [1, 256, 700, MANY])
 @pytest.mark.parametrize("dtype", helpers.DTYPES)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_equal_indices_and_the_largest_weights(device, dtype, bins, sign):
@@ -259,7 +274,7 @@ def test_a_carry_that_meets_a_full_word(device, bins, sign):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("bins", [256, 5000])
+@pytest.mark.parametrize("bins", [256, MANY])
 def test_many_equal_weights_carry_far(device, bins):
     n = 2**20
     for dtype, weight in [("float32", 3.4028235e38), ("float64", -1.7976931348623157e308 / 2**30)]:
@@ -309,20 +324,21 @@ def test_some_of_the_weights_are_far_from_the_sample(device):
         weights = values(dtype, n)
         at = np.random.default_rng(7).integers(0, n, 300)
         weights[at] = np.resize(np.array(far, dtype), 300)
-        for bins in (3, 700, 1500, 2200, 5000, 12_000):
+        for bins in (3, 700, 1500, 2200, MANY, 12_000):
             check(device, indices(n, bins), weights, bins)
 
 
-# Of float32, float64: one number a bin on chip, of several copies; one; parts of 2, 4, ... blocks.
-@pytest.mark.parametrize(
-    ("dtype", "bins"),
-    [
-        *[(dtype, 5000) for dtype in ("float32", "float64", "float16", "complex64")],
-        *[("float32", 29_000), ("float64", 19_300), ("float32", 40_000), ("float64", 40_000)],
-    ],
-)
+# One short number a bin: of several copies; of one; of parts that two blocks share, and four.
+SHARED = [MANY, 19_300, 30_000, 40_000]
+
+
+@pytest.mark.parametrize("bins", SHARED)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_short_numbers_of_many_bins(device, dtype, bins):
-    n = bins // 4 + 100
+    n = 2000
+    times = enough(device, n, bins)
+    if not helpers.allowed(n * times):
+        pytest.skip("--small")
     weights = values(dtype, n, seed=bins)
     at = np.random.default_rng(bins)
     data = [
@@ -333,30 +349,22 @@ def test_short_numbers_of_many_bins(device, dtype, bins):
         np.arange(n),
     ]
     for k, a in enumerate(data):
-        check(device, a.astype(np.int32), weights, bins, outside=k == 0)
-    check(device, data[0].astype(np.int64), weights[::-1].copy(), bins)
+        check(device, a.astype(np.int32), weights, bins, outside=k == 0, times=times)
+    check(device, data[0].astype(np.int64), weights[::-1].copy(), bins, times=times)
 
 
-@pytest.mark.large
-def test_sixteen_blocks_share_short_numbers(device):
-    bins = 250_000
-    n = bins // 4 + 100
-    check(device, indices(n, bins), values("float32", n), bins)
-
-
-@pytest.mark.parametrize("bins", [5000, 40_000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_words_of_short_numbers_pass_on_what_they_overflow_by(device, dtype, bins):
+def test_words_of_short_numbers_pass_on_what_they_overflow_by(device, dtype):
     """Ones and their opposites, in every order: each crosses zero, where all words change."""
-    reach = 9 if dtype == "float32" else 12
+    reach = 16 if dtype == "float32" else 10
     digits = 24 if dtype == "float32" else 53
-    n = bins // 4 + 100
-    for top in (0, reach - 1):
+    n = 2000
+    for top in range(0, reach, 3):
         most = (2.0**digits - 1) * 2.0**top
         units = np.array([1.0, -1.0, most, -most, most, most, -most, -most], dtype)
         weights = np.resize(units, n)
-        for a in (np.zeros(n), np.arange(n) // 8 % bins, np.arange(n) % 7):
+        for a in (np.zeros(n), np.arange(n) // 8 % MANY, np.arange(n) % 7):
             for order in (weights, weights[::-1].copy(), -weights):
-                check(device, a.astype(np.int32), order, bins)
-        check(device, np.zeros(n, np.int32), np.full(n, most, dtype), bins)
-        check(device, np.zeros(n, np.int32), np.full(n, -most, dtype), bins)
+                check(device, a.astype(np.int32), order, MANY)
+        check(device, np.zeros(n, np.int32), np.full(n, most, dtype), MANY)
+        check(device, np.zeros(n, np.int32), np.full(n, -most, dtype), MANY)

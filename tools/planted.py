@@ -61,6 +61,7 @@ HOT = "cuda/histogram/hot.cuh"
 SAMPLE = "cuda/histogram/hot.cu"
 DIRECT = "cuda/histogram/direct.cu"
 NEAR = "cuda/histogram/weights_near.cuh"
+WEIGHTS = "cuda/histogram/weights_finish.cu"
 NETWORK = "cuda/prim/warp.cuh"
 RUN_ROWS = "cuda/unique/rows.cuh"
 RUNS = "cuda/unique/runs.cuh"
@@ -259,14 +260,23 @@ PLANTED = [
     (HOT, "if (c && v < kept)", "if (c && v < 0)"),
     (HOT, "length = 4 *", "length = 3 *"),
     (DIRECT, "(unsigned long long)__popc(alike)", "1ull"),
-    (NEAR, "carry[j] += old[j] + add[j] < add[j];", ";"),
-    (NEAR, "carry[j] = (unsigned)(v >> 32);", "carry[j] = 0;"),
-    (NEAR, "s.negative && size ? -1 : 0;", "s.negative ? -1 : 0;"),
-    (NEAR, "(line & ((1u << plan.shift) - 1)) == part;", "true;"),
-    (NEAR, "s.flags || (s.size && !here)", "s.size && !here"),
-    (NEAR, "row[j] < t.rows &&", ""),
+    (NEAR, "high[j] += old[j] + low[j] < low[j];", ";"),
+    (NEAR, "s.up[j] < kStep ? 1 : 1 << kStep;", "1;"),
+    (NEAR, "(carry ^ s.sign[j]) - s.sign[j]", "carry"),
+    (NEAR, "high[j] > 0 ? 1u : ~0u", "1u"),
+    (NEAR, "(line & ((1u << plan.shift) - 1)) == part)", "true)"),
+    (NEAR, "row[j] < (unsigned)t.rows &&", ""),
+    (NEAR, "(unsigned)(max(e, 1) - 1 - low)", "(unsigned)(e - 1 - low)"),
+    (NEAR, "((bits)min(e, 1) << kField)", "((bits)1 << kField)"),
+    (NEAR, "mine & !here & (magnitude != 0)", "false"),
     (NEAR, "(all >> 32) * unit", "0"),
     (NEAR, "1ll << *plan.low % kBits;", "1;"),
+    (WEIGHTS, "below = below || third;", ";"),
+    (WEIGHTS, "if (digit != 0xffffffffu) negative = d;", "negative = d;"),
+    (WEIGHTS, "if (digit != 0) positive = d;", "positive = d;"),
+    (WEIGHTS, "d.third | (uint32_t)d.below", "d.third"),
+    (WEIGHTS, "if (v[i]) limb[(k + i) * l.rows] = 0;", ";"),
+    (WEIGHTS, "if (flags) t.flags[r] = 0;", ";"),
     # per-warp histograms: bits and keys
     (GROUPS, "return size == 0 ? 0 : x;", "return x;"),
     (GROUPS, "return infinity<T> | last >> 1;", "return x;"),

@@ -35,19 +35,20 @@ class_of(wk_dtype dtype)
     return dtype < WK_F16 ? numbers::whole : wide ? numbers::wide : numbers::narrow;
 }
 
-// A piece of the input at a time, by add(task).
+// The sums of a pass's rows: `most` elements at a time are added, by add(task).
 template <typename F>
 wk_status
-add_with_carries(wk_call *call, numbers kind, weights_task t, int64_t pass, F &&add)
+sum_rows(wk_call *call, numbers kind, weights_task t, const sums &out, int64_t pass,
+         int64_t most, F &&add)
 {
     const int64_t end = t.end;
-    for (int64_t at = t.begin; at < end; at += kBetweenCarries) {
+    for (int64_t at = t.begin; at < end; at += most) {
         if (at > 0 && carry_limbs(call, kind, t, pass) != WK_OK) return call->error.status;
         t.begin = at;
-        t.end = std::min(end, at + kBetweenCarries);
+        t.end = std::min(end, at + most);
         if (add(t) != WK_OK) return call->error.status;
     }
-    return WK_OK;
+    return finish_rows(call, kind, t, out, pass);
 }
 
 // What a column of weights is found to have; zero before.
@@ -63,21 +64,18 @@ sum_in_shared(wk_call *call, numbers kind, const weights_task &t, const sums &ou
     shared_plan plan;
     if (plan_shared(call, kind, t, &f->places, &f->planned, &plan) != WK_OK)
         return call->error.status;
-    const auto add = [&](const weights_task &some) {
+    return sum_rows(call, kind, t, out, 0, kBetweenCarries, [&](const weights_task &some) {
         return add_shared(call, kind, some, plan);
-    };
-    const wk_status status = add_with_carries(call, kind, t, 0, add);
-    return status ? status : finish_rows(call, kind, t, out, 0);
+    });
 }
 
 wk_status
 sum_near(wk_call *call, numbers kind, const weights_task &t, const sums &out, found *f)
 {
-    const auto add = [&](const weights_task &some) {
+    const int64_t most = std::min(kBetweenCarries, most_near(call, t.rows));
+    return sum_rows(call, kind, t, out, 0, most, [&](const weights_task &some) {
         return add_near(call, kind, some, &f->low);
-    };
-    const wk_status status = add_with_carries(call, kind, t, 0, add);
-    return status ? status : finish_rows(call, kind, t, out, 0);
+    });
 }
 
 wk_status
@@ -90,12 +88,11 @@ sum_in_global(wk_call *call, numbers kind, const weights_task &given, const sums
     }
     const int64_t rows = std::min(t.rows, t.room / most_limbs(kind)); // of a pass at least
     for (int64_t pass = 0; pass * rows < t.rows; pass++) {
-        const auto add = [&](const weights_task &some) {
-            return add_global(call, kind, some, pass);
-        };
-        if (add_with_carries(call, kind, t, pass, add) != WK_OK ||
-            finish_rows(call, kind, t, out, pass) != WK_OK)
-            return call->error.status;
+        const wk_status status =
+            sum_rows(call, kind, t, out, pass, kBetweenCarries, [&](const weights_task &some) {
+                return add_global(call, kind, some, pass);
+            });
+        if (status) return status;
     }
     return WK_OK;
 }
@@ -140,7 +137,7 @@ wk::histogram::weighted(wk_call *call)
     t.room = shared || near ? all : std::min(all, kRoom);
     const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
     if (allocate_zero(call, rows, &t, &columns) != WK_OK ||
-        (near && allocate(call, bytes_near(call, kind, t.rows), &t.tables) != WK_OK))
+        (near && allocate_tables(call, &t) != WK_OK))
         return call->error.status;
 
     const bool complex = w->dtype >= WK_C64;

@@ -161,10 +161,10 @@ struct untyped {
     }
 };
 
-// Float weights of the elements that come most have kernels of their own.
+// Of float weights; those of the elements that come most have kernels of their own.
 template <typename F>
 wk_status
-with_elements(const weights_task &t, numbers kind, F &&f)
+with_floats(const weights_task &t, numbers kind, F &&f)
 {
     const auto with = [&](auto zero) {
         using T = decltype(zero);
@@ -176,7 +176,14 @@ with_elements(const weights_task &t, numbers kind, F &&f)
     if (known && t.in_dtype == WK_I64) return with(int64_t{});
     if (known && t.in_dtype == WK_F32) return with(float{});
     if (known && t.in_dtype == WK_F64) return with(double{});
-    return with_class(kind, [&](auto c) { return f(untyped<decltype(c)::value>{}); });
+    return kind == numbers::wide ? f(untyped<numbers::wide>{}) : f(untyped<numbers::narrow>{});
+}
+
+template <typename F>
+wk_status
+with_elements(const weights_task &t, numbers kind, F &&f)
+{
+    return kind == numbers::whole ? f(untyped<numbers::whole>{}) : with_floats(t, kind, f);
 }
 
 } // namespace wk::weights

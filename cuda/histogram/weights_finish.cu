@@ -81,24 +81,66 @@ store_integer(const sums &out, int64_t i, uint64_t x, bool zero)
     }
 }
 
-// A row's limbs, 32 bits apart, as exact.h has them; what is read is left zero.
+// Digits of 32 bits from the lowest up: the last three, and whether there was any other than zero
+// below them. `at` is the number of the last.
+struct digits {
+    uint32_t last, second, third;
+    int at;
+    bool below;
+
+    __device__ __forceinline__ void push(uint32_t digit)
+    {
+        below = below || third;
+        third = second;
+        second = last;
+        last = digit;
+        at++;
+    }
+};
+
+// A row's sum: 65 bits that lead, or more, and the sign.
+struct row_sum {
+    digits leading;
+    bool negative;
+    uint64_t low; // the sum modulo 2^64
+};
+
+// From the lowest limb up, so that nothing need be kept of those that do not lead: of a positive sum
+// the digits down from the last that is not 0, of a negative one from the last that is not all ones.
+// What is read is left zero.
 template <numbers kClass>
-__device__ int
-take_row(unsigned long long *limb, const limbs_now &l, int64_t *folded)
+__device__ row_sum
+take_row(unsigned long long *limb, const limbs_now &l)
 {
     constexpr int kEach = 32 / layout<kClass>::kLimbBits;
+    constexpr int kBatch = kMostLimbs<kClass> < 16 ? kMostLimbs<kClass> : 16; // wait together
+    static_assert(kBatch % kEach == 0);
+    constexpr digits kNone = {0, 0, 0, -1, false};
+    digits d = kNone, positive = kNone, negative = kNone;
+    uint64_t low = 0;
     __int128 sum = 0; // of limbs below 2^63, 24 bits up at most, and what was carried
-    int count = 0;
-    for (int k = 0; k < l.count; k++, limb += l.rows) {
-        const int j = k % kEach;
-        sum += (int64_t)*limb * ((__int128)1 << layout<kClass>::kLimbBits * j);
-        *limb = 0;
-        if (j < kEach - 1) continue;
-        folded[count++] = (int64_t)(sum & 0xffffffffu);
+    const auto next = [&]() {
+        const auto digit = (uint32_t)sum;
         sum >>= 32;
+        d.push(digit);
+        if (digit != 0) positive = d;
+        if (digit != 0xffffffffu) negative = d;
+        if (d.at < 2) low |= (uint64_t)digit << 32 * d.at;
+    };
+    for (int k = 0; k < l.count; k += kBatch) {
+        long long v[kBatch];
+#pragma unroll
+        for (int i = 0; i < kBatch; i++)
+            v[i] = k + i < l.count ? (long long)limb[(k + i) * l.rows] : 0;
+#pragma unroll
+        for (int i = 0; i < kBatch; i++) {
+            if (v[i]) limb[(k + i) * l.rows] = 0;
+            sum += v[i] * ((__int128)1 << layout<kClass>::kLimbBits * (i % kEach));
+            if (i % kEach == kEach - 1) next();
+        }
     }
-    folded[count++] = (int64_t)sum;
-    return count;
+    for (int i = 0; i < 3; i++) next(); // what was carried: no more than its sign is left
+    return {sum < 0 ? negative : positive, sum < 0, low};
 }
 
 template <numbers kClass>
@@ -110,19 +152,19 @@ weights_finish(const weights_task __grid_constant__ t, const sums __grid_constan
     const limbs_now l = limbs_of<kClass>(t);
     const int64_t first = pass * l.rows, left = t.rows - first;
     const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
-    int64_t limb[kMostLimbs<kClass> / (32 / form::kLimbBits) + 1];
     for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
-        const int count = take_row<kClass>(t.limbs + r, l, limb);
+        const row_sum s = take_row<kClass>(t.limbs + r, l);
+        const digits &d = s.leading;
         if (out.dtype < WK_F16) {
-            bool zero = true;
-            for (int k = 0; k < count; k++) zero = zero && limb[k] == 0;
-            store_integer(out, first + r, (uint64_t)limb[1] << 32 | (uint64_t)limb[0], zero);
+            store_integer(out, first + r, s.low, !s.negative && d.at < 0);
             continue;
         }
-        wk_moments m = {};
-        m.sum = {limb, count, form::kBase + form::kLimbBits * l.first};
-        m.flags = (int)t.flags[r]; // and no elements are known of, so that 0 is never -0.0
-        t.flags[r] = 0;
+        // what is below the third digit changes no rounding if that is odd
+        int64_t limb[4] = {d.third | (uint32_t)d.below, d.second, d.last, -(int64_t)s.negative};
+        const int base = form::kBase + form::kLimbBits * l.first + 32 * (d.at - 2);
+        const auto flags = (int)t.flags[r];
+        if (flags) t.flags[r] = 0;
+        wk_moments m = {{limb, 4, base}, {}, flags, 0}; // of no elements: 0 is never -0.0
         store(out, first + r, wk_finish_sum(&m, 0, wk_format_of(out.dtype)));
     }
 }

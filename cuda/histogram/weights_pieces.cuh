@@ -128,7 +128,7 @@ struct weights_task {
     unsigned long long *limbs; // [limbs of a row][rows of a pass], zero between passes
     unsigned *flags;           // [rows of a pass], of WK_HAS_..., likewise
     const span *places;        // null: all
-    void *tables;              // of weights_near.cu
+    long long *tables;         // of weights_near.cu
 };
 
 // The limbs of a pass over some rows: from which place on, and how many a row.
@@ -267,7 +267,8 @@ wk_status add_global(wk_call *call, numbers kind, const weights_task &t, int64_t
 
 // weights_near.cu. Are there words enough for so many rows, and elements that pay for them?
 bool fits_near(const wk_call *call, numbers kind, int64_t rows, int64_t n);
-int64_t bytes_near(const wk_call *call, numbers kind, int64_t rows); // of tables
+int64_t most_near(const wk_call *call, int64_t rows); // elements between two carries
+wk_status allocate_tables(wk_call *call, weights_task *t);
 wk_status add_near(wk_call *call, numbers kind, const weights_task &t, int *low);
 
 } // namespace wk::weights

@@ -5,9 +5,28 @@
 namespace wk
 {
 
+// Defines name(p), a read of 8 or 16 bytes by an instruction.
+#define WK_VECTOR_READS(name, instruction)                                                     \
+    __device__ __forceinline__ uint2 name(const uint2 *p)                                      \
+    {                                                                                          \
+        uint2 x;                                                                               \
+        WK_PTX(x = *p, instruction ".v2.u32 {%0, %1}, [%2];" : "=r"(x.x), "=r"(x.y) : "l"(p)); \
+        return x;                                                                              \
+    }                                                                                          \
+    __device__ __forceinline__ uint4 name(const uint4 *p)                                      \
+    {                                                                                          \
+        uint4 x;                                                                               \
+        WK_PTX(x = *p, instruction ".v4.u32 {%0, %1, %2, %3}, [%4];"                           \
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)                                    \
+               : "l"(p));                                                                      \
+        return x;                                                                              \
+    }
+
 // A read of what nobody writes meanwhile, with the 256 bytes around it brought to the L2 cache: for
 // rows that start anywhere, whose sectors at the ends two tiles share. H200, 16383 x 16381, share of a
 // copy's rate with it and without: 1 byte 75 and 66 %, 2 bytes 79 and 72, 4 bytes 93 and 90.
+WK_VECTOR_READS(read_ahead, "ld.global.nc.L2::256B")
+
 __device__ __forceinline__ uint32_t
 read_ahead(const uint32_t *p)
 {
@@ -16,46 +35,8 @@ read_ahead(const uint32_t *p)
     return x;
 }
 
-__device__ __forceinline__ uint2
-read_ahead(const uint2 *p)
-{
-    uint2 x;
-    WK_PTX(x = *p, "ld.global.nc.L2::256B.v2.u32 {%0, %1}, [%2];"
-           : "=r"(x.x), "=r"(x.y)
-           : "l"(p));
-    return x;
-}
-
-__device__ __forceinline__ uint4
-read_ahead(const uint4 *p)
-{
-    uint4 x;
-    WK_PTX(x = *p, "ld.global.nc.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
-           : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
-           : "l"(p));
-    return x;
-}
-
 // What nobody reads again: past the L1 cache.
-__device__ __forceinline__ uint2
-read_once(const uint2 *p)
-{
-    uint2 x;
-    WK_PTX(x = *p, "ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
-           : "=r"(x.x), "=r"(x.y)
-           : "l"(p));
-    return x;
-}
-
-__device__ __forceinline__ uint4
-read_once(const uint4 *p)
-{
-    uint4 x;
-    WK_PTX(x = *p, "ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-           : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
-           : "l"(p));
-    return x;
-}
+WK_VECTOR_READS(read_once, "ld.global.nc.L1::no_allocate")
 
 // wk_one_nan_f32 of what an addition or a multiplication gave: there the chip knows one NaN, 0x7fffffff,
 // so that one comparison of integers does it, where two instructions compare floats and choose.

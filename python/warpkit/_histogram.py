@@ -346,7 +346,7 @@ MOST_VALUES = {"bool": 2, "int8": 128, "uint8": 256, "int16": 1 << 15, "uint16":
 # come to the host, for as many values as a multiprocessor's shared memory holds; ...
 GUESS = 57_000
 LONG_READING = 1 << 30  # bytes: H100, the counts' way to the host and back takes as long, 0.35 ms
-# ... on the CPU for twice as many as a sample has. int64, 2 threads: 1.6 times as fast.
+# ... on the CPU for twice as many as a sample has. int64, 2 threads: 1.4 to 1.5 times as fast.
 SAMPLE, SAMPLED = 512, 1 << 18  # elements of the sample, and of an array at least
 
 
@@ -438,7 +438,7 @@ def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
     host = _host(counts)
     if host[guess]:  # larger elements, or negative ones
         return None
-    behind = int(np.argmax(host[guess::-1] != 0))  # a fifth of flatnonzero's time
+    behind = int(np.argmax(host[guess::-1] != 0))  # 57,000: 27 us, flatnonzero 158
     return counts[: max(guess + 1 - behind, minlength)].copy()
 
 
