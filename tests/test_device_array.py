@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 import warpkit
-from helpers import ALL_DTYPES, assert_same, python, values
+from helpers import ALL_DTYPES, assert_same, outcome, python, values
 
 
 @pytest.fixture
@@ -82,6 +82,30 @@ def test_an_index_out_of_bounds_is_numpys_error(gpu, key):
 def test_an_index_that_would_read_elements_is_refused(gpu, key):
     with pytest.raises(IndexError):
         there(values("int16", (4, 5)), gpu)[key]
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "float32", "int8", "complex64", "uint16", "bfloat16"])
+def test_a_view_of_another_dtype_is_numpys(gpu, dtype):
+    a = values("int32", (4, 6))
+    for key in ((), slice(1, 3), (slice(None, None, -2), slice(2, 4))):
+        view = there(a, gpu)[key].view(dtype)
+        assert_same(view.numpy(), a[key].view(dtype).copy())
+        again = view.view("int32")
+        assert_same(again.numpy(), a[key].copy())
+
+
+@pytest.mark.parametrize(
+    "key", [(slice(None), slice(3)), (slice(None), slice(None, None, 2)), (0, 0)]
+)
+def test_a_view_that_numpy_refuses_is_its_error(gpu, key):
+    a = values("int32", (4, 6))
+    wanted = outcome(a[key].view, "int64")
+    got = outcome(there(a, gpu)[key].view, "int64")
+    assert (type(got), str(got)) == (ValueError, str(wanted))
+    with pytest.raises(ValueError, match="not be aligned"):
+        there(a, gpu)[:, 1:5].view("int64")
+    with pytest.raises(TypeError, match="is not taken"):
+        there(a, gpu).view("S4")
 
 
 def test_views_share_memory_and_keep_it_alive(gpu):

@@ -142,6 +142,26 @@ def test_short_ranges_are_counted_and_long_ones_sorted_alike(device, dtype, span
 
 
 @pytest.mark.large
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("top", [8192, 8193, 20_000, 70_000])
+def test_integers_from_zero_to_few_are_counted(device, dtype, top):
+    n = 2 * top + 100
+    a = np.random.default_rng(top).integers(0, top // 3, n) * 3 % (top + 1)
+    a[: n // 10], a[-2:] = 7, (0, top)
+    check("unique_counts", a.astype(dtype), device)
+    if dtype[0] == "i":
+        a[1] = -1
+        check("unique_counts", a.astype(dtype), device)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16"])
+def test_many_short_integers_are_counted_by_pattern(device, dtype):
+    check("unique_counts", raw_bits(dtype, 2**18 + 5), device)
+    check("unique_counts", np.repeat(ends(dtype), 2**18 // len(ends(dtype)) + 1), device)
+
+
+@pytest.mark.large
 @pytest.mark.parametrize("dtype", ["float32", "int64", "float64"])
 def test_skewed_values_are_in_order(device, dtype):
     rng = np.random.default_rng(8)

@@ -266,7 +266,6 @@ PLANTED = [
     (NEAR, "high[j] > 0 ? 1u : ~0u", "1u"),
     (NEAR, "(line & ((1u << plan.shift) - 1)) == part)", "true)"),
     (NEAR, "row[j] < (unsigned)t.rows &&", ""),
-    (NEAR, "(unsigned)(max(e, 1) - 1 - low)", "(unsigned)(e - 1 - low)"),
     (NEAR, "((bits)min(e, 1) << kField)", "((bits)1 << kField)"),
     (NEAR, "mine & !here & (magnitude != 0)", "false"),
     (NEAR, "(all >> 32) * unit", "0"),

@@ -263,26 +263,31 @@ wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted)
     return n;
 }
 
-/* _view(start, shape, strides in bytes): other elements of the same memory; what Python's side
- * has found with NumPy's own rules, checked against the block all the same. */
+/* _view(start, shape, strides in bytes, dtype): other elements of the same memory; what Python's
+ * side has found with NumPy's own rules, checked against the block all the same. */
 static PyObject *
 view(PyObject *self, PyObject *args)
 {
     unsigned long long start;
-    PyObject *shape_arg, *strides_arg;
+    PyObject *shape_arg, *strides_arg, *dtype_arg;
     int64_t shape[WK_MAX_DIMS], strides[WK_MAX_DIMS];
     wk_device_array *a = array_of(self);
-    if (a == NULL || !PyArg_ParseTuple(args, "KOO:_view", &start, &shape_arg, &strides_arg))
+    if (a == NULL ||
+        !PyArg_ParseTuple(args, "KOOO:_view", &start, &shape_arg, &strides_arg, &dtype_arg))
         return NULL;
-    const int ndim = wk_int64s_of(shape_arg, shape, -1);
+    const int dtype = wk_dtype_arg(dtype_arg);
+    const int ndim = dtype < 0 ? -1 : wk_int64s_of(shape_arg, shape, -1);
     if (ndim < 0 || wk_int64s_of(strides_arg, strides, ndim) < 0) return NULL;
-    int64_t size = 1, low = 0, high = wk_itemsize[a->dtype];
+    const int64_t item = wk_itemsize[dtype];
+    int64_t size = 1, low = 0, high = item;
+    int aligned = (int64_t)(start % (uint64_t)item) == 0;
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0) size = 0;
         size *= shape[d] > 0 ? shape[d] : 0;
         const int64_t reach = (shape[d] - 1) * strides[d];
         *(reach < 0 ? &low : &high) += reach;
-        strides[d] /= wk_itemsize[a->dtype];
+        aligned &= strides[d] % item == 0;
+        strides[d] /= item;
     }
     wk_array whole;
     wk_from_device(a, &whole);
@@ -292,10 +297,15 @@ view(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "the view reaches beyond the array");
         return NULL;
     }
+    if (size > 0 && dtype != (int)a->dtype && !aligned) {
+        PyErr_Format(PyExc_ValueError, "elements of %s would not be aligned",
+                     wk_dtype_names[dtype]);
+        return NULL;
+    }
     hold(a->memory);
     return (PyObject *)wk_array_over(state_of_array(self), a->memory,
-                                     size > 0 ? (char *)first : a->start, a->dtype, ndim, shape,
-                                     strides);
+                                     size > 0 ? (char *)first : a->start, (wk_dtype)dtype, ndim,
+                                     shape, strides);
 }
 
 static int

@@ -130,6 +130,7 @@ cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     if (!emu::is_device(device)) return cudaErrorInvalidDevice;
     snprintf(properties->name, sizeof properties->name, "emulated GPU of %d multiprocessors",
              emu::kProcessors);
+    properties->totalGlobalMem = emu::memory_of(device);
     return cudaSuccess;
 }
 

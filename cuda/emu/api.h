@@ -87,6 +87,7 @@ typedef struct emu_pool *cudaMemPool_t;
 
 struct cudaDeviceProp {
     char name[256];
+    size_t totalGlobalMem;
 };
 
 struct cudaMemLocation {

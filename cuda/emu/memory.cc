@@ -95,6 +95,12 @@ give_back(void *block)
 } // namespace
 
 size_t
+memory_of(int device)
+{
+    return device_memory().of[device].size;
+}
+
+size_t
 overrun(int device, size_t *size)
 {
     return device_memory().of[device].overrun(size);

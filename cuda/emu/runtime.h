@@ -65,7 +65,8 @@ bool read_planned_failure(std::string *why); // false as read_settings()
 
 int device_count(); // 0 where WARPKIT_EMU_DEVICES cannot be read
 bool is_device(int device);
-int current_device(); // of this thread of the operating system
+size_t memory_of(int device); // bytes
+int current_device();         // of this thread of the operating system
 
 // ---- handles.cc ---------------------------------------------------------------------------
 

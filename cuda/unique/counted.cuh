@@ -1,6 +1,8 @@
-// counted.cuh -- what has no more than 65,536 different keys is counted by key, and not sorted.
+// counted.cuh -- what has no more than 65,536 different keys, or few beside the elements there are, is
+// counted by key, and not sorted.
 //
-// Up to 8,192 values a block counts in shared memory, in as many copies of the table as fit (a warp's
+// Integers that are not negative are counted as the histogram counts what are their own bins. Others:
+// up to 8,192 values a block counts in shared memory, in as many copies of the table as fit (a warp's
 // adds of a literal 1 are merged among lanes that want the same counter). Up to 65,536 a block of
 // 1024 threads has counters of 16 bits, 128 KiB: lanes with the same key find each other by
 // __match_any_sync, and one adds for all. An add that takes a counter past 2^15 takes 2^15 off
@@ -115,32 +117,132 @@ __launch_bounds__(kManyThreads) count_many(counting<P> c, int64_t rows)
     }
 }
 
-// The values that occur, by one block. A warp takes rows of 32 counters and ranks by ballot.
+// Counters of the values from `low` on: that of low + i is number i ^ turn.
+template <typename T>
+struct listing {
+    const counter *table;
+    int values;
+    unsigned turn;
+    word_of<T> low;
+
+    __device__ __forceinline__ counter at(int i) const
+    {
+        return i < values ? table[(unsigned)i ^ turn] : 0;
+    }
+};
+
+constexpr int kListed = 8192; // counters of a block
+constexpr int kListWarps = kManyThreads / kWarp;
+
+// How many of a warp's counters are not zero: of all lanes.
+template <typename T>
+__device__ __forceinline__ int
+count_listed(const listing<T> &l, int begin)
+{
+    int own = 0;
+    for (int i = begin; i < begin + kListed / kListWarps; i += kWarp)
+        own += __popc(__ballot_sync(kAllLanes, l.at(i + threadIdx.x % kWarp) != 0));
+    return own;
+}
+
+__device__ __forceinline__ int
+first_listed() // of the warp's counters
+{
+    return (int)blockIdx.x * kListed + (int)threadIdx.x / kWarp * (kListed / kListWarps);
+}
+
 template <typename T>
 __global__ void
-__launch_bounds__(kManyThreads) list_values(const counter *table, int values, word_of<T> low,
-                                            T *out, int64_t *counts, int64_t *total)
+__launch_bounds__(kManyThreads) sum_listed(const listing<T> __grid_constant__ l, int *blocks)
 {
-    __shared__ int sums[kManyThreads / kWarp];
-    const int lane = threadIdx.x % kWarp, w = threadIdx.x / kWarp;
-    const int per = (values + kManyThreads - 1) / kManyThreads * kWarp;
-    const int begin = w * per;
-    int own = 0, all = 0;
-    for (int i = begin; i < begin + per; i += kWarp)
-        own += __popc(__ballot_sync(kAllLanes, i + lane < values && table[i + lane]));
-    int slot = sum_before_in_block<kManyThreads / kWarp>(lane == 0 ? own : 0, sums, &all);
-    slot = __shfl_sync(kAllLanes, slot, 0); // before the warp's first
-    for (int i = begin; i < begin + per; i += kWarp) {
-        const counter count = i + lane < values ? table[i + lane] : 0;
+    __shared__ int sums[kListWarps];
+    int all = 0;
+    const int own = count_listed(l, first_listed());
+    sum_before_in_block<kListWarps>(threadIdx.x % kWarp == 0 ? own : 0, sums, &all);
+    if (threadIdx.x == 0) blocks[blockIdx.x] = all;
+}
+
+// The values that occur: a warp takes rows of 32 counters and ranks by ballot. blocks: how many each
+// block lists.
+template <typename T>
+__global__ void
+__launch_bounds__(kManyThreads)
+    list_values(const listing<T> __grid_constant__ l, const int *blocks, T *out,
+                int64_t *counts, int64_t *total)
+{
+    __shared__ int sums[kListWarps];
+    const int lane = threadIdx.x % kWarp, begin = first_listed();
+    int before = 0, own = 0, all = 0;
+    for (unsigned b = threadIdx.x; b < blockIdx.x; b += kManyThreads) before += blocks[b];
+    sum_before_in_block<kListWarps>(before, sums, &before);
+    own = count_listed(l, begin);
+    int slot = sum_before_in_block<kListWarps>(lane == 0 ? own : 0, sums, &all);
+    slot = before + __shfl_sync(kAllLanes, slot, 0); // before the warp's first
+    for (int i = begin; i < begin + kListed / kListWarps; i += kWarp) {
+        const counter count = l.at(i + lane);
         const unsigned there = __ballot_sync(kAllLanes, count != 0);
         const int rank = slot + __popc(there & ((1u << lane) - 1));
         if (count) {
-            out[rank] = from_key<T>((word_of<T>)(low + (word_of<T>)(i + lane)));
+            out[rank] = from_key<T>((word_of<T>)(l.low + (word_of<T>)(i + lane)));
             counts[rank] = (int64_t)count;
         }
         slot += __popc(there);
     }
-    if (threadIdx.x == 0) *total = all;
+    if (threadIdx.x == 0 && blockIdx.x == gridDim.x - 1) *total = before + all;
+}
+
+// What has been counted to the call's results.
+template <typename T>
+wk_status
+launch_list(wk_call *call, const listing<T> &l)
+{
+    const auto blocks = (unsigned)((l.values + kListed - 1) / kListed);
+    void *sums = nullptr;
+    if (blocks > 1 &&
+        (allocate(call, blocks * (int64_t)sizeof(int), &sums) != WK_OK ||
+         launch(call, blocks, kManyThreads, 0, sum_listed<T>, l, (int *)sums) != WK_OK))
+        return call->error.status;
+    return launch(call, blocks, kManyThreads, 0, list_values<T>, l, (const int *)sums,
+                  (T *)call->out[0].data, (int64_t *)call->out[1].data,
+                  (int64_t *)call->out[2].data);
+}
+
+inline wk_status
+allocate_table(wk_call *call, int64_t values, counter **table)
+{
+    void *block = nullptr;
+    const int64_t bytes = values * (int64_t)sizeof(counter);
+    if (allocate(call, bytes, &block) != WK_OK) return call->error.status;
+    *table = (counter *)block;
+    return clear(call, block, bytes);
+}
+
+// Numbers below `values`, not negative, by the histogram's production row; turn as listing has it.
+template <typename T>
+wk_status
+launch_values(wk_call *call, wk_dtype dtype, int64_t n, int64_t values, unsigned turn)
+{
+    counter *table = nullptr;
+    if (allocate_table(call, values, &table) != WK_OK) return call->error.status;
+    wk_call sub = *call;
+    sub.op = WK_HISTOGRAM;
+    sub.in.dtype = dtype;
+    sub.aux.host = sub.aux.data = nullptr;
+    sub.where.ndim = -1;
+    sub.outs = 1;
+    sub.out[0].data = table;
+    sub.out[0].bytes = values * (int64_t)sizeof(counter);
+    sub.out[0].dtype = WK_I64;
+    sub.out[0].ndim = 1;
+    sub.out[0].shape[0] = values;
+    sub.args.histogram = {};
+    sub.args.histogram.kind = WK_BINS_VALUES;
+    sub.args.histogram.n = n;
+    sub.args.histogram.bins = values;
+    if (wk_histogram_cuda_counters(&sub) != WK_OK) return wk_fail_as(&call->error, &sub.error);
+    const word_of<T> low =
+        turn ? word_of<T>{} : to_key<T>(T{}); // the key of the first in order
+    return launch_list<T>(call, {table, (int)values, turn, low});
 }
 
 // Keys low .. low + values - 1 of n elements to the call's results.
@@ -150,12 +252,9 @@ launch_counted(wk_call *call, const typename P::element *in, int64_t n,
                word_of<typename P::value> low, int values)
 {
     using T = typename P::value;
-    void *table = nullptr;
-    if (allocate(call, values * (int64_t)sizeof(counter), &table) != WK_OK ||
-        clear(call, table, values * (int64_t)sizeof(counter)) != WK_OK)
-        return call->error.status;
-    const counting<P> c = {in,  n,      (int)((uintptr_t)in % 16 / sizeof *in),
-                           low, values, (counter *)table};
+    counter *table = nullptr;
+    if (allocate_table(call, values, &table) != WK_OK) return call->error.status;
+    const counting<P> c = {in, n, (int)((uintptr_t)in % 16 / sizeof *in), low, values, table};
     const bool few = values <= kFewValues;
     const int bytes = kManyValues / 2 * (int)sizeof(unsigned);
     const bool many = !few && n >= kManyElements && most_shared(call) >= bytes;
@@ -176,9 +275,7 @@ launch_counted(wk_call *call, const typename P::element *in, int64_t n,
                       : launch(call, grid, kRunThreads, 0, count_directly<P>, c, rows);
     }
     if (status) return status;
-    return launch(call, 1, kManyThreads, 0, list_values<T>, (const counter *)table, values, low,
-                  (T *)call->out[0].data, (int64_t *)call->out[1].data,
-                  (int64_t *)call->out[2].data);
+    return launch_list<T>(call, {table, values, 0, low});
 }
 
 } // namespace wk

@@ -2,11 +2,12 @@
 // equal neighbours counted as runs.
 //
 // In, out   in[n] -> values[distinct] ascending, counts[distinct], and how many; any n >= 0.
-// How       elements of 1 and 2 bytes, and others whose keys lie within 65,536 of each other, are
-//           counted by key (counted.cuh). All else is sorted from the lowest digit up (radix.cuh):
-//           a pass counts digits by block, scans that table, and deals the keys out. One read
-//           before tells which digits differ at all (survey.cuh); the host waits for it, and
-//           leaves out passes whose digit is the same everywhere.
+// How       elements of 1 and 2 bytes, others whose keys lie within 65,536 of each other, and
+//           integers from 0 to half their number are counted by key (counted.cuh). All else is
+//           sorted from the lowest digit up (radix.cuh): a pass counts digits by block, scans that
+//           table, and deals the keys out. One read before tells which digits differ at all
+//           (survey.cuh); the host waits for it, and leaves out passes whose digit is the same
+//           everywhere.
 // Floor     two reads and a write of the keys for each digit that differs, then run_length's two
 //           reads. A single-pass scan would save a read a pass, and wait for earlier blocks.
 // Better    than a sort by comparison in memory, whose passes grow with log n.
@@ -19,6 +20,10 @@
 
 namespace
 {
+
+// Counters there may be, all in all and for each element: more take longer than to sort.
+constexpr unsigned long long kMostCounted = 1 << 24;
+constexpr int64_t kCounted = 2; // elements a counter
 
 // What all passes share.
 struct passes {
@@ -85,24 +90,52 @@ sort(wk_call *call, const T *in, int64_t n, unsigned long long differ)
     return wk::launch_runs<wk::keys_of<T>>(call, from, n);
 }
 
+// One or two bytes: as many counters as patterns.
+template <typename T>
+wk_status
+find_short(wk_call *call, const T *in, int64_t n)
+{
+    constexpr int kPatterns = sizeof(T) == 1 ? 256 : 65536;
+    if constexpr (std::is_integral_v<T>) {
+        constexpr bool kSigned = std::is_signed_v<T>;
+        const wk_dtype dtype = sizeof(T) == 1 ? WK_U8 : WK_U16;
+        if (n >= wk::kManyElements)
+            return wk::launch_values<T>(call, dtype, n, kPatterns, kSigned ? kPatterns / 2 : 0);
+    }
+    return wk::launch_counted<wk::elements_of<T>>(call, in, n, 0, kPatterns);
+}
+
+template <typename T>
+wk_status
+find_long(wk_call *call, const T *in, int64_t n)
+{
+    using P = wk::elements_of<T>;
+    using K = wk::word_of<T>;
+    if (n == 0) return wk::launch_runs<P>(call, in, n);
+    wk::findings found = {};
+    if (wk::launch_survey<P>(call, in, n, &found) != WK_OK) return call->error.status;
+    const unsigned long long range = found.high - found.below;
+    if constexpr (std::is_integral_v<T>) {
+        const auto zero = (K)(std::is_signed_v<T> ? K{1} << (8 * sizeof(K) - 1) : 0); // its key
+        const unsigned long long most = found.high - zero; // wraps where there are negatives
+        if (range >= wk::kFewValues && found.below - zero <= most && most < kMostCounted &&
+            (int64_t)most < n / kCounted)
+            return wk::launch_values<T>(call, call->in.dtype, n, (int64_t)most + 1, 0);
+    }
+    if (range >= (unsigned long long)wk::kManyValues)
+        return sort(call, in, n, found.clear & found.set);
+    return wk::launch_counted<P>(call, in, n, (K)found.below, (int)range + 1);
+}
+
 template <typename T>
 wk_status
 find(wk_call *call)
 {
-    using P = wk::elements_of<T>;
     const T *in = wk::first_element<T>(&call->in);
-    const int64_t n = call->args.runs.n;
-    if constexpr (sizeof(T) <= 2) {
-        return wk::launch_counted<P>(call, in, n, 0, sizeof(T) == 1 ? 256 : 65536);
-    } else {
-        if (n == 0) return wk::launch_runs<P>(call, in, n);
-        wk::findings found = {};
-        if (wk::launch_survey<P>(call, in, n, &found) != WK_OK) return call->error.status;
-        const unsigned long long range = found.high - found.below;
-        if (range >= (unsigned long long)wk::kManyValues)
-            return sort(call, in, n, found.clear & found.set);
-        return wk::launch_counted<P>(call, in, n, (wk::word_of<T>)found.below, (int)range + 1);
-    }
+    if constexpr (sizeof(T) <= 2)
+        return find_short(call, in, call->args.runs.n);
+    else
+        return find_long(call, in, call->args.runs.n);
 }
 
 } // namespace

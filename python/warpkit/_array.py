@@ -52,6 +52,15 @@ class DeviceArray(_core.DeviceArray):
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return self._numpy().item()
 
+    def view(self, dtype: DTypeLike) -> DeviceArray:
+        """The same memory as elements of another type; of another size by NumPy's rules.
+
+        Raises   TypeError (dtype), ValueError (the last axis is not contiguous or its length in
+                 bytes no multiple; elements not aligned)
+        """
+        dtype = np.dtype(dtype)
+        return self._like(self._standin().view(dtype), dtype)
+
     def copy(self) -> DeviceArray:
         """A C-contiguous copy on the same device.
 
@@ -144,9 +153,10 @@ class DeviceArray(_core.DeviceArray):
         """A NumPy array of the same layout, whose elements must never be touched."""
         return np.asarray(_Standin(self))
 
-    def _like(self, standin: np.ndarray) -> DeviceArray:
+    def _like(self, standin: np.ndarray, dtype: DTypeLike | None = None) -> DeviceArray:
         start = standin.__array_interface__["data"][0]
-        view: DeviceArray = self._view(start, standin.shape, standin.strides)
+        dtype = self.dtype if dtype is None else dtype
+        view: DeviceArray = self._view(start, standin.shape, standin.strides, dtype)
         return view
 
 

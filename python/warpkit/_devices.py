@@ -56,8 +56,8 @@ def memory_info(device: str | None = None) -> dict[str, Any]:
              held between calls at most; pool_limit, handed out at most (0: no limit); staging,
              pinned host memory that copies go through, of which there is at most 96 MiB (384 MiB
              for calls whose pieces cannot be 8 MiB), held until release_memory. The pool's keep
-             and limit are read from WARPKIT_POOL_KEEP (default 256 MiB) and WARPKIT_POOL_LIMIT,
-             in bytes, at the first use of the device
+             and limit are read from WARPKIT_POOL_KEEP (default: a sixteenth of the memory, at
+             least 256 MiB) and WARPKIT_POOL_LIMIT, in bytes, at the first use of the device
     Raises   ValueError (unknown name), DeviceError
     """
     return _core.device_info(device)

@@ -454,8 +454,10 @@ def _guess(a: Any, call: Call) -> int:
 
 
 def _length(a: Any, minlength: int, call: Call) -> int:
-    low, high = map(int, call.fold(a, "min", "max")) if a.size else (0, -1)
-    if low < 0:
+    # Unsigned, so that a negative element is the largest, and one number tells all.
+    high = int(call.fold(a.view(f"u{a.itemsize}"), "max")) if a.size else -1
+    if a.dtype.kind == "i" and high >= 1 << 8 * a.itemsize - 1:
+        low = int(call.fold(a, "min"))
         a = _host(a)
         where = int(np.argmax(a < 0))
         raise ValueError(
