@@ -240,8 +240,7 @@ launch_values(wk_call *call, wk_dtype dtype, int64_t n, int64_t values, unsigned
     sub.args.histogram.n = n;
     sub.args.histogram.bins = values;
     if (wk_histogram_cuda_counters(&sub) != WK_OK) return wk_fail_as(&call->error, &sub.error);
-    const word_of<T> low =
-        turn ? word_of<T>{} : to_key<T>(T{}); // the key of the first in order
+    const word_of<T> low = turn ? (word_of<T>)0 : kZeroKey<T>; // the key of the first in order
     return launch_list<T>(call, {table, (int)values, turn, low});
 }
 

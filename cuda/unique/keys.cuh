@@ -71,6 +71,12 @@ from_key(word_of<T> key)
         return (T)key;
 }
 
+// An integer's 0; also for the host, which cannot call to_key.
+template <typename T>
+constexpr word_of<T> kZeroKey = std::is_signed_v<T>
+                                    ? (word_of<T>)((word_of<T>)1 << (8 * sizeof(T) - 1))
+                                    : (word_of<T>)0;
+
 // What kernels read: elements, ...
 template <typename T>
 struct elements_of {

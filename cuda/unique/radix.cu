@@ -116,7 +116,7 @@ find_long(wk_call *call, const T *in, int64_t n)
     if (wk::launch_survey<P>(call, in, n, &found) != WK_OK) return call->error.status;
     const unsigned long long range = found.high - found.below;
     if constexpr (std::is_integral_v<T>) {
-        const auto zero = (K)(std::is_signed_v<T> ? K{1} << (8 * sizeof(K) - 1) : 0); // its key
+        constexpr K zero = wk::kZeroKey<T>;
         const unsigned long long most = found.high - zero; // wraps where there are negatives
         if (range >= wk::kFewValues && found.below - zero <= most && most < kMostCounted &&
             (int64_t)most < n / kCounted)
