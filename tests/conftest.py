@@ -84,30 +84,39 @@ class Tally:
     def __init__(self):
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.deselected = 0
+        self.files = set()
 
     def pytest_runtest_logreport(self, report):
+        self.files.add(Path(report.nodeid.partition("::")[0]).name)
         if report.when == "call" or report.outcome != "passed":
             self.counts[report.outcome] += 1
 
     def pytest_deselected(self, items):
         self.deselected += len(items)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node, error):
+        """One of pytest-xdist's workers has ended."""
+        self.deselected += getattr(node, "workeroutput", {}).get("deselected", 1)
+
 
 def pytest_sessionfinish(session, exitstatus):
     path = session.config.getoption("--record")
+    tally = session.config.pluginmanager.get_plugin("warpkit-tally")
+    if hasattr(session.config, "workeroutput"):  # of pytest-xdist
+        session.config.workeroutput["deselected"] = tally.deselected
+        return
     if path is None or session.config.getoption("--collect-only"):
         return
-    tally = session.config.pluginmanager.get_plugin("warpkit-tally")
     gpus = [name for name in helpers.devices if name.startswith("cuda")]
-    files = {item.path for item in session.items}
     if exitstatus != 0 or tally.counts["failed"]:
         why = "not every test passed"
     elif not gpus:
         why = "no cuda device was tested"
     elif helpers.options["small"] or tally.deselected:
         why = "tests were left out"
-    elif missing := set(TESTS.glob("test_*.py")) - files:
-        why = f"{', '.join(sorted(p.name for p in missing))} did not run"
+    elif missing := {path.name for path in TESTS.glob("test_*.py")} - tally.files:
+        why = f"{', '.join(sorted(missing))} did not run"
     else:
         record = helpers.gpu_record().describe(
             warpkit.memory_info(gpus[0]), warpkit._core.config()["cuda"]["build"], tally.counts

@@ -211,10 +211,9 @@ inline wk_status
 allocate_table(wk_call *call, int64_t values, counter **table)
 {
     void *block = nullptr;
-    const int64_t bytes = values * (int64_t)sizeof(counter);
-    if (allocate(call, bytes, &block) != WK_OK) return call->error.status;
+    const wk_status status = allocate(call, values * (int64_t)sizeof(counter), &block);
     *table = (counter *)block;
-    return clear(call, block, bytes);
+    return status;
 }
 
 // Numbers below `values`, not negative, by the histogram's production row; turn as listing has it.
@@ -252,7 +251,9 @@ launch_counted(wk_call *call, const typename P::element *in, int64_t n,
 {
     using T = typename P::value;
     counter *table = nullptr;
-    if (allocate_table(call, values, &table) != WK_OK) return call->error.status;
+    if (allocate_table(call, values, &table) != WK_OK ||
+        clear(call, table, values * (int64_t)sizeof(counter)) != WK_OK)
+        return call->error.status;
     const counting<P> c = {in, n, (int)((uintptr_t)in % 16 / sizeof *in), low, values, table};
     const bool few = values <= kFewValues;
     const int bytes = kManyValues / 2 * (int)sizeof(unsigned);
