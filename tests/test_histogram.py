@@ -120,6 +120,19 @@ def test_values_at_equal_edges_are_counted_as_numpy_counts(row, data):
     check(row, a, bins)
 
 
+@over_production
+def test_edges_that_are_remembered_are_the_ones_that_were_asked_for(row):
+    a = values("float32", 50)
+    ends = [(0.0, 1.0), (-0.0, 1.0), (0, 1), (-1.0, 0.0), (-1.0, -0.0)]
+    ends += [tuple(map(kind, (0.1, 0.7))) for kind in (np.float16, np.float32, np.float64, float)]
+    for interval in [*ends, *reversed(ends)]:
+        got = row(a, 10, interval)
+        want = np.histogram(a, 10, interval)
+        for mine, theirs in zip(got, want, strict=True):
+            assert_same(mine, theirs)
+        got[1][:] = 7  # the caller's own
+
+
 @pytest.mark.parametrize("ends", [(0.1, 0.7), (-1, 1), (1 / 3, 3), (1.0, 1.001)])
 @over_rows
 def test_the_edges_of_a_range_of_smaller_floats_are_off_by_their_rounding(row, ends):

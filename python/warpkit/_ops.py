@@ -27,13 +27,12 @@ def with_options(
 ) -> Any:
     """One of _core's operations, with a stream of any library and with progress."""
     pair = None if stream is None else _interop.stream_pair(stream)
+    if not progress:
+        return function(*arguments, out, device, pair, variant, None)
+    from warpkit import _progress  # threads, which most calls do without
 
     def run(counter: Any) -> Any:
         return function(*arguments, out, device, pair, variant, counter)
-
-    if not progress:
-        return run(None)
-    from warpkit import _progress  # threads, which most calls do without
 
     return _progress.run(run, progress, function.__name__)
 
