@@ -166,11 +166,12 @@ add_elements(const weights_task &t, const near_plan &plan, int low, unsigned par
         const unsigned line = row[j] / 32;
         const bool mine = row[j] < (unsigned)t.rows &&
                           (!kShared || (line & ((1u << plan.shift) - 1)) == part);
-        s.up[j] = (unsigned)(max(e, 1) - 1 - low);
+        const auto up = (unsigned)(max(e, 1) - 1 - low);
         s.sign[j] = -(int)(b >> kSign);
-        const bool here = mine && s.up[j] < (unsigned)form::kReach;
+        const bool here = mine && up < (unsigned)form::kReach;
         const bits size = (b & (((bits)1 << kField) - 1)) + ((bits)min(e, 1) << kField);
         s.size[j] = here ? size : 0;
+        s.up[j] = here ? up : 0;
         far |= (unsigned)(mine & !here & (magnitude != 0)) << j;
         const unsigned place = kShared ? (line >> plan.shift) * 32 + row[j] % 32 : row[j];
         at[j] = mine ? histogram::turned(place) : threadIdx.x % kWarp;

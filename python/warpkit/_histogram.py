@@ -510,8 +510,9 @@ def _guess(a: Any, call: Call) -> int:
 
 
 def _length(a: Any, minlength: int, call: Call) -> int:
-    # Unsigned, so that a negative element is the largest, and one number tells all.
-    high = int(call.fold(a.view(f"u{a.itemsize}"), "max")) if a.size else -1
+    # As an unsigned number a negative element is the largest: one fold tells all.
+    bits = a.view(f"u{a.itemsize}") if a.dtype.kind == "i" else a
+    high = int(call.fold(bits, "max")) if a.size else -1
     if a.dtype.kind == "i" and high >= 1 << 8 * a.itemsize - 1:
         low = int(call.fold(a, "min"))
         a = _host(a)
