@@ -1179,7 +1179,7 @@ def peer_like(kind, library):
 
     def make(a, device):
         there, address = placed(a, device)
-        return kind(a.shape, a.dtype, there._view(address, a.shape, a.strides))
+        return kind(a.shape, a.dtype, there._view(address, a.shape, a.strides, a.dtype))
 
     return Peer(make, lambda r: r.array.numpy(), kind)
 
