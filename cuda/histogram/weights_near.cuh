@@ -26,18 +26,28 @@ template <>
 struct near_form<numbers::narrow> {
     using bits = uint32_t;
     static constexpr int kReach = 16, kLast = 254 - kReach, kStep = 8, kTop = 24, kField = 23;
+
+    static __device__ __forceinline__ bits of(float x)
+    {
+        return wk_bits_f32(x);
+    }
 };
 
 template <>
 struct near_form<numbers::wide> {
     using bits = uint64_t;
     static constexpr int kReach = 10, kLast = 2046 - kReach, kStep = 32, kTop = 32, kField = 52;
+
+    static __device__ __forceinline__ bits of(double x)
+    {
+        return wk_bits_f64(x);
+    }
 };
 
 constexpr int kNearWords = 3, kNearLongs = 2; // of a row: in shared memory, in a block's table
 constexpr int kNearTurn = 4; // banks from copy to copy, of which there are 8 at most
-// Elements of a block before its words are stored: no two in a row overflow a word, and the third one
-// counts each time as 2^8 at most.
+// Elements of a block before its words are stored: no two in a row overflow a word the same way, and
+// the third one counts each time as 2^8 at most.
 constexpr int64_t kNearMost = int64_t{1} << 23;
 
 struct near_plan {
@@ -81,19 +91,14 @@ add_sizes(const near_plan &plan, unsigned *own, const unsigned (&at)[kEach],
 {
     constexpr int kStep = near_form<numbers::narrow>::kStep;
     const auto words = (unsigned)plan.words;
-    int value[kEach], over[kEach], any = 0;
+    int value[kEach], old[kEach], over[kEach];
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
         value[j] = ((int)(s.size[j] << s.up[j] % kStep) ^ s.sign[j]) - s.sign[j];
-        over[j] =
+        old[j] =
             (int)atomicAdd(&own[at[j] + (s.up[j] < kStep ? 0 : words)], (unsigned)value[j]);
     }
-#pragma unroll
-    for (int j = 0; j < kEach; j++) {
-        over[j] = overflow(over[j], value[j], wrapped_sum(over[j], value[j]));
-        any |= over[j];
-    }
-    if (any >= 0) return;
+    if (overflows(old, value, over) >= 0) return;
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
         const int carry = s.up[j] < kStep ? 1 : 1 << kStep;
@@ -109,7 +114,7 @@ add_sizes(const near_plan &plan, unsigned *own, const unsigned (&at)[kEach],
 {
     const auto words = (unsigned)plan.words;
     unsigned low[kEach], old[kEach];
-    int high[kEach], over[kEach], any = 0;
+    int high[kEach], upper[kEach], over[kEach]; // upper: old ones
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
         const auto v = (long long)(s.size[j] << s.up[j]);
@@ -121,29 +126,12 @@ add_sizes(const near_plan &plan, unsigned *own, const unsigned (&at)[kEach],
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
         high[j] += old[j] + low[j] < low[j];
-        over[j] = (int)atomicAdd(&own[at[j] + words], (unsigned)high[j]);
+        upper[j] = (int)atomicAdd(&own[at[j] + words], (unsigned)high[j]);
     }
-#pragma unroll
-    for (int j = 0; j < kEach; j++) {
-        over[j] = overflow(over[j], high[j], wrapped_sum(over[j], high[j]));
-        any |= over[j];
-    }
-    if (any >= 0) return;
+    if (overflows(upper, high, over) >= 0) return;
 #pragma unroll
     for (int j = 0; j < kEach; j++)
         if (over[j] < 0) atomicAdd(&own[at[j] + 2 * words], high[j] > 0 ? 1u : ~0u);
-}
-
-__device__ __forceinline__ uint32_t
-bits_of(float x)
-{
-    return wk_bits_f32(x);
-}
-
-__device__ __forceinline__ uint64_t
-bits_of(double x)
-{
-    return wk_bits_f64(x);
 }
 
 // Adds a thread's elements. kShared: some of the rows are another multiprocessor's.
@@ -161,7 +149,7 @@ add_elements(const weights_task &t, const near_plan &plan, int low, unsigned par
     unsigned far = 0; // bit j: beyond the words' reach
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
-        const bits b = bits_of(S::number(t, w[j])), magnitude = b & ~((bits)1 << kSign);
+        const bits b = form::of(S::number(t, w[j])), magnitude = b & ~((bits)1 << kSign);
         const int e = (int)(magnitude >> kField); // of infinities and NaN beyond all reach
         const unsigned line = row[j] / 32;
         const bool mine = row[j] < (unsigned)t.rows &&

@@ -97,6 +97,21 @@ wrapped_sum(int a, int b)
     return (int)((unsigned)a + (unsigned)b);
 }
 
+// Of several adds, by the old values that they found: over[i] is negative where the i-th went beyond,
+// the result where any did.
+template <int N>
+__device__ __forceinline__ int
+overflows(const int (&old)[N], const int (&value)[N], int (&over)[N])
+{
+    int any = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        over[i] = overflow(old[i], value[i], wrapped_sum(old[i], value[i]));
+        any |= over[i];
+    }
+    return any;
+}
+
 // The word at `at`, itself one that takes carries, overflowed: a carry to the next, and on.
 template <numbers kClass>
 __device__ WK_NOINLINE void
@@ -121,7 +136,7 @@ add_words(const weights_task &t, const window &w, int *words, const unsigned (&r
 {
     constexpr int kPieces = chip<kClass>::kPieces, kAll = kEach * kPieces;
     constexpr int kUp = chip<kClass>::kUp;
-    int at[kAll], value[kAll], over[kAll], any = 0;
+    int at[kAll], value[kAll], old[kAll], over[kAll];
     bool far = false;
 #pragma unroll
     for (int i = 0; i < kAll; i++) {
@@ -142,22 +157,17 @@ add_words(const weights_task &t, const window &w, int *words, const unsigned (&r
     }
 #pragma unroll
     for (int i = 0; i < kAll; i++) {
-        over[i] = 0;
+        old[i] = 0;
         if (kClass == numbers::whole && value[i] == 0) continue; // most have nothing above
-        over[i] = atomicAdd(&words[at[i]], value[i]);
+        old[i] = atomicAdd(&words[at[i]], value[i]);
     }
-#pragma unroll
-    for (int i = 0; i < kAll; i++) {
-        over[i] = overflow(over[i], value[i], wrapped_sum(over[i], value[i]));
-        any |= over[i];
-    }
-    if (any >= 0) return;
+    if (overflows(old, value, over) >= 0) return;
 #pragma unroll
     for (int i = 0; i < kAll; i++) {
         if (over[i] >= 0) continue;
-        const int carry = value[i] > 0 ? 1 : -1, old = atomicAdd(&words[at[i] + kUp], carry);
-        const int sum = wrapped_sum(old, carry);
-        if (overflow(old, carry, sum) < 0)
+        const int carry = value[i] > 0 ? 1 : -1, had = atomicAdd(&words[at[i] + kUp], carry);
+        const int sum = wrapped_sum(had, carry);
+        if (overflow(had, carry, sum) < 0)
             carry_on<kClass>(t, w, words, at[i] + kUp, sum < 0 ? 1 : -1);
     }
 }
