@@ -11,12 +11,12 @@
     runs     run_length and unique_counts
     small    1 to 2^24 elements: time on the device, and until a call returns
 
-One process; data on the device, never zeros, larger than its caches: a quarter of --mib, and all of
-it for 2^20 bins. Medians of 7 runs, taking turns, after 3 that warm up, by CUDA events; calls of
-more than 10 ms are timed 3 times, of more than 0.1 s once. GB/s counts each byte of elements and
-weights once; in "warps" and "runs" those of the results too. "share" is that rate over a
-device-to-device copy's of as many bytes that took turns with it, read and written bytes counted;
-"of_read" is over that of reading them. "ratio" is the best peer's time over ours.
+One process; data on the device, never zeros, larger than its caches: --mib in "values", "equal" and
+"weights", else a quarter of it. Medians of 7 runs, taking turns, after 3 that warm up, by CUDA
+events; calls of more than 10 ms are timed 3 times, of more than 0.1 s once. GB/s counts each byte
+of elements and weights once; in "warps" and "runs" those of the results too. "share" is that rate
+over a device-to-device copy's of as many bytes that took turns with it, read and written bytes
+counted; "of_read" is over that of reading them. "ratio" is the best peer's time over ours.
 
 What is done with bins given needs nothing but the counting, and CUB's HistogramEven, with counters
 of 32 bits, is its peer. bincount finds the number of bins first, and says it to the host; so do the
@@ -50,6 +50,7 @@ from histogram_data import DATA, HALVES, Data
 from sections import Row, rated
 
 LADDER = (256, 2**17)  # bins: few, and more than a multiprocessor's shared memory holds
+QUARTER = 4  # of --mib, in sections that show nothing more with all of it
 ISSUED = 20  # calls in a sample of the wall clock
 SLOW, SLOWER = 0.01, 0.1  # seconds: peers take that long where many elements are equal
 READ = "read only"  # its name among the runs
@@ -72,10 +73,10 @@ class Bench(sections.Sections):
 
     # ---- how
 
-    def elements(self, dtype: str, whole: bool = False, beside: int = 0) -> int:
-        """As many as fit the section's bytes, with so many bytes more beside each."""
+    def elements(self, dtype: str, part: int = 1, beside: int = 0) -> int:
+        """As many as fit that part of --mib, with so many bytes more beside each."""
         size = 2 if dtype in HALVES else np.dtype(dtype).itemsize
-        return self.nbytes // (1 if whole else 4) // (size + beside) // 32 * 32
+        return self.nbytes // part // (size + beside) // 32 * 32
 
     def timed(self, runs: dict[str, Run], moved: int) -> tuple[dict[str, float], Row]:
         """Seconds of each, and of COPY; rates of reading and of the copy."""
@@ -190,7 +191,7 @@ class Bench(sections.Sections):
 
     def ladder(self) -> Iterator[Row]:
         dtype = "int32"
-        a = self.gpu.cupy.empty(self.elements(dtype), dtype)
+        a = self.gpu.cupy.empty(self.elements(dtype, QUARTER), dtype)
         there = warpkit.asarray(a)
         for bins, data in product(LADDER, ("uniform", "equal")):
             self.data.draw(a, data, bins)
@@ -225,7 +226,7 @@ class Bench(sections.Sections):
         self.ahead([partial(self.of_values, a, 2) for a in tiny.values()])
         for case in self.each(list(cells.VALUES)):
             dtype, bins = case.dtype, case.bins
-            a = cupy.empty(self.elements(dtype, case.whole), dtype)
+            a = cupy.empty(self.elements(dtype), dtype)
             there, peers = warpkit.asarray(a), self.of_values(a, bins)
             ours: dict[str, Run] = {
                 "given": partial(cells.count, there, bins),
@@ -257,7 +258,7 @@ class Bench(sections.Sections):
         every = [(self.empty(d, TINY), cells.irregular(d, n)) for d, n in cells.BETWEEN]
         self.ahead([partial(self.of_between, a, edges) for a, edges in every])
         for dtype, n in self.each(list(cells.BETWEEN)):
-            a, edges = self.empty(dtype, self.elements(dtype)), cells.irregular(dtype, n)
+            a, edges = self.empty(dtype, self.elements(dtype, QUARTER)), cells.irregular(dtype, n)
             ours: dict[str, Run] = {"histogram": partial(warpkit.histogram, self.operand(a), edges)}
             about: Row = {"section": "between", "case": f"{n} edges"}
             yield from self.floats(about, a, edges, ours, self.of_between(a, edges))
@@ -306,7 +307,7 @@ class Bench(sections.Sections):
 
     def warps(self) -> Iterator[Row]:
         for cell in self.each(list(cells.GROUPS)):
-            a = self.gpu.cupy.empty(self.elements(cell.dtype), cell.dtype)
+            a = self.gpu.cupy.empty(self.elements(cell.dtype, QUARTER), cell.dtype)
             self.data.draw_groups(a, cell.distinct, cell.ordered)
             runs: dict[str, Run] = {
                 "warp_histogram": partial(
@@ -325,7 +326,7 @@ class Bench(sections.Sections):
         run_length: Any = getattr(warpkit, "run_length", None)
         unique_counts: Any = getattr(warpkit, "unique_counts", None)
         gpu, dtype = self.gpu, "int32"
-        a = gpu.cupy.empty(self.elements(dtype), dtype)
+        a = gpu.cupy.empty(self.elements(dtype, QUARTER), dtype)
         there = warpkit.asarray(a)
         for length in self.each(list(cells.RUNS) if run_length else []):
             self.data.draw_runs(a, length)

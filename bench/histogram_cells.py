@@ -28,7 +28,6 @@ class Values(NamedTuple):
     bins: int
     target: float | None = None  # GB/s, of uniform data
     worst: float | None = None  # of any other, where that is another
-    whole: bool = False  # of all the bytes, not of a quarter
 
     def to_reach(self, data: str) -> float | None:
         return self.target if data == "uniform" or self.worst is None else self.worst
@@ -46,7 +45,7 @@ VALUES = (
     Values("int32", 2**17, 2550),
     Values("int32", 2**18, 2250),
     Values("int32", 2**19, 2000, 1400),
-    Values("int32", 2**20, 1350, 850, whole=True),
+    Values("int32", 2**20, 1350, 850),
     Values("int32", 10_000_000),
 )
 
