@@ -453,6 +453,17 @@ def test_overlapping_assignments_are_numpys(gpu):
     assert_same(d.numpy(), np.concatenate([a.T[:1], a.T[:-1]]))
 
 
+@pytest.mark.parametrize("count", [*range(10), 1007, 1008, 1009, 4063, 4064, 4065, 70_001])
+def test_a_host_array_goes_to_any_address_and_nowhere_else(gpu, count):
+    a, want = values("uint8", count), np.zeros(count + 8, "uint8")
+    d = there(want, gpu)
+    for first in range(5):
+        part = slice(first, first + count)
+        want[part], d[part] = a, a
+        assert_same(d.numpy(), want)
+        want[part], d[part] = 0, np.zeros(count, "uint8")
+
+
 def test_a_read_only_array_is_not_written_to(gpu):
     d = there(np.zeros(4, "f4"), gpu)
     frozen = warpkit._core.foreign(d._pointer, (4,), None, "<f4", True, None, None, -1, d)

@@ -55,6 +55,7 @@ POLICIES = "cuda/histogram/policies.cuh"
 SHARED_BINS = "cuda/histogram/shared.cuh"
 BYTES = "cuda/histogram/bytes.cu"
 SPLIT = "cuda/histogram/split.cu"
+SEND = "cuda/copy/send.cu"
 FIELDS = "cuda/histogram/fields.cuh"
 PLANES = "cuda/histogram/planes.cu"
 HOT = "cuda/histogram/hot.cuh"
@@ -251,7 +252,11 @@ PLANTED = [
     (BYTES, "add(w >> (24 - kShift));", "add(w >> (16 - kShift));"),
     (SPLIT, "row % kShare == part &&", "part == 0 &&"),
     (SPLIT, "kClamp ? min(x, bins) : x", "x"),
+    (SEND, "k < 4 && at + k < bytes", "k < 4"),
+    (SEND, "at + 4 <= bytes", "at < bytes"),
+    (SPLIT, "if (list && list->found == 0) return;", ""),
     (FIELDS, "return rows < 2 ? 2 : rows;", "return rows;"),
+    (FIELDS, "if (kEven && list->found) return;\n    const unsigned words", "const unsigned words"),
     (FIELDS, "to_counts(n, 1u << kBits);", "to_counts(n, 1u);"),
     (FIELDS, "if (m > kMost) to_counts(n, m & ~kMost);", ";"),
     (PLANES, "t.last ? 4 : 2", "t.last ? 2 : 2"),
