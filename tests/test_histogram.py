@@ -278,10 +278,20 @@ def test_many_bins_are_counted(row, bins):
     for dtype in ("int32", "uint16", "int64"):
         if bins - 1 <= np.iinfo(dtype).max:
             check_values(row, a.astype(dtype), minlength=bins if dtype == "int64" else 0)
-    check_values(row, spread.astype("uint16" if bins <= 65_536 else "int32"))
     check(row, a.astype(np.float32), bins, (0, bins))
     if bins <= 65_536:
         check(row, a.astype(np.float64), np.arange(bins + 1.0))
+
+
+@pytest.mark.parametrize("frequent", [0, 1000, 2**19])
+@over_rows
+def test_all_values_of_two_bytes_are_counted(row, frequent):
+    if not row.production:
+        pytest.skip("other rows have no way of their own for them")
+    a = np.random.default_rng(frequent).integers(0, 2**16, 2**20 + 77, dtype=np.uint16)
+    a[:frequent] = 5
+    check_values(row, a)
+    check_values(row, a[1:], minlength=70_000)
 
 
 VIEWS = {
