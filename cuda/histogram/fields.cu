@@ -35,14 +35,11 @@ fields(wk_call *call, const many_bins &m)
     }
 }
 
-// All values of two bytes, 16 bits each: 128 KiB. While no value is frequent: a second word for those
-// takes longer than a second reading of all elements does.
+// All values of two bytes, 16 bits each: 128 KiB.
 wk_status
 fields16(wk_call *call, const many_bins &m)
 {
-    if (!fits_split(call, m.bins)) return launch_fields<uint16_t, 16, 2>(call, m);
-    const wk_status status = launch_fields<uint16_t, 16, 2, true>(call, m);
-    return status ? status : split16_if_hot(call, m);
+    return launch_fields<uint16_t, 16, 2>(call, m);
 }
 
 } // namespace wk::histogram

@@ -119,8 +119,7 @@ count_four(unsigned *mine, const field_table<kBits, kPerWord> &t, const hot_valu
             t.carry(mine, n[i], word[i], field[i], old[i], add[i]);
 }
 
-// kEven: nothing, if a value is frequent.
-template <typename T, int kBits, int kPerWord, bool kEven>
+template <typename T, int kBits, int kPerWord>
 __global__ void
 __launch_bounds__(kThreads, 1)
     histogram_fields(const input<T> __grid_constant__ in, unsigned bins, unsigned kept,
@@ -128,7 +127,6 @@ __launch_bounds__(kThreads, 1)
                      unsigned long long *counts)
 {
     WK_DYNAMIC_SHARED(unsigned, mine);
-    if (kEven && list->found) return;
     const unsigned words = rows * 32;
     const field_table<kBits, kPerWord> t = {kept, rows, reciprocal, counts};
     hot_values hot;
@@ -160,7 +158,7 @@ __launch_bounds__(kThreads, 1)
             }
         });
     };
-    if (!kEven && list->found)
+    if (list->found)
         each(std::true_type{});
     else
         each(std::false_type{});
@@ -174,12 +172,11 @@ __launch_bounds__(kThreads, 1)
 }
 
 // Adds the blocks' tables up, a thread a word.
-template <int kBits, int kPerWord, bool kEven>
+template <int kBits, int kPerWord>
 __global__ void
 histogram_fields_sum(const unsigned *tables, unsigned blocks, unsigned kept, unsigned rows,
-                     const hot_list *list, unsigned long long *counts)
+                     unsigned long long *counts)
 {
-    if (kEven && list->found) return;
     const field_table<kBits, kPerWord> t = {kept, rows, 0, counts};
     const unsigned words = rows * 32, w = blockIdx.x * blockDim.x + threadIdx.x;
     if (w >= words) return;
@@ -211,7 +208,7 @@ field_bytes(int64_t bins, int per_word)
     return (field_rows(bins, per_word) * 32 + 32 + kHotWords) * 4;
 }
 
-template <typename T, int kBits, int kPerWord, bool kEven = false>
+template <typename T, int kBits, int kPerWord>
 wk_status
 launch_fields(wk_call *call, const many_bins &m)
 {
@@ -220,7 +217,7 @@ launch_fields(wk_call *call, const many_bins &m)
     const auto bytes = (size_t)field_bytes(m.bins, kPerWord);
     unsigned grid = blocks_for(m.n, processors(call));
     while (m.n / grid >= kMostOfBlock) grid *= 2;
-    const auto kernel = histogram_fields<T, kBits, kPerWord, kEven>;
+    const auto kernel = histogram_fields<T, kBits, kPerWord>;
     const auto *in = static_cast<const T *>(m.in);
     room *r = m.kept_room;
     if (sample(call, in, m.n, 0, m.bins, &r->list) != WK_OK ||
@@ -232,9 +229,8 @@ launch_fields(wk_call *call, const many_bins &m)
         return call->error.status;
     constexpr unsigned kWide = 128; // threads: few blocks, so small ones
     return launch(call, (words + kWide - 1) / kWide, kWide, 0,
-                  histogram_fields_sum<kBits, kPerWord, kEven>,
-                  static_cast<const unsigned *>(r->tables), grid, m.kept, rows,
-                  static_cast<const hot_list *>(r->list), m.counts);
+                  histogram_fields_sum<kBits, kPerWord>,
+                  static_cast<const unsigned *>(r->tables), grid, m.kept, rows, m.counts);
 }
 
 } // namespace wk::histogram

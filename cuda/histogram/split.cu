@@ -1,14 +1,11 @@
 // histogram / split -- two multiprocessors share the bins, and both read every element.
 //
-// In, out   uint32 or uint16 numbers -> int64 counts; bins for twice a block's shared memory.
+// In, out   uint32 numbers -> int64 counts; bins for twice a block's shared memory.
 // How       rows of 32 bins belong to the two blocks of a pair by turns, so that sorted data keeps
 //           both busy. What is the other's counts in a spare word: increments of one word merge, so
 //           that costs nothing, while a branch around the add would cost as much as the add.
 // Why so    the pair's second read of a tile comes from L2: H100, 2,690 GB/s of uniform int32; a study
 //           read 2,760 with two that share, 2,370 with three; fields.cu is faster from three on.
-//           Of uint16 it is the second reading of each element that counts, so fields.cu takes those
-//           while no value is frequent.
-#include "histogram/hot.cuh"
 #include "histogram/shared.cuh"
 
 namespace wk::histogram
@@ -20,15 +17,13 @@ namespace
 constexpr unsigned kShare = 2;
 
 // kClamp: what is in no bin counts too. The block's own rows are every second one: row r is its r / 2.
-// With a list: nothing, unless a value is frequent.
-template <typename T, bool kClamp>
+template <bool kClamp>
 __global__ void
 __launch_bounds__(kThreads, 1)
-    histogram_split(const input<T> __grid_constant__ in, unsigned bins, unsigned kept,
-                    unsigned words, const hot_list *list, unsigned long long *counts)
+    histogram_split(const input<uint32_t> __grid_constant__ in, unsigned bins, unsigned kept,
+                    unsigned words, unsigned long long *counts)
 {
     WK_DYNAMIC_SHARED(unsigned, mine);
-    if (list && list->found == 0) return;
     const unsigned part = blockIdx.x % kShare, group = blockIdx.x / kShare,
                    groups = gridDim.x / kShare;
     for (unsigned i = threadIdx.x; i <= words; i += kThreads) mine[i] = 0;
@@ -41,9 +36,10 @@ __launch_bounds__(kThreads, 1)
         atomicAdd(&mine[counts_here ? at : words], 1u);
     };
     each_of_tiles<4, true>(in, group, groups, [&](uint4 v) {
-        const elements<T> e = unpacked<T>(v);
-#pragma unroll
-        for (int i = 0; i < kEach<T>; i++) one(e.x[i]);
+        one(v.x);
+        one(v.y);
+        one(v.z);
+        one(v.w);
     });
     each_other<4>(in, group, groups, one);
     __syncthreads(); // every element is counted before the counters are read
@@ -60,19 +56,6 @@ words_each(int64_t bins) // and a spare one
     return words_of(words_of(bins + 1) / kShare);
 }
 
-template <typename T>
-wk_status
-launch_split(wk_call *call, const many_bins &m, const hot_list *list)
-{
-    const int64_t words = words_each(m.bins), bytes = (words + 1) * 4;
-    unsigned groups = blocks_for(m.n, processors(call) / kShare);
-    while (m.n / groups >= kMostOfBlock) groups *= 2;
-    const auto kernel = m.kept > m.bins ? histogram_split<T, true> : histogram_split<T, false>;
-    if (grant(call, kernel, (size_t)bytes) != WK_OK) return call->error.status;
-    return launch(call, groups * kShare, kThreads, (size_t)bytes, kernel,
-                  input_of<T>(m.in, m.n), m.bins, m.kept, (unsigned)words, list, m.counts);
-}
-
 } // namespace
 
 bool
@@ -84,13 +67,13 @@ fits_split(const wk_call *call, int64_t bins)
 wk_status
 split(wk_call *call, const many_bins &m)
 {
-    return launch_split<uint32_t>(call, m, nullptr);
-}
-
-wk_status
-split16_if_hot(wk_call *call, const many_bins &m)
-{
-    return launch_split<uint16_t>(call, m, static_cast<const hot_list *>(m.kept_room->list));
+    const int64_t words = words_each(m.bins), bytes = (words + 1) * 4;
+    unsigned groups = blocks_for(m.n, processors(call) / kShare);
+    while (m.n / groups >= kMostOfBlock) groups *= 2;
+    const auto kernel = m.kept > m.bins ? histogram_split<true> : histogram_split<false>;
+    if (grant(call, kernel, (size_t)bytes) != WK_OK) return call->error.status;
+    return launch(call, groups * kShare, kThreads, (size_t)bytes, kernel,
+                  input_of<uint32_t>(m.in, m.n), m.bins, m.kept, (unsigned)words, m.counts);
 }
 
 } // namespace wk::histogram

@@ -62,7 +62,6 @@ wk_status shared_numbers(wk_call *call, const many_bins &m); // uint32, if they 
 wk_status split(wk_call *call, const many_bins &m);          // uint32
 wk_status fields(wk_call *call, const many_bins &m);         // uint32
 wk_status fields16(wk_call *call, const many_bins &m);       // uint16, all values bins
-wk_status split16_if_hot(wk_call *call, const many_bins &m); // if its list has any
 wk_status planes(wk_call *call, const many_bins &m);         // uint32
 wk_status runs(wk_call *call, const many_bins &m);           // uint32, any bins
 using way_of_many = wk_status(wk_call *, const many_bins &);
