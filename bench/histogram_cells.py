@@ -126,7 +126,9 @@ def count(
     """The counting alone: of integers below bins, which are given. Nothing is waited for."""
     sums = None if weights is None else np.dtype(np.float64)
     options = None, None, None, variant, None
-    return warpkit._core.histogram(a, "values", bins, None, None, weights, sums, False, *options)
+    return warpkit._core.histogram(
+        a, "values", bins, None, None, weights, sums, False, False, *options
+    )
 
 
 def irregular(dtype: str, edges: int) -> np.ndarray:

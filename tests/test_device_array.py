@@ -277,6 +277,30 @@ def test_histograms_of_device_arrays_are_numpys(gpu):
         warpkit.bincount(there(np.array([1, -1]), gpu))
 
 
+@pytest.mark.parametrize("n", [0, 1, 5000, 70_001])
+@pytest.mark.parametrize("bins", [1, 100, 383, 384, 1000, 60_000, [-2, 0, 0.5, 1], None])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float32", "float64"])
+def test_edges_lie_beside_the_counts_of_device_arrays(gpu, dtype, bins, n):
+    if dtype == "float16" and bins == 60_000:
+        pytest.skip("NumPy has not so many different edges")
+    a = (np.arange(n) % 97 - 48).astype(dtype)
+    if bins is None:
+        bins = np.linspace(-40, 40, 300)
+    span = (-50, 50) if isinstance(bins, int) else None
+    for weights in (None, np.arange(n) % 5):
+        wide = a if span else a.astype(float)  # NumPy 2.4 does not always sort float16
+        want = np.histogram(wide, bins, span, weights=weights)
+        w = None if weights is None else there(weights, gpu)
+        got = warpkit.histogram(there(a, gpu), bins, span, weights=w)
+        for mine, numpys in zip(got, want, strict=True):
+            assert isinstance(mine, warpkit.DeviceArray)
+            assert_same(mine.numpy(), numpys)
+        out = np.zeros(len(want[0]), want[0].dtype)
+        edges = warpkit.histogram(there(a, gpu), bins, span, weights=w, out=out)[1]
+        assert_same(out, want[0])
+        assert_same(np.asarray(edges), want[1])
+
+
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("source", ["host", "device"])
 @pytest.mark.parametrize(

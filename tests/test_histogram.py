@@ -294,6 +294,21 @@ def test_all_values_of_two_bytes_are_counted(row, frequent):
     check_values(row, a[1:], minlength=70_000)
 
 
+@over_rows
+def test_a_frequent_value_that_no_sample_has_overflows_16_bits(row):
+    if not row.production or helpers.options["small"]:
+        pytest.skip("needs 2^16 and more of a value in each block")
+    n, samples = 2**25, 8192
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2**16, n, dtype=np.uint16)
+    k = np.arange(samples)
+    sampled = k * (n // samples) + ((k * 0x9E3779B1 & 0xFFFFFFFF) >> 8) % (n // samples)
+    kept = a[sampled]
+    a[::2] = 7
+    a[sampled] = kept
+    check_values(row, a)
+
+
 VIEWS = {
     "backwards": lambda a: a[::-1],
     "both axes backwards": lambda a: a.reshape(40, -1)[::-1, ::-1],
@@ -829,12 +844,12 @@ def test_the_core_refuses_what_would_be_read_past_its_end(device):
     for edges, bins in (([0.0], 0), ([0.0, 1.0], 2), ([0.0, 1.0], -1)):
         with pytest.raises(ValueError, match="do not go with"):
             warpkit._core.histogram(
-                A, "edges", bins, np.array(edges), None, None, None, False, *options
+                A, "edges", bins, np.array(edges), None, None, None, False, False, *options
             )
     for weights in (W[:1], W[:, np.newaxis], W[:5]):
         with pytest.raises(ValueError, match="same shape"):
             warpkit._core.histogram(
-                A.astype(int), "values", 6, None, None, weights, "float64", False, *options
+                A.astype(int), "values", 6, None, None, weights, "float64", False, False, *options
             )
     check_next_call(device)
 

@@ -37,7 +37,7 @@ def each_dtype(dtypes=("bool", "uint8", "int16", "int32", "uint64", "float32", "
 
 def raw(row, a, kind, bins, edges, uniform=None, outside=False, weights=None, sums=None):
     """_core.histogram, which can be asked for more than histogram and bincount ask for."""
-    arguments = (a, kind, bins, edges, uniform, weights, sums, outside)
+    arguments = (a, kind, bins, edges, uniform, weights, sums, outside, False)
     return with_options(_core.histogram, arguments, None, row.device, None, row.name, False)
 
 

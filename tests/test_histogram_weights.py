@@ -79,7 +79,7 @@ def call(device, a, weights, bins, dtype, outside=False, kind="values", edges=No
     options = (None, device, None, None, None)
     sums = np.dtype(dtype)
     poison(np.empty(bins + outside, sums))
-    return _core.histogram(a, kind, bins, edges, None, weights, sums, outside, *options)
+    return _core.histogram(a, kind, bins, edges, None, weights, sums, outside, False, *options)
 
 
 def enough(device, n, bins):
@@ -189,10 +189,12 @@ def test_equal_bins_of_floats(device, bins):
     options = (None, device, None, None, None)
     ones = np.ones(n, np.float32)
     dtype = np.dtype(np.float64)
-    got = _core.histogram(a, "uniform", bins, edges, uniform, ones, dtype, False, *options)
+    got = _core.histogram(a, "uniform", bins, edges, uniform, ones, dtype, False, False, *options)
     assert_same(got, counts.astype(np.float64))
     want = np.histogram(a.astype(np.float64), bins, (-2, 2), weights=weights.astype(np.float64))[0]
-    got = _core.histogram(a, "uniform", bins, edges, uniform, weights, dtype, False, *options)
+    got = _core.histogram(
+        a, "uniform", bins, edges, uniform, weights, dtype, False, False, *options
+    )
     helpers.assert_near(got, want, 1e-9)
 
 

@@ -55,15 +55,15 @@ BAD = {
     "edges": lambda a, d: warpkit.histogram(a, [2, 1], device=d),
     "histogram variant": lambda a, d: warpkit.histogram(a, 3, variant="nonsense", device=d),
     "edges that do not fit": lambda a, d: warpkit._core.histogram(
-        a, "edges", 3, TWO_EDGES, None, None, None, False, None, d, None, None, None
+        a, "edges", 3, TWO_EDGES, None, None, None, False, False, None, d, None, None, None
     ),
     "kind of bins": lambda a, d: warpkit._core.histogram(
-        a, "x", 3, None, None, None, None, False, None, d, None, None, None
+        a, "x", 3, None, None, None, None, False, False, None, d, None, None, None
     ),
     "weights": lambda a, d: warpkit.histogram(a, weights=a[:1], device=d),
     "weights' type": lambda a, d: warpkit.histogram(a, weights=a.astype(object), device=d),
     "weights that do not fit": lambda a, d: warpkit._core.histogram(
-        a, "edges", 1, TWO_EDGES, None, a[:1], "float64", False, None, d, None, None, None
+        a, "edges", 1, TWO_EDGES, None, a[:1], "float64", False, False, None, d, None, None, None
     ),
     "weights of a bincount": lambda a, d: warpkit.bincount([1], [1j], device=d),
     "negative": lambda a, d: warpkit.bincount(np.array([-1]), device=d),

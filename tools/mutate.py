@@ -108,8 +108,6 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_stencil_ways.py",)
     if any(source.parent.name == "unique" for source in sources):
         return ("tests/test_runs.py", "-k", "not hostile")
-    if any(source.stem == "send" for source in sources):
-        return ("tests/test_device_array.py", "-k", "any_address")
     if any(source.stem.startswith("weights") for source in sources):
         return ("tests/test_histogram_weights.py",)
     if any(source.stem.startswith(COUNTING) for source in sources):

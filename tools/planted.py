@@ -55,7 +55,6 @@ POLICIES = "cuda/histogram/policies.cuh"
 SHARED_BINS = "cuda/histogram/shared.cuh"
 BYTES = "cuda/histogram/bytes.cu"
 SPLIT = "cuda/histogram/split.cu"
-SEND = "cuda/copy/send.cu"
 FIELDS = "cuda/histogram/fields.cuh"
 PLANES = "cuda/histogram/planes.cu"
 HOT = "cuda/histogram/hot.cuh"
@@ -235,7 +234,7 @@ PLANTED = [
     # the histogram's ladder
     (COUNTERS, "bin >= 0 || !task.args.outside ? bin : task.args.bins;", "bin;"),
     (COUNTERS, "if (call->where.ndim < 0) return WK_OK;", "return WK_OK;"),
-    (COUNTERS, "if (clear_counts(call) != WK_OK) return call->error.status;", ";"),
+    (COUNTERS, " || clear_counts(call) != WK_OK) return", ") return"),
     (COUNTERS, "clear_counts(call) != WK_OK", "clear(call, call->out[0].data, call->out[0].bytes)"),
     (SMEM_ATOMIC, "= (int)task.args.bins + (task.args.outside != 0);", "= (int)task.args.bins;"),
     (SMEM_PRIVATE, "sum += copies[w * counters + b];", "sum = copies[w * counters + b];"),
@@ -252,8 +251,6 @@ PLANTED = [
     (BYTES, "add(w >> (24 - kShift));", "add(w >> (16 - kShift));"),
     (SPLIT, "row % kShare == part &&", "part == 0 &&"),
     (SPLIT, "kClamp ? min(x, bins) : x", "x"),
-    (SEND, "k < 4 && at + k < bytes", "k < 4"),
-    (SEND, "at + 4 <= bytes", "at < bytes"),
     (FIELDS, "return rows < 2 ? 2 : rows;", "return rows;"),
     (FIELDS, "to_counts(n, 1u << kBits);", "to_counts(n, 1u);"),
     (FIELDS, "if (m > kMost) to_counts(n, m & ~kMost);", ";"),
@@ -261,7 +258,7 @@ PLANTED = [
     (PLANES, "m = (m & ~1u) + (carry ? weight : 0);", "m = m & ~1u;"),
     (PLANES, "add_bits<1>(sum,", "add_bits<0>(sum,"),
     (HOT, "if (c && v < kept)", "if (c && v < 0)"),
-    (HOT, "length = 4 *", "length = 3 *"),
+    (HOT, "length = kEach<T> *", "length = 3 *"),
     (DIRECT, "(unsigned long long)__popc(alike)", "1ull"),
     (NEAR, "high[j] += old[j] + low[j] < low[j];", ";"),
     (NEAR, "s.up[j] < kStep ? 1 : 1 << kStep;", "1;"),

@@ -1,5 +1,5 @@
 /* op_histogram.c -- the counting under histogram and bincount, and warp_histogram.
- *   _core.histogram(a, kind, bins, edges, uniform, weights, sums, outside, options ...)
+ *   _core.histogram(a, kind, bins, edges, uniform, weights, sums, outside, pair, options ...)
  *     uniform   of equal bins (first, last, width, low, high, element, quotient, computed), else
  *               None: what wk_histogram_args calls by these names; the last three are dtypes, and
  *               computed the one that edges and width were rounded to on their way: element (the
@@ -7,6 +7,7 @@
  *     weights   an array of a's shape, or None
  *     sums      the result's dtype with weights, else None
  *     outside   the result has one more element, of what is in no bin
+ *     pair      of an array on a device, with no out: (counts, edges), both there
  *   _core.warp_histogram(a, assume_sorted, options ...) */
 #include "bins.h"
 #include "glue.h"
@@ -97,7 +98,7 @@ place_weights(wk_frame *f)
 }
 
 static int
-count_elements(wk_frame *f, int sums)
+count_elements(wk_frame *f, int sums, int pair)
 {
     wk_histogram_args *h = &f->call.args.histogram;
     const npy_intp shape[1] = {h->bins + h->outside};
@@ -109,7 +110,14 @@ count_elements(wk_frame *f, int sums)
                      wk_dtype_names[f->call.in.dtype]);
         return -1;
     }
-    return wk_result_new(f, 0, sums, 1, shape) < 0 ? -1 : wk_call_row(f);
+    if (wk_result_new(f, 0, sums, 1, shape) < 0) return -1;
+    if (pair && h->kind != WK_BINS_VALUES && f->operand.on_device &&
+        f->options.out == Py_None) {
+        const npy_intp edges[1] = {h->bins + 1};
+        f->call.outs = 2;
+        if (wk_result_new(f, 1, f->call.aux.dtype, 1, edges) < 0) return -1;
+    }
+    return wk_call_row(f);
 }
 
 PyObject *
@@ -120,14 +128,16 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
     wk_histogram_args h = {.n = 0};
     int sums = WK_I64;
 
-    if (wk_check_count("histogram", count, 8 + WK_OPTIONS) < 0) return NULL;
+    if (wk_check_count("histogram", count, 9 + WK_OPTIONS) < 0) return NULL;
     if (kind_of(args[1], &h.kind) < 0) return NULL;
     h.bins = PyLong_AsSsize_t(args[2]);
     if (h.bins == -1 && PyErr_Occurred()) return NULL;
     if (args[4] != Py_None && set_uniform(args[4], &h) < 0) return NULL;
     if (args[6] != Py_None && (sums = wk_dtype_arg(args[6])) < 0) return NULL;
     if ((h.outside = PyObject_IsTrue(args[7])) < 0) return NULL;
-    int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 8);
+    const int pair = PyObject_IsTrue(args[8]);
+    if (pair < 0) return NULL;
+    int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 9);
     f.call.args.histogram = h;
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.where);
     if (status == 0 && args[3] != Py_None) {
@@ -136,7 +146,7 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (edges) wk_from_numpy(edges, &f.call.aux);
         if (edges == NULL) status = -1;
     }
-    if (status == 0) status = count_elements(&f, sums);
+    if (status == 0) status = count_elements(&f, sums, pair);
     Py_XDECREF(edges);
     return wk_end(&f, status, 0);
 }

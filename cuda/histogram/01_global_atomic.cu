@@ -36,7 +36,8 @@ histogram_global(const T *in, const wk::bins_task __grid_constant__ task,
 extern "C" wk_status
 wk_histogram_cuda_global_atomic(wk_call *call)
 {
-    if (ladder::check_counts(call, "global_atomic") != WK_OK || wk::clear_counts(call) != WK_OK)
+    if (ladder::check_counts(call, "global_atomic") != WK_OK ||
+        wk::edges_there(call) != WK_OK || wk::clear_counts(call) != WK_OK)
         return call->error.status;
     return wk::visit(call->in.dtype, [&](auto zero) {
         using T = decltype(zero);

@@ -141,11 +141,14 @@ count(wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
     const int item = wk_itemsize[call->in.dtype];
+    const bool few = h->bins > kSmallTable && h->n < std::min(kFew * h->bins, kMostFew);
+    if (h->n > 0 && item > 1 && !few && fits_shared(call) &&
+        (h->kind != WK_BINS_EDGES || h->bins <= kMostNear))
+        return count_shared(call); // which may send the edges along
+    if (edges_there(call) != WK_OK) return call->error.status;
     if (h->n == 0) return clear_counts(call);
     if (item == 1) return count_bytes(call);
-    if (h->bins > kSmallTable && h->n < std::min(kFew * h->bins, kMostFew)) return direct(call);
-    if (fits_shared(call) && (h->kind != WK_BINS_EDGES || h->bins <= kMostNear))
-        return count_shared(call);
+    if (few) return direct(call);
     if (item == 2) {
         if (clear_counts(call) != WK_OK) return call->error.status;
         return count_patterns(call);
@@ -177,6 +180,7 @@ count_by(wk_call *call, const char *variant, wk::histogram::way_of_many *way, bo
     namespace h = wk::histogram;
     if (check_bins(call) != WK_OK || wk::ladder::check_counts(call, variant) != WK_OK)
         return call->error.status;
+    if (wk::edges_there(call) != WK_OK) return call->error.status;
     if (wk_itemsize[call->in.dtype] == 1) return h::count_bytes(call);
     return h::count_many(call, fits ? way : h::way_of(call, call->args.histogram.bins));
 }
@@ -187,7 +191,8 @@ extern "C" wk_status
 wk_histogram_cuda_counters(wk_call *call)
 {
     if (check_bins(call) != WK_OK) return call->error.status;
-    return call->where.ndim >= 0 ? wk::histogram::weighted(call) : wk::histogram::count(call);
+    if (call->where.ndim < 0) return wk::histogram::count(call);
+    return wk::edges_there(call) ? call->error.status : wk::histogram::weighted(call);
 }
 
 extern "C" wk_status

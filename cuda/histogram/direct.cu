@@ -52,13 +52,11 @@ __launch_bounds__(kThreads, 2)
             atomicAdd(&counts[n], (unsigned long long)m);
     };
     each_of_tiles<2, false>(in, blockIdx.x, gridDim.x, [&](uint4 v) {
-        by_runs(
+        by_runs<uint32_t>(
             v,
-            [&](uint4 q) {
-                many(q.x, 1);
-                many(q.y, 1);
-                many(q.z, 1);
-                many(q.w, 1);
+            [&](const unsigned(&x)[4]) {
+#pragma unroll
+                for (int i = 0; i < 4; i++) many(x[i], 1);
             },
             many);
     });

@@ -16,21 +16,23 @@
 namespace wk::histogram
 {
 
-// Row d of 32 bins lies in field d / rows of the words of row d % rows.
+// Row d of 32 bins lies in field d / rows of the words of row d % rows. With 16 bits the numbers are all
+// values of two bytes, and no others.
 template <int kBits, int kPerWord>
 struct field_table {
     static constexpr unsigned kMost = (1u << kBits) - 1;
+    static constexpr bool kHalves = kBits == 16;
     unsigned kept, rows, reciprocal; // of rows, 2^32 / rows rounded up
     unsigned long long *counts;
 
     __device__ __forceinline__ unsigned field_of(unsigned n) const
     {
-        return __umulhi(n / 32, reciprocal);
+        return kHalves ? n >> 15 : __umulhi(n / 32, reciprocal);
     }
 
     __device__ __forceinline__ unsigned word_of(unsigned n, unsigned field) const
     {
-        return turned(n) - field * rows * 32;
+        return kHalves ? turned(n) & 0x7fff : turned(n) - field * rows * 32;
     }
 
     // The bin of a word's field.
@@ -83,8 +85,8 @@ struct field_table {
     }
 };
 
-// Four numbers of a lane; with kHot the frequent ones apart. 32 words from `spare` on are for
-// what counts elsewhere: a branch around an add would cost as much as the add.
+// Four numbers of a lane; with kHot the frequent ones apart. 32 words from `spare` on are for what
+// counts elsewhere.
 template <bool kHot, int kBits, int kPerWord>
 __device__ __forceinline__ void
 count_four(unsigned *mine, const field_table<kBits, kPerWord> &t, const hot_values &hot,
@@ -97,22 +99,24 @@ count_four(unsigned *mine, const field_table<kBits, kPerWord> &t, const hot_valu
     for (int i = 0; i < 4; i++) {
         field[i] = t.field_of(n[i]);
         word[i] = t.word_of(n[i], field[i]);
-        add[i] = 1u << field[i] * kBits;
+        add[i] = t.kHalves ? field[i] * t.kMost + 1 : 1u << field[i] * kBits;
     }
     if constexpr (kHot) {
+        bool found[4];
+        hot.count(mine, spare, n, found);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            unsigned counter;
-            const bool found = hot.find(mine, n[i], &counter);
-            atomicAdd(&mine[found ? counter : spare], 1u);
-            if (found) word[i] = spare + threadIdx.x % kWarp, add[i] = 0;
-        }
+        for (int i = 0; i < 4; i++)
+            if (found[i]) word[i] = spare + threadIdx.x % kWarp, add[i] = 0;
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) old[i] = atomicAdd(&mine[word[i]], add[i]);
+    if constexpr (t.kHalves) { // mostly no field is even half full
+        if (((old[0] | old[1] | old[2] | old[3]) & 0x80008000) == 0) return;
+    } else {
 #pragma unroll
-    for (int i = 0; i < 4; i++) full |= add[i] && (~old[i] & add[i] * kMost) == 0;
-    if (!full) return;
+        for (int i = 0; i < 4; i++) full |= add[i] && (~old[i] & add[i] * kMost) == 0;
+        if (!full) return;
+    }
 #pragma unroll
     for (int i = 0; i < 4; i++)
         if (add[i] && (~old[i] & add[i] * kMost) == 0)
@@ -133,8 +137,9 @@ __launch_bounds__(kThreads, 1)
     for (unsigned i = threadIdx.x; i < words + 32; i += kThreads) mine[i] = 0;
     hot.start(mine, words + 32, list); // its barrier: every field is zero
 
+    const auto number = [&](unsigned x) { return t.kHalves ? x : min(x, bins); };
     const auto many = [&](unsigned x, unsigned m) {
-        const unsigned n = min(x, bins);
+        const unsigned n = number(x);
         unsigned counter;
         if (hot.find(mine, n, &counter))
             atomicAdd(&mine[counter], m);
@@ -143,19 +148,14 @@ __launch_bounds__(kThreads, 1)
     };
     const auto each = [&](auto with_hot) {
         each_of_tiles<2, true>(in, blockIdx.x, gridDim.x, [&](uint4 v) {
-            const elements<T> e = unpacked<T>(v);
-#pragma unroll
-            for (int k = 0; k < kEach<T>; k += 4) {
-                const uint4 q = {e.x[k], e.x[k + 1], e.x[k + 2], e.x[k + 3]};
-                by_runs(
-                    q,
-                    [&](uint4 r) {
-                        const unsigned n[4] = {min(r.x, bins), min(r.y, bins), min(r.z, bins),
-                                               min(r.w, bins)};
-                        count_four<decltype(with_hot)::value>(mine, t, hot, words, n);
-                    },
-                    many);
-            }
+            by_runs<T>(
+                v,
+                [&](const unsigned(&x)[4]) {
+                    const unsigned n[4] = {number(x[0]), number(x[1]), number(x[2]),
+                                           number(x[3])};
+                    count_four<decltype(with_hot)::value>(mine, t, hot, words, n);
+                },
+                many);
         });
     };
     if (list->found)
@@ -194,11 +194,13 @@ histogram_fields_sum(const unsigned *tables, unsigned blocks, unsigned kept, uns
     }
 }
 
-// Rows of words for so many bins and a spare one; of a single row there is no reciprocal in 32 bits.
+// Rows of words for so many bins and, unless all values have one, a spare one; of a single row there is no
+// reciprocal in 32 bits.
 inline int64_t
 field_rows(int64_t bins, int per_word)
 {
-    const int64_t rows = (words_of(bins + 1) / 32 + per_word - 1) / per_word;
+    const int64_t all = bins + (per_word > 2);
+    const int64_t rows = (words_of(all) / 32 + per_word - 1) / per_word;
     return rows < 2 ? 2 : rows;
 }
 

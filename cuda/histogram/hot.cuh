@@ -55,6 +55,18 @@ struct hot_values {
         return mine[slot] == v;
     }
 
+    // Of four values: what is hot is counted, and found says which. The others increment the word
+    // `spare`: a branch around an add would cost as much as the add.
+    __device__ __forceinline__ void count(unsigned *mine, unsigned spare,
+                                          const unsigned (&v)[4], bool (&found)[4]) const
+    {
+        unsigned counter[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) found[i] = find(mine, v[i], &counter[i]);
+#pragma unroll
+        for (int i = 0; i < 4; i++) atomicAdd(&mine[found[i] ? counter[i] : spare], 1u);
+    }
+
     __device__ __forceinline__ void add_to(const unsigned *mine, unsigned long long *counts,
                                            unsigned kept) const
     {
@@ -65,30 +77,39 @@ struct hot_values {
     }
 };
 
-// Four values of a lane. Where most lanes hold four equal ones, runs of them are counted at once:
-// many(value, length), found by a ballot of their heads; else four(v). All lanes of a warp call it.
-template <typename F, typename M>
+// A vector of a lane's. Where most lanes hold equal elements, runs of them are counted at once:
+// many(value, length), found by a ballot of their heads; else four(v), elements by four. All lanes of a
+// warp call it. T: uint32_t or uint16_t.
+template <typename T, typename F, typename M>
 __device__ __forceinline__ void
 by_runs(uint4 v, F &&four, M &&many)
 {
-    const bool same = v.x == v.y && v.y == v.z && v.z == v.w;
+    constexpr bool kHalves = sizeof(T) == 2;
+    const bool same =
+        v.x == v.y && v.y == v.z && v.z == v.w && (!kHalves || v.x >> 16 == (v.x & 0xffff));
     const unsigned alike = __ballot_sync(kAllLanes, same), lane = threadIdx.x % kWarp;
     if (__popc(alike) < kWarp / 2) {
-        four(v);
+        const elements<T> e = unpacked<T>(v);
+#pragma unroll
+        for (int k = 0; k < kEach<T>; k += 4) {
+            const unsigned x[4] = {e.x[k], e.x[k + 1], e.x[k + 2], e.x[k + 3]};
+            four(x);
+        }
         return;
     }
     const unsigned before = __shfl_up_sync(kAllLanes, v.x, 1);
     const bool head = !same || lane == 0 || v.x != before || !(alike >> ((lane - 1) % 32) & 1);
     const unsigned heads = __ballot_sync(kAllLanes, head);
     const unsigned later = heads & (0xfffffffeu << lane);
-    const unsigned length = 4 * ((later ? __ffs((int)later) - 1 : 32) - lane);
+    const unsigned length = kEach<T> * ((later ? __ffs((int)later) - 1 : 32) - lane);
 #pragma unroll 1
-    for (int k = same ? 3 : 0; k < 4;
-         k++) { // a run once, or four by one; a loop keeps code small
-        if (head) many(v.x, same ? length : 1);
-        v.x = v.y;
-        v.y = v.z;
-        v.z = v.w;
+    for (int k = same ? kEach<T> - 1 : 0; k < kEach<T>;
+         k++) { // a run once, or elements one by one; a loop keeps code small
+        if (head) many(kHalves ? v.x & 0xffff : v.x, same ? length : 1);
+        v.x = kHalves ? __funnelshift_r(v.x, v.y, 16) : v.y;
+        v.y = kHalves ? __funnelshift_r(v.y, v.z, 16) : v.z;
+        v.z = kHalves ? __funnelshift_r(v.z, v.w, 16) : v.w;
+        if (kHalves) v.w >>= 16;
     }
     __syncwarp(); // lanes that went apart meet again before the next ballot
 }

@@ -44,7 +44,7 @@ count_in_blocks(wk_call *call, const char *variant, int threads, int64_t copies,
     const int64_t n = call->args.histogram.n, counters = counters_of(call);
     const int64_t bytes = counters * copies * (int64_t)sizeof(unsigned);
     if (counters > kShared || bytes > kShared) return wk_histogram_cuda_global_atomic(call);
-    if (clear_counts(call) != WK_OK) return call->error.status;
+    if (edges_there(call) != WK_OK || clear_counts(call) != WK_OK) return call->error.status;
     return visit(call->in.dtype, [&](auto zero) {
         using T = decltype(zero);
         unsigned grid = grid_for(call, n, threads);

@@ -64,13 +64,11 @@ count_four(const planes_task &t, unsigned *planes, const hot_values &hot,
         bit[i] = here ? 1u << n[i] % 32 : 0;
     }
     if constexpr (kHot) {
+        bool found[4];
+        hot.count(planes, spare, n, found);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            unsigned counter;
-            const bool found = hot.find(planes, n[i], &counter);
-            atomicAdd(&planes[found ? counter : spare], 1u);
-            if (found) word[i] = spare + threadIdx.x % kWarp, bit[i] = 0;
-        }
+        for (int i = 0; i < 4; i++)
+            if (found[i]) word[i] = spare + threadIdx.x % kWarp, bit[i] = 0;
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) old[i] = atomicXor(&planes[word[i]], bit[i]);
@@ -110,10 +108,11 @@ __launch_bounds__(kThreads, 1)
     };
     const auto each = [&](auto with_hot) {
         each_of_tiles<2, true>(in, blockIdx.x, gridDim.x, [&](uint4 v) {
-            by_runs(
+            by_runs<uint32_t>(
                 v,
-                [&](uint4 r) {
-                    const unsigned n[4] = {number(r.x), number(r.y), number(r.z), number(r.w)};
+                [&](const unsigned(&x)[4]) {
+                    const unsigned n[4] = {number(x[0]), number(x[1]), number(x[2]),
+                                           number(x[3])};
                     count_four<decltype(with_hot)::value>(t, mine, hot, n);
                 },
                 many);

@@ -109,11 +109,12 @@ struct uniform {
             return (float)x - (float)task.args.first;
     }
 
-    __device__ E copied_edge(unsigned i) const
+    // Edge i of those at `from`, as elements meet it.
+    __device__ E near_edge(const void *from, unsigned i) const
     {
         if (i == (unsigned)task.args.bins)
             return (E)INFINITY; // nothing inside is above the last bin
-        return static_cast<const E *>(task.edges)[i];
+        return static_cast<const E *>(from)[i];
     }
 
     __device__ __forceinline__ bool inside(value_t<T> x) const
@@ -175,13 +176,13 @@ struct by_edges {
     using edge = K;
     bins_task task;
 
-    __device__ K copied_edge(unsigned i) const
+    __device__ K near_edge(const void *from, unsigned i) const
     {
         if constexpr (std::is_same_v<K, float>) {
-            const double edge = static_cast<const double *>(task.edges)[i];
+            const double edge = static_cast<const double *>(from)[i];
             return i < (unsigned)task.args.bins ? float_up(edge) : float_down(edge);
         } else {
-            return static_cast<const K *>(task.edges)[i];
+            return static_cast<const K *>(from)[i];
         }
     }
 

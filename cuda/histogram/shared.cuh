@@ -27,10 +27,21 @@ words_of(int64_t counters)
     return (counters + 31) / 32 * 32;
 }
 
+// What a kernel gets of edges by its arguments: where each lane has copies of its own, all of them.
+// A copy to the device before each call would take as long as a small histogram.
+template <bool kSent>
+struct sent_edges {
+    alignas(8) unsigned char bytes[384 * 8]; // of any type
+};
+
+template <>
+struct sent_edges<false> {
+};
+
 // The edges, kLanes copies of them side by side in shared memory; not copied: where they came from.
 template <unsigned kLanes, typename P>
 __device__ __forceinline__ auto
-near_edges(const P &policy, bool copied, unsigned *room)
+near_edges(const P &policy, const void *from, bool copied, unsigned *room)
 {
     if constexpr (!requires_edges<P>) {
         return no_edges{};
@@ -38,10 +49,10 @@ near_edges(const P &policy, bool copied, unsigned *room)
         using E = typename P::edge;
         const auto bins = (unsigned)policy.task.args.bins;
         auto *here = reinterpret_cast<E *>(room);
-        const auto *there = static_cast<const E *>(policy.task.edges);
+        const auto *there = static_cast<const E *>(from);
         const unsigned all = copied ? (bins + 1) * kLanes : 0;
         for (unsigned i = threadIdx.x; i < all; i += kThreads)
-            here[i] = policy.copied_edge(i / kLanes);
+            here[i] = policy.near_edge(from, i / kLanes);
         if constexpr (P::always_near || kLanes > 1)
             return edges_at<E, kLanes>{here + threadIdx.x % kLanes};
         else
@@ -50,13 +61,15 @@ near_edges(const P &policy, bool copied, unsigned *room)
 }
 
 // Kept: bins, and one more if what is outside counts. Alone: no other block counts, ever. kLanes: with
-// 32 each lane has counters of its own, in a bank that no other lane of the warp uses.
+// 32 each lane has counters of its own, in a bank that no other lane of the warp uses; then the edges
+// come with the launch, and go to `given` if there is such.
 template <typename P, int U, int kBlocks, unsigned kLanes>
 __global__ void
 __launch_bounds__(kThreads, kBlocks)
     histogram_shared(const input<typename P::element> __grid_constant__ in,
-                     const P __grid_constant__ policy, unsigned kept, bool copied, bool alone,
-                     unsigned long long *counts)
+                     const P __grid_constant__ policy,
+                     const sent_edges<(kLanes > 1)> __grid_constant__ sent, unsigned *given,
+                     unsigned kept, bool copied, bool alone, unsigned long long *counts)
 {
     using T = typename P::element;
     WK_DYNAMIC_SHARED(unsigned, mine);
@@ -64,7 +77,8 @@ __launch_bounds__(kThreads, kBlocks)
     const auto words = (unsigned)words_of(bins + 1) * kLanes;
     const unsigned lane = threadIdx.x % kLanes;
     for (unsigned i = threadIdx.x; i < words; i += kThreads) mine[i] = 0;
-    const auto edges = near_edges<kLanes>(policy, copied, mine + words);
+    const void *from = kLanes > 1 ? static_cast<const void *>(&sent) : policy.task.edges;
+    const auto edges = near_edges<kLanes>(policy, from, copied, mine + words);
     __syncthreads(); // every counter is zero, every edge there, before the first element
 
     const auto add = [&](unsigned number) {
@@ -77,6 +91,11 @@ __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
         for (int i = 0; i < kEach<T>; i++) add(number[i]);
     };
+    if (kLanes > 1 && given && blockIdx.x == 0) {
+        const unsigned all = (bins + 1) * (policy.task.edges_dtype == WK_F32 ? 1 : 2);
+        for (unsigned i = threadIdx.x; i < all; i += kThreads)
+            given[i] = static_cast<const unsigned *>(from)[i];
+    }
     each_of_tiles<U, false>(in, blockIdx.x, gridDim.x, count);
     each_behind_tiles<U>(in, blockIdx.x, gridDim.x, count);
     each_of_ends(in, blockIdx.x, [&](T x) {
@@ -104,9 +123,18 @@ __launch_bounds__(kThreads, kBlocks)
 // Alone: counts are not there yet; else they are zero or earlier pieces', and go on.
 template <typename P, int U, int kBlocks, unsigned kLanes>
 wk_status
-launch_lanes(wk_call *call, const P &policy, const many_bins &m, bool fresh, bool copied,
+launch_lanes(wk_call *call, P policy, const many_bins &m, bool fresh, bool copied,
              int64_t bytes)
 {
+    sent_edges<(kLanes > 1)> sent = {};
+    unsigned *given = nullptr;
+    if constexpr (kLanes > 1) {
+        memcpy(sent.bytes, call->aux.host, (size_t)call->aux.bytes);
+        if (call->outs == 2) given = static_cast<unsigned *>(call->out[1].data);
+    } else {
+        if (edges_there(call) != WK_OK) return call->error.status;
+        policy.task.edges = call->aux.data;
+    }
     using T = typename P::element;
     const int64_t fit = bytes <= most_shared(call) / 2 - 1024 ? kBlocks : 1;
     unsigned grid = blocks_for(m.n, processors(call) * fit);
@@ -116,7 +144,7 @@ launch_lanes(wk_call *call, const P &policy, const many_bins &m, bool fresh, boo
     if (fresh && !alone && clear_counts(call) != WK_OK) return call->error.status;
     if (grant(call, kernel, (size_t)bytes) != WK_OK) return call->error.status;
     return launch(call, grid, kThreads, (size_t)bytes, kernel, input_of<T>(m.in, m.n), policy,
-                  m.kept, copied, alone, m.counts);
+                  sent, given, m.kept, copied, alone, m.counts);
 }
 
 // 32 copies of counters and edges may take so much: they are cleared, filled and added once a block.
@@ -130,7 +158,7 @@ launch_shared(wk_call *call, const P &policy, const many_bins &m, bool fresh)
     if constexpr (requires_edges<P>) {
         const int64_t edges = ((int64_t)m.bins + 1) * (int64_t)sizeof(typename P::edge);
         const int64_t all = 32 * (words * 4 + edges);
-        if (all <= kMostCopied)
+        if (all <= kMostCopied && call->aux.bytes <= (int64_t)sizeof(sent_edges<true>))
             return launch_lanes<P, U, kBlocks, 32>(call, policy, m, fresh, true, all);
         const bool copied = m.bins <= kMostNear;
         return launch_lanes<P, U, kBlocks, 1>(call, policy, m, fresh, copied,

@@ -46,9 +46,8 @@ wk_status allocate(wk_call *call, int64_t bytes, void **block);
 // same for all of a stream's calls, since their kernels do not overlap.
 wk_status zeros(wk_call *call, int64_t bytes, void **block);
 
-// A little memory of the host to the device, in the stream's order. It has been read on return: up to
-// kMostSent bytes go as a kernel's arguments; of more the driver keeps pageable memory's itself, and
-// pinned memory is waited for.
+// A little memory of the host to the device, in the stream's order. It has been read on return:
+// the driver keeps pageable memory's bytes itself, and pinned memory is waited for.
 wk_status copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream,
                   wk_error *error); // station.cu
 
@@ -94,25 +93,16 @@ grant(wk_call *call, void (*kernel)(P...), size_t bytes)
 
 template <typename... P, typename... A>
 wk_status
-launch_on(cudaStream_t stream, wk_error *error, dim3 grid, dim3 block, size_t shared,
-          void (*kernel)(P...), A... args)
+launch(wk_call *call, dim3 grid, dim3 block, size_t shared, void (*kernel)(P...), A... args)
 {
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = block;
     config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    WK_TRY(error, cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...));
-    if (sync_each_launch()) WK_TRY(error, cudaStreamSynchronize(stream));
+    config.stream = session_of(call)->stream;
+    WK_TRY(&call->error, cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...));
+    if (sync_each_launch()) WK_TRY(&call->error, cudaStreamSynchronize(config.stream));
     return WK_OK;
-}
-
-template <typename... P, typename... A>
-wk_status
-launch(wk_call *call, dim3 grid, dim3 block, size_t shared, void (*kernel)(P...), A... args)
-{
-    return launch_on(session_of(call)->stream, &call->error, grid, block, shared, kernel,
-                     args...);
 }
 
 } // namespace wk

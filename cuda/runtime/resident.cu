@@ -62,11 +62,6 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
     wk_error *error = &call->error;
     const cudaStream_t stream = session_of(call)->stream;
     if (suit(call) != WK_OK) return error->status;
-    if (call->aux.host && call->op != WK_STENCIL1D) {
-        if (allocate(call, call->aux.bytes, &call->aux.data) != WK_OK) return error->status;
-        if (copy_in(call->aux.data, call->aux.host, call->aux.bytes, stream, error) != WK_OK)
-            return error->status;
-    }
     bool waits = false;
     for (int i = 0; i < call->outs; i++) {
         wk_array *out = &call->out[i];

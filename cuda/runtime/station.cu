@@ -1,8 +1,6 @@
 // station.cu -- see station.cuh.
 #include "runtime/station.cuh"
 
-#include "copy/send.cuh"
-
 #include <algorithm>
 #include <cstdlib>
 #include <sys/mman.h>
@@ -64,8 +62,6 @@ is_pinned(const void *begin, int64_t bytes)
 wk_status
 copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream, wk_error *error)
 {
-    if (bytes == 0) return WK_OK;
-    if (bytes <= kMostSent) return send(to, from, bytes, stream, error);
     WK_TRY(error, cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream));
     if (is_pinned(from, bytes)) WK_TRY(error, cudaStreamSynchronize(stream));
     return WK_OK;

@@ -125,6 +125,7 @@ def histogram(
     weights: ArrayLike | None,
     sums: DTypeLike | None,
     outside: bool,
+    pair: bool,
     out: Any,
     device: Any,
     stream: Stream | None,

@@ -87,14 +87,23 @@ class Call(NamedTuple):
         weights: Any = None,
         sums: Any = None,
         outside: bool = False,
+        pair: bool = False,
         out: Any = None,
     ) -> Any:
         if weights is not None and sums is None:
             sums = weights.dtype
-        arguments = (a, kind, bins, edges, uniform, weights, sums, outside)
+        arguments = (a, kind, bins, edges, uniform, weights, sums, outside, pair)
         return with_options(
             _core.histogram, arguments, out, self.device, self.stream, self.variant, self.progress
         )
+
+    def tally_between(
+        self, a: Any, kind: str, edges: np.ndarray, keys: np.ndarray, pair: bool, **how: Any
+    ) -> tuple[Any, Any]:
+        """Counts and edges. pair: on a device those that were searched, if they are the same."""
+        pair = pair and keys.dtype == edges.dtype
+        found = self.tally(a, kind, len(edges) - 1, keys, pair=pair, **how)
+        return found if isinstance(found, tuple) else (found, edges)
 
     def give(self, result: Any, like: Any) -> Any:
         """A result in the caller's kind of array; a host array goes to where ``like`` lies."""
@@ -175,10 +184,11 @@ def histogram(
             counts = _host(counts)  # they were counted where a was settled
     else:
         edges = _given_edges(bins)
-        counts = _between_edges(a, edges, weights, out, call)
+        counts, edges = _between_edges(a, edges, weights, out, call)
     if density:
         host = np.asarray(_host(counts))
-        counts = call.give(host / np.diff(edges).astype(float) / host.sum(), a)
+        widths = np.diff(np.asarray(_host(edges))).astype(float)
+        counts = call.give(host / widths / host.sum(), a)
     elif out is None:
         counts = call.give(counts, a)
     return counts, call.give(edges, a)
@@ -207,8 +217,9 @@ class Bins(NamedTuple):
 
 def _equal_bins(
     a: Any, bins: Any, range: Any, weights: Any, nan: str, out: Any, call: Call
-) -> tuple[Any, np.ndarray]:
+) -> tuple[Any, Any]:
     dtype = UINT8 if a.dtype == bool else a.dtype
+    pair = isinstance(a, DeviceArray)
     if range is not None:
         first, last = range
         found = _bins_of_range(dtype, bins, first, last)
@@ -222,9 +233,8 @@ def _equal_bins(
         if a.ndim == 0:
             a, weights = a[None], None if weights is None else weights[None]
         a = call.cast(a, found.dtype)
-    count = len(found.edges) - 1
-    counts = call.tally(a, "uniform", count, found.keys, found.uniform, weights, out=out)
-    return counts, found.edges
+    how = {"uniform": found.uniform, "weights": weights, "out": out}
+    return call.tally_between(a, "uniform", found.edges, found.keys, pair, **how)
 
 
 def _bins_of_range(dtype: np.dtype[Any], bins: Any, first: Any, last: Any) -> Bins:
@@ -356,16 +366,17 @@ def _estimated_bins(a: np.ndarray, name: str, range: Any, weights: Any, nan: str
 # ---- bins between given edges ------------------------------------------------------------------
 
 
-def _between_edges(a: Any, edges: np.ndarray, weights: Any, out: Any, call: Call) -> Any:
-    bins = len(edges) - 1
-    if bins > 0:
+def _between_edges(
+    a: Any, edges: np.ndarray, weights: Any, out: Any, call: Call
+) -> tuple[Any, Any]:
+    if len(edges) > 1:
         keys = _comparable(a.dtype, edges)
-        return call.tally(a, "edges", bins, keys, None, weights, out=out)
+        return call.tally_between(a, "edges", edges, keys, True, weights=weights, out=out)
     empty = np.zeros(0, np.int64 if weights is None else weights.dtype)
     if out is None:
-        return empty
+        return empty, edges
     out[...] = empty  # which an array of another shape refuses
-    return out
+    return out, edges
 
 
 def _given_edges(bins: Any) -> np.ndarray:
