@@ -110,7 +110,7 @@ count_four(unsigned *mine, const field_table<kBits, kPerWord> &t, const hot_valu
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) old[i] = atomicAdd(&mine[word[i]], add[i]);
-    if constexpr (t.kHalves) { // mostly no field is even half full
+    if constexpr (field_table<kBits, kPerWord>::kHalves) { // mostly no field is even half full
         if (((old[0] | old[1] | old[2] | old[3]) & 0x80008000) == 0) return;
     } else {
 #pragma unroll
