@@ -323,12 +323,10 @@ class Bench(sections.Sections):
         return not self.data.wrong_groups(a, results, ascending)
 
     def runs(self) -> Iterator[Row]:
-        run_length: Any = getattr(warpkit, "run_length", None)
-        unique_counts: Any = getattr(warpkit, "unique_counts", None)
         gpu, dtype = self.gpu, "int32"
         a = gpu.cupy.empty(self.elements(dtype, QUARTER), dtype)
         there = warpkit.asarray(a)
-        for length in self.each(list(cells.RUNS) if run_length else []):
+        for length in self.each(list(cells.RUNS)):
             self.data.draw_runs(a, length)
             peers: Made = {}
             self.with_torch(
@@ -337,18 +335,18 @@ class Bench(sections.Sections):
                 a,
                 dtype,
             )
-            run = partial(run_length, there)
+            run: Run = partial(warpkit.run_length, there)
             row = self.wrong({"run_length": run}, self.encoded(a))
             case: Row = {"op": "run_length", "case": f"runs of {length}"}
             yield self.found(case | row, a, "run_length", run, peers)
         self.ahead([lambda: {"CuPy": partial(gpu.cupy.unique, a[:TINY], return_counts=True)}])
-        for bins in self.each(list(cells.DISTINCT) if unique_counts else []):
+        for bins in self.each(list(cells.DISTINCT)):
             self.data.draw(a, "uniform", bins)
             peers = {"CuPy": lambda: partial(gpu.cupy.unique, a, return_counts=True)}
             self.with_torch(
                 peers, lambda t: partial(gpu.torch.unique, t, return_counts=True), a, dtype
             )
-            run = partial(unique_counts, there)
+            run = partial(warpkit.unique_counts, there)
             row = self.wrong({"unique_counts": run}, self.distinct(self.data.count(a, bins)))
             case = {"op": "unique_counts", "case": f"{bins} values"}
             yield self.found(case | row, a, "unique_counts", run, peers)

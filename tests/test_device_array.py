@@ -477,7 +477,7 @@ def test_overlapping_assignments_are_numpys(gpu):
     assert_same(d.numpy(), np.concatenate([a.T[:1], a.T[:-1]]))
 
 
-@pytest.mark.parametrize("count", [*range(10), 1007, 1008, 1009, 4063, 4064, 4065, 70_001])
+@pytest.mark.parametrize("count", [*range(10), 65_535, 65_536, 65_537, 200_001])
 def test_a_host_array_goes_to_any_address_and_nowhere_else(gpu, count):
     a, want = values("uint8", count), np.zeros(count + 8, "uint8")
     d = there(want, gpu)

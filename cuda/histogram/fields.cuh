@@ -94,7 +94,6 @@ count_four(unsigned *mine, const field_table<kBits, kPerWord> &t, const hot_valu
 {
     constexpr unsigned kMost = (1u << kBits) - 1;
     unsigned word[4], field[4], add[4], old[4];
-    bool full = false;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         field[i] = t.field_of(n[i]);
@@ -113,6 +112,7 @@ count_four(unsigned *mine, const field_table<kBits, kPerWord> &t, const hot_valu
     if constexpr (field_table<kBits, kPerWord>::kHalves) { // mostly no field is even half full
         if (((old[0] | old[1] | old[2] | old[3]) & 0x80008000) == 0) return;
     } else {
+        bool full = false;
 #pragma unroll
         for (int i = 0; i < 4; i++) full |= add[i] && (~old[i] & add[i] * kMost) == 0;
         if (!full) return;

@@ -28,7 +28,8 @@ words_of(int64_t counters)
 }
 
 // What a kernel gets of edges by its arguments: where each lane has copies of its own, all of them.
-// A copy to the device before each call would take as long as a small histogram.
+// H100, 100 bins: 3.5 us for up to 1,024 elements; with copies to the device, for us and for the caller,
+// 5.6.
 template <bool kSent>
 struct sent_edges {
     alignas(8) unsigned char bytes[384 * 8]; // of any type
