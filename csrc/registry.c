@@ -10,6 +10,10 @@
 #define SUMS (1u << WK_I32 | 1u << WK_F32 | 1u << WK_F64) /* of the rungs that only sum */
 #define INT32 (1u << WK_I32)
 #define REALS (1u << WK_F32 | 1u << WK_F64)                /* of the rungs that correlate */
+#define INTEGERS ((1u << WK_F16) - 1)
+#define NARROW (ALL & ~(1u << WK_C128))  /* of at most 8 bytes */
+#define LANES (1u << WK_I32 | 1u << WK_U32 | 1u << WK_I64 | 1u << WK_U64 | REALS)
+#define BITS32 (1u << WK_I32 | 1u << WK_U32)
 #define WORDS (1u << WK_I32 | 1u << WK_U32 | 1u << WK_F32) /* of the rungs that move 4 bytes */
 
 #define OP_reduce WK_REDUCE
@@ -19,6 +23,13 @@
 #define OP_warp_histogram WK_WARP_HISTOGRAM
 #define OP_run_length WK_RUN_LENGTH
 #define OP_unique_counts WK_UNIQUE_COUNTS
+#define OP_shfl WK_SHFL
+#define OP_vote WK_VOTE
+#define OP_match WK_MATCH
+#define OP_warp_reduce WK_WARP_REDUCE
+#define OP_warp_scan WK_WARP_SCAN
+#define OP_lane_bits WK_LANE_BITS
+#define OP_lane_arrays WK_LANE_ARRAYS
 #define KIND_cpu WK_CPU
 #define KIND_cuda WK_CUDA
 #define LAUNCH_cpu(op, variant) wk_##op##_cpu_##variant

@@ -24,6 +24,13 @@ typedef enum {
     WK_WARP_HISTOGRAM,
     WK_RUN_LENGTH,
     WK_UNIQUE_COUNTS,
+    WK_SHFL, /* the warp primitives: see wk_lanes_args */
+    WK_VOTE,
+    WK_MATCH,
+    WK_WARP_REDUCE,
+    WK_WARP_SCAN,
+    WK_LANE_BITS,
+    WK_LANE_ARRAYS,
     WK_OPS
 } wk_op;
 
@@ -198,6 +205,44 @@ typedef struct wk_runs_args {
     int64_t n;
 } wk_runs_args;
 
+typedef enum {
+    WK_LANES_IDX, /* shfl */
+    WK_LANES_UP,
+    WK_LANES_DOWN,
+    WK_LANES_XOR,
+    WK_LANES_ROTATE,
+    WK_LANES_BALLOT, /* vote */
+    WK_LANES_ANY,
+    WK_LANES_ALL,
+    WK_LANES_MATCH_ANY, /* match */
+    WK_LANES_MATCH_ALL,
+    WK_LANES_SUM, /* warp_reduce, warp_scan */
+    WK_LANES_MIN,
+    WK_LANES_MAX,
+    WK_LANES_BIT_AND,
+    WK_LANES_BIT_OR,
+    WK_LANES_BIT_XOR,
+    WK_LANES_POPC, /* lane_bits */
+    WK_LANES_FNS,
+    WK_LANES_XOR_ARRAY, /* lane_arrays */
+    WK_LANES_SWAP
+} wk_lanes_kind;
+
+/* in: C-contiguous [outer][n]: each n are warps of 32 lanes, the last of as many as are left; of
+ * lane_arrays 32 lanes of `each` elements. out[0] as in, of a dtype that says what a lane gets:
+ * shfl, lane_arrays, warp_reduce and warp_scan in's, BALLOT, MATCH_ANY, MATCH_ALL and FNS uint32,
+ * ANY and ALL bool, POPC int32. lanes.h has the rules. */
+typedef struct wk_lanes_args {
+    wk_lanes_kind kind;
+    int64_t outer, n;
+    int width;     /* of a segment, 2 to 32, a power of two */
+    int operand;   /* the source lane, delta or mask; FNS: base                            */
+    int offset;    /* FNS                                                                  */
+    int per_lane;  /* IDX: aux, int32 [outer][n], has each lane's source                   */
+    int exclusive; /* warp_scan */
+    int each, first, second; /* lane_arrays: elements a lane; SWAP: which of them          */
+} wk_lanes_args;
+
 /* ---- a call: one operation on one device, or on several ----------------------------------- */
 
 struct wk_context; /* threads and loaded plug-ins; the core's own */
@@ -248,6 +293,7 @@ typedef struct wk_call {
         wk_histogram_args histogram;
         wk_warp_histogram_args warp_histogram;
         wk_runs_args runs;
+        wk_lanes_args lanes;
     } args;
     wk_part part;
     wk_letter letter;  /* slot is set by the backend, and after the call where it was sent   */

@@ -220,6 +220,7 @@ WK_ENTRY(wk_py_histogram);
 WK_ENTRY(wk_py_warp_histogram);
 WK_ENTRY(wk_py_run_length);
 WK_ENTRY(wk_py_unique_counts);
+WK_ENTRY(wk_py_lanes);
 WK_ENTRY(wk_py_operand);
 WK_ENTRY(wk_py_empty);
 WK_ENTRY(wk_py_upload);

@@ -15,6 +15,7 @@ static PyMethodDef methods[] = {
     {"warp_histogram", FAST(wk_py_warp_histogram)},
     {"run_length", FAST(wk_py_run_length)},
     {"unique_counts", FAST(wk_py_unique_counts)},
+    {"lanes", FAST(wk_py_lanes)},
     {"operand", FAST(wk_py_operand)},
     {"empty", FAST(wk_py_empty)},
     {"upload", FAST(wk_py_upload)},

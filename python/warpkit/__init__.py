@@ -17,7 +17,7 @@ progress True: show a bar (tqdm) while a host array crosses to the GPU; or a fun
          total), in pieces
 """
 
-from warpkit import _core, _interop
+from warpkit import _core, _interop, warp
 from warpkit._array import DeviceArray, asarray, empty
 from warpkit._core import DeviceError
 from warpkit._devices import (
@@ -81,5 +81,6 @@ __all__ = [
     "transpose",
     "unique_counts",
     "variants",
+    "warp",
     "warp_histogram",
 ]

@@ -191,3 +191,18 @@ def trim(device: str | None, /) -> None: ...
 def default_device() -> str | None: ...
 def set_default_device(device: Any, /) -> None: ...
 def config() -> dict[str, Any]: ...
+def lanes(
+    op: str,
+    kind: str,
+    a: ArrayLike,
+    width: int,
+    operand: int,
+    sources: np.ndarray | None,
+    other: tuple[int, int, int],
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> Any: ...

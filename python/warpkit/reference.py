@@ -7,7 +7,7 @@ Arguments are those of the operations, without device and variant.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -928,3 +928,182 @@ def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         return run_length(np.sort(x, axis=None, kind="stable"))
     order = np.argsort(x.astype(np.float32), axis=None)  # bfloat16: NumPy sorts no NaN of it last
     return run_length(x.reshape(-1)[order])
+
+
+# ---- the warp primitives -------------------------------------------------------------------------
+
+
+def _warps(a: np.ndarray, of: Callable[[list[Any]], list[Any]], dtype: DTypeLike) -> np.ndarray:
+    """of(the values of a warp's lanes) of each 32 elements of the last axis."""
+    lines = a.reshape(-1, a.shape[-1]) if a.size else a.reshape(0, 1)
+    out = np.empty(lines.shape, dtype)
+    for line, to in zip(lines, out, strict=True):
+        for at in range(0, len(line), 32):
+            to[at : at + 32] = of(list(line[at : at + 32]))
+    return out.reshape(a.shape)
+
+
+def shuffle(a: ArrayLike, kind: str, operand: Any, width: int = 32) -> np.ndarray:
+    """The oracle of warpkit.warp's shuffles, by CUDA's rules for one lane.
+
+    kind     "idx", "up", "down", "xor", "rotate"; operand: an int, or of "idx" one for each element
+    """
+    a = np.asarray(a)
+    sources = iter(np.broadcast_to(operand, a.shape).reshape(-1).tolist())
+
+    def source(lane: int, there: int) -> int:
+        first, own = lane // width * width, next(sources)
+        if kind == "idx":
+            found = first + own % width
+        elif kind == "rotate":
+            found = first + (lane - first + own) % width
+        elif kind == "up":
+            found = lane - own % 32
+            found = lane if found < first else found
+        else:
+            found = lane + own % 32 if kind == "down" else lane ^ own
+        return found if found < min(first + width, there) else lane
+
+    def of(warp: list[Any]) -> list[Any]:
+        return [warp[source(lane, len(warp))] for lane in range(len(warp))]
+
+    return _warps(a, of, a.dtype)
+
+
+def vote(a: ArrayLike, kind: str) -> np.ndarray:
+    """The oracle of warpkit.warp's ballot, any and all."""
+
+    def of(warp: list[Any]) -> list[Any]:
+        held = [bool(x != 0) for x in warp]
+        found = {
+            "ballot": sum(1 << lane for lane, x in enumerate(held) if x),
+            "any": True in held,
+            "all": False not in held,
+        }
+        return [found[kind]] * len(warp)
+
+    return _warps(np.asarray(a), of, np.uint32 if kind == "ballot" else np.bool_)
+
+
+def match(a: ArrayLike, kind: str) -> np.ndarray:
+    """The oracle of warpkit.warp's match_any and match_all, which compare bits."""
+    a = np.ascontiguousarray(a)
+
+    def of(warp: list[Any]) -> list[Any]:
+        bits = [x.tobytes() for x in warp]
+        masks = [sum(1 << k for k, other in enumerate(bits) if other == x) for x in bits]
+        full = (1 << len(warp)) - 1
+        if kind == "match_any":
+            return masks
+        return [full if masks[0] == full else 0] * len(warp)
+
+    return _warps(a, of, np.uint32)
+
+
+def _combined(op: str, a: Any, b: Any) -> Any:
+    """Of two lanes' numbers: integers wrap, NaN wins, -0.0 is less than 0.0."""
+    with np.errstate(all="ignore"):
+        if op == "sum":
+            return a + b if a + b == a + b else type(a)(np.nan)
+        if op in ("min", "max"):
+            if a != a or b != b:
+                return type(a)(np.nan)
+            lesser = a < b or (a == b and bool(np.signbit(a)))
+            return a if lesser == (op == "min") else b
+    return {"and": a & b, "or": a | b, "xor": a ^ b}[op]
+
+
+def _neutral(op: str, dtype: np.dtype[Any]) -> Any:
+    if op in ("min", "max"):
+        floats = dtype.kind == "f"
+        ends = (-np.inf, np.inf) if floats else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        return dtype.type(ends[op == "min"])
+    if op == "and":
+        return ~dtype.type(0)
+    return dtype.type(-0.0 if op == "sum" and dtype.kind == "f" else 0)
+
+
+def _widened(a: ArrayLike) -> np.ndarray:
+    a = np.asarray(a)
+    if a.itemsize >= 4:
+        return a
+    return a.astype({"b": np.int32, "i": np.int32, "u": np.uint32}.get(a.dtype.kind, np.float32))
+
+
+def warp_reduce(a: ArrayLike, op: str = "sum", width: int = 32, down: bool = False) -> np.ndarray:
+    """The oracle of warpkit.warp.reduce; down: of its variant that shifts."""
+    a = _widened(a)
+
+    def of(warp: list[Any]) -> list[Any]:
+        x = warp + [_neutral(op, a.dtype)] * (32 - len(warp))
+        step = width // 2
+        while step:
+            near = [k + step if k % width + step < width else k for k in range(32)]
+            others = near if down else [k ^ step for k in range(32)]
+            x = [_combined(op, x[k], x[other]) for k, other in enumerate(others)]
+            step //= 2
+        return x[: len(warp)]
+
+    return _warps(a, of, a.dtype)
+
+
+def warp_scan(
+    a: ArrayLike, op: str = "sum", exclusive: bool = False, width: int = 32
+) -> np.ndarray:
+    """The oracle of warpkit.warp.scan."""
+    a = _widened(a)
+    first = a.dtype.type(0) if op == "sum" else _neutral(op, a.dtype)
+
+    def of(warp: list[Any]) -> list[Any]:
+        x, step = warp, 1
+        while step < width:
+            x = [
+                _combined(op, x[k - step], x[k]) if k % width >= step else x[k]
+                for k in range(len(x))
+            ]
+            step *= 2
+        if exclusive:
+            x = [x[k - 1] if k % width else first for k in range(len(x))]
+        return x
+
+    return _warps(a, of, a.dtype)
+
+
+def popc(a: ArrayLike) -> np.ndarray:
+    """The oracle of warpkit.warp.popc."""
+    a = np.asarray(a)
+    return _warps(a, lambda warp: [int(x.tobytes().hex(), 16).bit_count() for x in warp], np.int32)
+
+
+def fns(mask: ArrayLike, base: int = 0, offset: int = 1) -> np.ndarray:
+    """The oracle of warpkit.warp.fns."""
+
+    def place(word: int) -> int:
+        if offset == 0:
+            return base if word >> base & 1 else 2**32 - 1
+        bits = range(base, 32) if offset > 0 else range(base, -1, -1)
+        found = [bit for bit in bits if word >> bit & 1]
+        return found[abs(offset) - 1] if abs(offset) <= len(found) else 2**32 - 1
+
+    a = np.asarray(mask)
+    return _warps(a, lambda warp: [place(int(x) % 2**32) for x in warp], np.uint32)
+
+
+def exchange_arrays(
+    a: ArrayLike, mask: int, elements: int, pair: tuple[int, int] | None = None, width: int = 32
+) -> np.ndarray:
+    """The oracle of warpkit.warp's shfl_xor_array, and (with a pair) of swap."""
+    a = np.asarray(a)
+    out = a.copy()
+    lines = a.reshape(-1, a.shape[-1] // elements, elements) if a.size else a.reshape(0, 0, 1)
+    results = out.reshape(lines.shape)
+    for line, to in zip(lines, results, strict=True):
+        numbers = np.arange(len(line))
+        others = shuffle(numbers, "xor", mask, width)
+        for lane, other in enumerate(others):
+            if pair is None:
+                to[lane] = line[other]
+            elif other != lane:
+                mine, theirs = pair if lane < other else pair[::-1]
+                to[lane, mine] = line[other, theirs]
+    return out

@@ -1,0 +1,38 @@
+// warp_reduce / butterfly -- five exchanges, and every lane has the fold of its segment.
+//
+// In, out   in[outer][n] -> the fold of each lane's segment, in each of its lanes.
+// How       a lane and its partner, `step` apart, combine what they hold, and both keep the result;
+//           the step halves. Partners combine the same two values, so that all lanes end with the
+//           same bits. Absent lanes hold what changes nothing.
+// Better    than shfl_down where all lanes need the result: no broadcast follows.
+#include "warp/fold.cuh"
+
+namespace
+{
+
+namespace lanes = wk::lanes;
+
+template <typename T>
+__global__ void
+butterfly(const lanes::task __grid_constant__ t, const T *in, T *out)
+{
+    const wk_lanes_kind kind = t.args.kind;
+    lanes::for_warps(t, [&](int64_t i, int, bool own) {
+        T x = own ? in[i] : lanes::neutral<T>(kind);
+        for (int step = t.args.width / 2; step > 0; step /= 2)
+            x = lanes::combine(kind, x, __shfl_xor_sync(wk::kAllLanes, x, step));
+        if (own) out[i] = x;
+    });
+}
+
+} // namespace
+
+extern "C" wk_status
+wk_warp_reduce_cuda_butterfly(wk_call *call)
+{
+    return lanes::visit_fold(call->in.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        return lanes::launch_lanes(call, butterfly<T>, wk::first_element<T>(&call->in),
+                                   static_cast<T *>(call->out[0].data));
+    });
+}

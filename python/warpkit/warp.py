@@ -1,0 +1,303 @@
+"""What the lanes of a warp do together: shuffles, votes, matches, folds; one call on an array each.
+
+The last axis is taken 32 elements at a time: each 32 are a warp, an element is a lane's value, and
+the result says what that lane gets. Where the axis is no multiple of 32, its last warp lacks lanes:
+whoever would read an absent one keeps its own value; in all else absent lanes count for nothing.
+
+Common arguments
+    a        any dtype of at most 8 bytes, at least one axis, any strides; host or device
+    width    2, 4, 8, 16 or 32: lanes of a segment, which no lane reads beyond; in shfl_xor a lane
+             may read earlier segments, as in CUDA
+    out, device, stream, variant   the module's (see help(warpkit))
+    Returns  array of a's kind and shape
+    Raises   TypeError (dtype), ValueError (no axis, width, operand, variant), MemoryError,
+             DeviceError
+
+Source   NVIDIA, "CUDA C++ Programming Guide", warp vote, match, reduce and shuffle functions
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warpkit import _core
+from warpkit._array import DeviceArray
+from warpkit._ops import Device, with_options
+
+__all__ = (
+    *("all", "any", "ballot", "broadcast", "fns", "match_all", "match_any", "popc", "reduce"),
+    *("rotate", "scan", "shfl", "shfl_down", "shfl_up", "shfl_xor", "shfl_xor_array", "swap"),
+)
+
+WARP = 32
+WIDTHS = (2, 4, 8, 16, 32)
+ELEMENTS = (2, 4, 8, 16)  # of a lane: arrays in registers have lengths that the compiler knows
+OPS = {"sum": "sum", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
+WIDE = {
+    **dict.fromkeys(("bool", "int8", "int16"), "int32"),
+    **dict.fromkeys(("uint8", "uint16"), "uint32"),
+    **dict.fromkeys(("float16", "bfloat16"), "float32"),
+}
+
+
+class Given(NamedTuple):
+    """An array that _core takes, and the library that results are of."""
+
+    array: Any
+    library: Any
+
+
+# ---- shuffles ----------------------------------------------------------------------------------
+
+
+def shfl(
+    a: Any, src_lane: int | Sequence[int] | np.ndarray, /, *, width: int = WARP, **options: Any
+) -> Any:
+    """Give each lane what lane ``src_lane`` of its segment holds.
+
+    src_lane int, modulo the width; or an array of a's shape on the host, for each lane its own
+    """
+    if isinstance(src_lane, int | np.integer):
+        return _shuffle("idx", a, int(src_lane) % WARP, width, options)
+    sources = np.asarray(src_lane)
+    if sources.dtype.kind not in "iu":
+        raise TypeError(f"src_lane must be integers, not {sources.dtype}")
+    given = Given(*_core.operand(a))
+    if sources.shape != tuple(given.array.shape):
+        raise ValueError(
+            f"src_lane has shape {sources.shape}, a has shape {tuple(given.array.shape)}"
+        )
+    lanes = np.ascontiguousarray((sources % WARP).astype(np.int32))
+    return _shuffle("idx", given, 0, width, options, lanes)
+
+
+def broadcast(a: Any, lane: int = 0, /, *, width: int = WARP, **options: Any) -> Any:
+    """Give each lane what one lane of its segment holds: shfl with one source."""
+    return _shuffle("idx", a, operator.index(lane) % WARP, width, options)
+
+
+def shfl_up(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> Any:
+    """Give each lane what lane ``own - delta`` holds; the first delta of a segment keep their own.
+
+    delta    not negative; the instruction takes it modulo 32
+    """
+    return _shuffle("up", a, _distance(delta), width, options)
+
+
+def shfl_down(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> Any:
+    """Give each lane what lane ``own + delta`` holds; the last delta of a segment keep their own.
+
+    delta    not negative; the instruction takes it modulo 32
+    """
+    return _shuffle("down", a, _distance(delta), width, options)
+
+
+def shfl_xor(a: Any, mask: int, /, *, width: int = WARP, **options: Any) -> Any:
+    """Give each lane what lane ``own ^ mask`` holds; one in a later segment is not read.
+
+    mask     0 to 31
+    """
+    return _shuffle("xor", a, _mask(mask), width, options)
+
+
+def rotate(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> Any:
+    """Give each lane what lane ``own + delta`` holds, counted around its segment; delta may be
+    negative."""
+    return _shuffle("rotate", a, operator.index(delta) % WARP, width, options)
+
+
+def shfl_xor_array(
+    a: Any, mask: int, /, elements: int = 4, *, width: int = WARP, **options: Any
+) -> Any:
+    """Exchange arrays: lanes hold ``elements`` consecutive ones each, and get those of lane
+    ``own ^ mask``.
+
+    elements 2, 4, 8 or 16; the last axis is a multiple of it
+    """
+    return _exchange("xor_array", a, mask, elements, 0, 0, width, options)
+
+
+def swap(
+    a: Any, mask: int, first: int, second: int, /, elements: int = 4, *,
+    width: int = WARP, **options: Any,
+) -> Any:  # fmt: skip
+    """Exchange one element of each lane: the lower one's ``first`` of lanes ``own`` and
+    ``own ^ mask``, and the upper one's ``second``, change places.
+
+    elements 2, 4, 8 or 16 consecutive ones a lane; the last axis is a multiple of it
+    """
+    if not 0 <= operator.index(mask) < width:
+        raise ValueError(f"mask must be 0 to {width - 1}, so that partners share a segment: {mask}")
+    for name, index in (("first", first), ("second", second)):
+        if not 0 <= operator.index(index) < elements:
+            raise ValueError(f"{name} must be 0 to {elements - 1}, not {index}")
+    return _exchange("swap", a, mask, elements, first, second, width, options)
+
+
+# ---- votes and matches -------------------------------------------------------------------------
+
+
+def ballot(a: Any, /, **options: Any) -> Any:
+    """Tell each lane which of its warp hold another number than zero: bit k is lane k's; uint32."""
+    return _lanes("vote", "ballot", a, options)
+
+
+def any(a: Any, /, **options: Any) -> Any:
+    """Tell each lane whether any lane of its warp holds another number than zero; bool."""
+    return _lanes("vote", "any", a, options)
+
+
+def all(a: Any, /, **options: Any) -> Any:
+    """Tell each lane whether all lanes of its warp hold other numbers than zero; bool."""
+    return _lanes("vote", "all", a, options)
+
+
+def match_any(a: Any, /, **options: Any) -> Any:
+    """Tell each lane which lanes of its warp hold the same bits as it does; uint32."""
+    return _lanes("match", "match_any", a, options)
+
+
+def match_all(a: Any, /, **options: Any) -> Any:
+    """Tell each lane which lanes are there, if all hold the same bits, else 0; uint32."""
+    return _lanes("match", "match_all", a, options)
+
+
+# ---- folds -------------------------------------------------------------------------------------
+
+
+def reduce(a: Any, op: str = "sum", /, *, width: int = WARP, **options: Any) -> Any:
+    """Give each lane the fold of its segment: partners half of it apart combine, then a quarter...
+
+    op       "sum", "min", "max", and of integers "and", "or", "xor"
+    Returns  array of a's kind and shape; of 1 and 2 bytes widened to int32, uint32 or float32
+    Notes    float sums are rounded at each of the steps, in one order: the same bits on every
+             device. NaN wins min and max; -0.0 is less than 0.0. Variants "down" leaves the fold
+             in a segment's first lane alone; "redux" takes width 32
+    """
+    a = _foldable(a, op)
+    return _lanes("warp_reduce", OPS[op], a, options, width)
+
+
+def scan(
+    a: Any, op: str = "sum", /, *, exclusive: bool = False, width: int = WARP, **options: Any
+) -> Any:
+    """Give each lane the fold of its segment up to itself, or (exclusive) up to the one before it.
+
+    op, Returns, Notes   as reduce's; exclusive: a segment's first lane gets 0, or what changes
+             nothing: the largest number for "min", the smallest for "max", all ones for "and"
+    """
+    a = _foldable(a, op)
+    return _lanes("warp_scan", OPS[op], a, options, width, other=(int(bool(exclusive)), 0, 0))
+
+
+# ---- bits --------------------------------------------------------------------------------------
+
+
+def popc(a: Any, /, **options: Any) -> Any:
+    """Count the bits that are set in each integer, as its own size has them; int32."""
+    return _lanes("lane_bits", "popc", a, options)
+
+
+def fns(mask: Any, base: int = 0, offset: int = 1, /, **options: Any) -> Any:
+    """Find the place of the offset-th set bit from bit ``base`` on; uint32, all ones: none.
+
+    mask     integers of 4 bytes
+    base     0 to 31; that bit is included
+    offset   positive: upwards; negative: downwards; 0: base itself, if it is set
+    """
+    given = Given(*_core.operand(mask))
+    dtype = given.array.dtype
+    if dtype.kind not in "iu" or dtype.itemsize != 4:
+        raise TypeError(f"fns takes int32 and uint32, not {dtype}")
+    if not 0 <= operator.index(base) < WARP:
+        raise ValueError(f"base must be 0 to 31, not {base}")
+    far = max(-WARP - 1, min(operator.index(offset), WARP + 1))
+    return _lanes("lane_bits", "fns", given, options, operand=base, other=(far, 0, 0))
+
+
+# ---- what they share ---------------------------------------------------------------------------
+
+
+def _distance(delta: int) -> int:
+    if operator.index(delta) < 0:
+        raise ValueError(f"delta must not be negative, not {delta}; rotate takes negative ones")
+    return delta % WARP
+
+
+def _mask(mask: int) -> int:
+    if not 0 <= operator.index(mask) < WARP:
+        raise ValueError(f"mask must be 0 to 31, not {mask}")
+    return mask
+
+
+def _shuffle(
+    kind: str, a: Any, operand: int, width: int, options: dict[str, Any], sources: Any = None
+) -> Any:
+    return _lanes("shfl", kind, a, options, width, operand, sources)
+
+
+def _exchange(
+    kind: str, a: Any, mask: int, elements: int, first: int, second: int, width: int,
+    options: dict[str, Any],
+) -> Any:  # fmt: skip
+    if elements not in ELEMENTS:
+        raise ValueError(f"elements must be 2, 4, 8 or 16, not {elements}")
+    given = Given(*_core.operand(a))
+    shape = given.array.shape
+    if shape and shape[-1] % elements:
+        raise ValueError(f"the last axis has {shape[-1]} elements, no multiple of {elements}")
+    other = (elements, first, second)
+    return _lanes("lane_arrays", kind, given, options, width, _mask(mask), other=other)
+
+
+def _foldable(a: Any, op: str) -> Given:
+    """a, widened to four bytes."""
+    if op not in OPS:
+        raise ValueError(f"op must be one of {', '.join(OPS)}, not {op!r}")
+    a, library = _core.operand(a)
+    if op in ("and", "or", "xor") and a.dtype.kind not in "biu":
+        raise TypeError(f"{op!r} takes integers, not {a.dtype}")
+    wide = WIDE.get(a.dtype.name)
+    if wide is None or a.ndim == 0:
+        return Given(a, library)
+    if not isinstance(a, DeviceArray):
+        return Given(a.astype(wide), library)
+    arguments = (a, [1.0], -1, "reflect", 0.0, 0, np.dtype(wide), None)
+    return Given(with_options(_core.stencil1d, arguments, None, None, None, None, False), library)
+
+
+def _lanes(
+    op: str,
+    kind: str,
+    a: Any,
+    options: dict[str, Any],
+    width: int = WARP,
+    operand: int = 0,
+    sources: np.ndarray | None = None,
+    other: tuple[int, int, int] = (0, 0, 0),
+) -> Any:
+    a, library = a if isinstance(a, Given) else _core.operand(a)
+    if a.ndim == 0:
+        raise ValueError("a has no axis whose elements could be lanes")
+    if width not in WIDTHS:
+        raise ValueError(f"width must be 2, 4, 8, 16 or 32, not {width}")
+    arguments = (op, kind, a, width, operand, sources, other)
+    result = _run(arguments, **options)
+    if library is None or options.get("out") is not None:
+        return result
+    return library.finish(result)
+
+
+def _run(
+    arguments: tuple[Any, ...],
+    *,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+) -> Any:
+    return with_options(_core.lanes, arguments, out, device, stream, variant, False)
