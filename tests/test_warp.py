@@ -90,6 +90,19 @@ def test_views_are_shuffled_in_their_own_order(row):
         check(run(row, "rotate", view, 1), reference.shuffle(np.array(view), "rotate", 1))
 
 
+@over("shfl")
+def test_device_arrays_are_shuffled_where_they_lie(row):
+    if row.device == "cpu":
+        pytest.skip("arrays of the host")
+    a = values("float32", (6, 100))
+    there, sources = warpkit.asarray(a, device=row.device), np.arange(600).reshape(6, 100)[::-1]
+    for view in (np.s_[:], np.s_[::2, ::-3], np.s_[1:, 7]):
+        for src in (9, sources[view]):
+            got = warp.shfl(there[view], src, variant=row.name)
+            assert isinstance(got, warpkit.DeviceArray)
+            check(got.numpy, reference.shuffle(a[view], "idx", src))
+
+
 # ---- votes and matches -------------------------------------------------------------------------
 
 

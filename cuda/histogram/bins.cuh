@@ -12,18 +12,11 @@ struct bins_task {
     const void *edges;
 };
 
-// The edges in device memory, if they are not there yet: where the call gives them as its second result, or
-// in a block of their own.
+// The edges in device memory: where the call gives them as its second result, or in a block of their own.
 inline wk_status
 edges_there(wk_call *call)
 {
-    wk_array *edges = &call->aux;
-    if (edges->host == nullptr || edges->data) return WK_OK;
-    edges->data = call->outs == 2 ? call->out[1].data : nullptr;
-    if (edges->data == nullptr && allocate(call, edges->bytes, &edges->data) != WK_OK)
-        return call->error.status;
-    return copy_in(edges->data, edges->host, edges->bytes, session_of(call)->stream,
-                   &call->error);
+    return aux_there(call, call->outs == 2 ? call->out[1].data : nullptr);
 }
 
 inline bins_task

@@ -51,6 +51,10 @@ wk_status zeros(wk_call *call, int64_t bytes, void **block);
 wk_status copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream,
                   wk_error *error); // station.cu
 
+// What the call brings along besides its input (aux), in device memory, if it is not there yet: at
+// `place`, or in a block of its own.
+wk_status aux_there(wk_call *call, void *place = nullptr); // station.cu
+
 // Sets device memory to zero, in the stream's order.
 wk_status clear(wk_call *call, void *block, int64_t bytes);
 

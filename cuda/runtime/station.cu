@@ -67,6 +67,17 @@ copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream, wk_error
     return WK_OK;
 }
 
+wk_status
+aux_there(wk_call *call, void *place)
+{
+    wk_array *aux = &call->aux;
+    if (aux->host == nullptr || aux->data) return WK_OK;
+    if (place == nullptr && allocate(call, aux->bytes, &place) != WK_OK)
+        return call->error.status;
+    aux->data = place;
+    return copy_in(place, aux->host, aux->bytes, session_of(call)->stream, &call->error);
+}
+
 // Pages of 2 MiB: new memory is there sooner than with pages of 4 KiB.
 void
 advise_huge(const wk_array *out)

@@ -54,6 +54,7 @@ launch_lanes(wk_call *call, void (*kernel)(P...), A... args)
     const wk_lanes_args &a = call->args.lanes;
     const int64_t wide = (int64_t)kWarp * (a.each > 0 ? a.each : 1);
     task t = {a, nullptr, (a.n + wide - 1) / wide};
+    if (aux_there(call) != WK_OK) return call->error.status;
     if (a.per_lane)
         t.sources = reinterpret_cast<const int32_t *>(
             static_cast<const char *>(call->aux.data) + call->aux.first);

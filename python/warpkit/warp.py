@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -44,6 +44,15 @@ WIDE = {
 }
 
 
+class Options(TypedDict, total=False):
+    """Where a call runs, and where its result goes: the module's options."""
+
+    out: Any
+    device: Device
+    stream: Any
+    variant: str | None
+
+
 class Given(NamedTuple):
     """An array that _core takes, and the library that results are of."""
 
@@ -55,7 +64,12 @@ class Given(NamedTuple):
 
 
 def shfl(
-    a: Any, src_lane: int | Sequence[int] | np.ndarray, /, *, width: int = WARP, **options: Any
+    a: Any,
+    src_lane: int | Sequence[int] | np.ndarray,
+    /,
+    *,
+    width: int = WARP,
+    **options: Unpack[Options],
 ) -> Any:
     """Give each lane what lane ``src_lane`` of its segment holds.
 
@@ -75,12 +89,12 @@ def shfl(
     return _shuffle("idx", given, 0, width, options, lanes)
 
 
-def broadcast(a: Any, lane: int = 0, /, *, width: int = WARP, **options: Any) -> Any:
+def broadcast(a: Any, lane: int = 0, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what one lane of its segment holds: shfl with one source."""
     return _shuffle("idx", a, operator.index(lane) % WARP, width, options)
 
 
-def shfl_up(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> Any:
+def shfl_up(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own - delta`` holds; the first delta of a segment keep their own.
 
     delta    not negative; the instruction takes it modulo 32
@@ -88,7 +102,7 @@ def shfl_up(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> Any:
     return _shuffle("up", a, _distance(delta), width, options)
 
 
-def shfl_down(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> Any:
+def shfl_down(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own + delta`` holds; the last delta of a segment keep their own.
 
     delta    not negative; the instruction takes it modulo 32
@@ -96,7 +110,7 @@ def shfl_down(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> An
     return _shuffle("down", a, _distance(delta), width, options)
 
 
-def shfl_xor(a: Any, mask: int, /, *, width: int = WARP, **options: Any) -> Any:
+def shfl_xor(a: Any, mask: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own ^ mask`` holds; one in a later segment is not read.
 
     mask     0 to 31
@@ -104,14 +118,14 @@ def shfl_xor(a: Any, mask: int, /, *, width: int = WARP, **options: Any) -> Any:
     return _shuffle("xor", a, _mask(mask), width, options)
 
 
-def rotate(a: Any, delta: int, /, *, width: int = WARP, **options: Any) -> Any:
+def rotate(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own + delta`` holds, counted around its segment; delta may be
     negative."""
     return _shuffle("rotate", a, operator.index(delta) % WARP, width, options)
 
 
 def shfl_xor_array(
-    a: Any, mask: int, /, elements: int = 4, *, width: int = WARP, **options: Any
+    a: Any, mask: int, /, elements: int = 4, *, width: int = WARP, **options: Unpack[Options]
 ) -> Any:
     """Exchange arrays: lanes hold ``elements`` consecutive ones each, and get those of lane
     ``own ^ mask``.
@@ -123,7 +137,7 @@ def shfl_xor_array(
 
 def swap(
     a: Any, mask: int, first: int, second: int, /, elements: int = 4, *,
-    width: int = WARP, **options: Any,
+    width: int = WARP, **options: Unpack[Options],
 ) -> Any:  # fmt: skip
     """Exchange one element of each lane: the lower one's ``first`` of lanes ``own`` and
     ``own ^ mask``, and the upper one's ``second``, change places.
@@ -141,27 +155,27 @@ def swap(
 # ---- votes and matches -------------------------------------------------------------------------
 
 
-def ballot(a: Any, /, **options: Any) -> Any:
+def ballot(a: Any, /, **options: Unpack[Options]) -> Any:
     """Tell each lane which of its warp hold another number than zero: bit k is lane k's; uint32."""
     return _lanes("vote", "ballot", a, options)
 
 
-def any(a: Any, /, **options: Any) -> Any:
+def any(a: Any, /, **options: Unpack[Options]) -> Any:
     """Tell each lane whether any lane of its warp holds another number than zero; bool."""
     return _lanes("vote", "any", a, options)
 
 
-def all(a: Any, /, **options: Any) -> Any:
+def all(a: Any, /, **options: Unpack[Options]) -> Any:
     """Tell each lane whether all lanes of its warp hold other numbers than zero; bool."""
     return _lanes("vote", "all", a, options)
 
 
-def match_any(a: Any, /, **options: Any) -> Any:
+def match_any(a: Any, /, **options: Unpack[Options]) -> Any:
     """Tell each lane which lanes of its warp hold the same bits as it does; uint32."""
     return _lanes("match", "match_any", a, options)
 
 
-def match_all(a: Any, /, **options: Any) -> Any:
+def match_all(a: Any, /, **options: Unpack[Options]) -> Any:
     """Tell each lane which lanes are there, if all hold the same bits, else 0; uint32."""
     return _lanes("match", "match_all", a, options)
 
@@ -169,7 +183,7 @@ def match_all(a: Any, /, **options: Any) -> Any:
 # ---- folds -------------------------------------------------------------------------------------
 
 
-def reduce(a: Any, op: str = "sum", /, *, width: int = WARP, **options: Any) -> Any:
+def reduce(a: Any, op: str = "sum", /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane the fold of its segment: partners half of it apart combine, then a quarter...
 
     op       "sum", "min", "max", and of integers "and", "or", "xor"
@@ -183,7 +197,13 @@ def reduce(a: Any, op: str = "sum", /, *, width: int = WARP, **options: Any) -> 
 
 
 def scan(
-    a: Any, op: str = "sum", /, *, exclusive: bool = False, width: int = WARP, **options: Any
+    a: Any,
+    op: str = "sum",
+    /,
+    *,
+    exclusive: bool = False,
+    width: int = WARP,
+    **options: Unpack[Options],
 ) -> Any:
     """Give each lane the fold of its segment up to itself, or (exclusive) up to the one before it.
 
@@ -197,12 +217,12 @@ def scan(
 # ---- bits --------------------------------------------------------------------------------------
 
 
-def popc(a: Any, /, **options: Any) -> Any:
+def popc(a: Any, /, **options: Unpack[Options]) -> Any:
     """Count the bits that are set in each integer, as its own size has them; int32."""
     return _lanes("lane_bits", "popc", a, options)
 
 
-def fns(mask: Any, base: int = 0, offset: int = 1, /, **options: Any) -> Any:
+def fns(mask: Any, base: int = 0, offset: int = 1, /, **options: Unpack[Options]) -> Any:
     """Find the place of the offset-th set bit from bit ``base`` on; uint32, all ones: none.
 
     mask     integers of 4 bytes
@@ -235,14 +255,14 @@ def _mask(mask: int) -> int:
 
 
 def _shuffle(
-    kind: str, a: Any, operand: int, width: int, options: dict[str, Any], sources: Any = None
+    kind: str, a: Any, operand: int, width: int, options: Options, sources: Any = None
 ) -> Any:
     return _lanes("shfl", kind, a, options, width, operand, sources)
 
 
 def _exchange(
     kind: str, a: Any, mask: int, elements: int, first: int, second: int, width: int,
-    options: dict[str, Any],
+    options: Options,
 ) -> Any:  # fmt: skip
     if elements not in ELEMENTS:
         raise ValueError(f"elements must be 2, 4, 8 or 16, not {elements}")
@@ -274,7 +294,7 @@ def _lanes(
     op: str,
     kind: str,
     a: Any,
-    options: dict[str, Any],
+    options: Options,
     width: int = WARP,
     operand: int = 0,
     sources: np.ndarray | None = None,
