@@ -33,6 +33,13 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
     "warp_histogram": lambda a, device: warpkit.warp_histogram(a, device=device),
     "run_length": lambda a, device: warpkit.run_length(a, device=device),
     "unique_counts": lambda a, device: warpkit.unique_counts(a, device=device),
+    "shfl": lambda a, device: warpkit.warp.shfl_xor(a, 1, device=device),
+    "vote": lambda a, device: warpkit.warp.ballot(a, device=device),
+    "match": lambda a, device: warpkit.warp.match_any(a, device=device),
+    "warp_reduce": lambda a, device: warpkit.warp.reduce(a, device=device),
+    "warp_scan": lambda a, device: warpkit.warp.scan(a, device=device),
+    "lane_bits": lambda a, device: warpkit.warp.popc(a.view(np.int32), device=device),
+    "lane_arrays": lambda a, device: warpkit.warp.shfl_xor_array(a, 1, device=device),
 }
 
 # 32 MiB: enough for the bus to be at its rate. The CPU gets eighths of it, each once, so that it
@@ -220,7 +227,7 @@ def choose(op: str, in_bytes: int, out_bytes: int) -> str:
     """The device for a call on a host array: "cpu" or "cuda:0", never "emu".
 
     op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram",
-             "run_length", "unique_counts"
+             "run_length", "unique_counts", or one of the warp primitives' rows (see variants())
     Returns  "cpu" where there is no GPU, where it fails, and in a fork of a process that uses it
     Raises   ValueError (op)
     """

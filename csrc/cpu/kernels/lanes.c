@@ -258,15 +258,44 @@ run(wk_call *call, void (*warp)(const job *j, int64_t first, int there))
     return WK_OK;
 }
 
-#define LAUNCHER(op, warp)                                                                     \
-    wk_status WK_ISA_NAME(wk_##op##_cpu_lanes)(wk_call * call)                                 \
-    {                                                                                          \
-        return run(call, warp);                                                                \
-    }
-LAUNCHER(shfl, shuffle)
-LAUNCHER(vote, vote)
-LAUNCHER(match, match)
-LAUNCHER(warp_reduce, reduce)
-LAUNCHER(warp_scan, scan)
-LAUNCHER(lane_bits, call->args.lanes.kind == WK_LANES_FNS ? find_bits : count_bits)
-LAUNCHER(lane_arrays, exchange)
+wk_status
+WK_ISA_NAME(wk_shfl_cpu_lanes)(wk_call *call)
+{
+    return run(call, shuffle);
+}
+
+wk_status
+WK_ISA_NAME(wk_vote_cpu_lanes)(wk_call *call)
+{
+    return run(call, vote);
+}
+
+wk_status
+WK_ISA_NAME(wk_match_cpu_lanes)(wk_call *call)
+{
+    return run(call, match);
+}
+
+wk_status
+WK_ISA_NAME(wk_warp_reduce_cpu_lanes)(wk_call *call)
+{
+    return run(call, reduce);
+}
+
+wk_status
+WK_ISA_NAME(wk_warp_scan_cpu_lanes)(wk_call *call)
+{
+    return run(call, scan);
+}
+
+wk_status
+WK_ISA_NAME(wk_lane_bits_cpu_lanes)(wk_call *call)
+{
+    return run(call, call->args.lanes.kind == WK_LANES_FNS ? find_bits : count_bits);
+}
+
+wk_status
+WK_ISA_NAME(wk_lane_arrays_cpu_lanes)(wk_call *call)
+{
+    return run(call, exchange);
+}
