@@ -30,6 +30,8 @@
 #define OP_warp_scan WK_WARP_SCAN
 #define OP_lane_bits WK_LANE_BITS
 #define OP_lane_arrays WK_LANE_ARRAYS
+#define OP_smem_tile WK_SMEM_TILE
+#define OP_lane_reads WK_LANE_READS
 #define KIND_cpu WK_CPU
 #define KIND_cuda WK_CUDA
 #define LAUNCH_cpu(op, variant) wk_##op##_cpu_##variant

@@ -31,6 +31,8 @@ typedef enum {
     WK_WARP_SCAN,
     WK_LANE_BITS,
     WK_LANE_ARRAYS,
+    WK_SMEM_TILE, /* experiments with the chip's memories */
+    WK_LANE_READS,
     WK_OPS
 } wk_op;
 
@@ -243,6 +245,27 @@ typedef struct wk_lanes_args {
     int each, first, second; /* lane_arrays: elements a lane; SWAP: which of them          */
 } wk_lanes_args;
 
+/* in: [rows][cols], C-contiguous, of 4 or 8 bytes; at most WK_TILE of them. A block of as many threads
+ * writes it to a tile in shared memory and reads it back, each by rows or by columns; a tile that is
+ * written by rows has in's shape, else the transposed one. out[0] what thread after thread read; out[1],
+ * int64 [2], clocks that `repeats` stores and as many loads of all took, 0 where there is no clock. */
+enum { WK_TILE = 1024, WK_MOST_PAD = 2 };
+typedef struct wk_smem_tile_args {
+    int rows, cols;
+    int turned;  /* written one way and read the other, for rows whose names do not say it */
+    int pad;     /* elements between rows of the tile, for rows that pad                   */
+    int repeats; /* a multiple of 8 */
+} wk_smem_tile_args;
+
+/* in: int32 [32], each lane's index below WK_READABLE into a table of elements of `item` bytes whose words
+ * all hold their element's index. out[0], uint32 [32], the first word that each lane read; out[1],
+ * int64 [1], clocks of `repeats` loads by each of WK_READERS warps, 0 where there is no clock. */
+enum { WK_READABLE = 1024, WK_READERS = 8 };
+typedef struct wk_lane_reads_args {
+    int item;    /* 4, 8 or 16      */
+    int repeats; /* a multiple of 8 */
+} wk_lane_reads_args;
+
 /* ---- a call: one operation on one device, or on several ----------------------------------- */
 
 struct wk_context; /* threads and loaded plug-ins; the core's own */
@@ -294,6 +317,8 @@ typedef struct wk_call {
         wk_warp_histogram_args warp_histogram;
         wk_runs_args runs;
         wk_lanes_args lanes;
+        wk_smem_tile_args tile;
+        wk_lane_reads_args reads;
     } args;
     wk_part part;
     wk_letter letter;  /* slot is set by the backend, and after the call where it was sent   */

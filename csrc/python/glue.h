@@ -221,6 +221,8 @@ WK_ENTRY(wk_py_warp_histogram);
 WK_ENTRY(wk_py_run_length);
 WK_ENTRY(wk_py_unique_counts);
 WK_ENTRY(wk_py_lanes);
+WK_ENTRY(wk_py_smem_tile);
+WK_ENTRY(wk_py_lane_reads);
 WK_ENTRY(wk_py_operand);
 WK_ENTRY(wk_py_empty);
 WK_ENTRY(wk_py_upload);

@@ -16,6 +16,8 @@ static PyMethodDef methods[] = {
     {"run_length", FAST(wk_py_run_length)},
     {"unique_counts", FAST(wk_py_unique_counts)},
     {"lanes", FAST(wk_py_lanes)},
+    {"smem_tile", FAST(wk_py_smem_tile)},
+    {"lane_reads", FAST(wk_py_lane_reads)},
     {"operand", FAST(wk_py_operand)},
     {"empty", FAST(wk_py_empty)},
     {"upload", FAST(wk_py_upload)},

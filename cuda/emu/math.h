@@ -142,6 +142,13 @@ __funnelshift_r(unsigned low, unsigned high, unsigned shift)
     return (unsigned)(both >> (shift & 31));
 }
 
+// No time passes on the emulated device.
+static inline long long
+clock64()
+{
+    return 0;
+}
+
 // The nth set bit at or after base (offset > 0), or before it (offset < 0); all ones: none.
 static inline unsigned
 __fns(unsigned mask, unsigned base, int offset)

@@ -17,7 +17,7 @@ progress True: show a bar (tqdm) while a host array crosses to the GPU; or a fun
          total), in pieces
 """
 
-from warpkit import _core, _interop, warp
+from warpkit import _core, _interop, smem, warp
 from warpkit._array import DeviceArray, asarray, empty
 from warpkit._core import DeviceError
 from warpkit._devices import (
@@ -76,6 +76,7 @@ __all__ = [
     "run_length",
     "set_default_device",
     "show_config",
+    "smem",
     "stencil1d",
     "swapaxes",
     "transpose",

@@ -40,6 +40,8 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
     "warp_scan": lambda a, device: warpkit.warp.scan(a, device=device),
     "lane_bits": lambda a, device: warpkit.warp.popc(a.view(np.int32), device=device),
     "lane_arrays": lambda a, device: warpkit.warp.shfl_xor_array(a, 1, device=device),
+    "smem_tile": lambda a, device: warpkit.smem.tile(a[:1, :32], device=device).values,
+    "lane_reads": lambda a, device: warpkit.smem.read(np.arange(32), device=device).values,
 }
 
 # 32 MiB: enough for the bus to be at its rate. The CPU gets eighths of it, each once, so that it

@@ -191,6 +191,29 @@ def trim(device: str | None, /) -> None: ...
 def default_device() -> str | None: ...
 def set_default_device(device: Any, /) -> None: ...
 def config() -> dict[str, Any]: ...
+def smem_tile(
+    a: ArrayLike,
+    turned: bool,
+    pad: int,
+    repeats: int,
+    out: None,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> tuple[Any, Any]: ...
+def lane_reads(
+    words: np.ndarray,
+    item: int,
+    repeats: int,
+    out: None,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> tuple[Any, Any]: ...
 def lanes(
     op: str,
     kind: str,

@@ -1107,3 +1107,16 @@ def exchange_arrays(
                 mine, theirs = pair if lane < other else pair[::-1]
                 to[lane, mine] = line[other, theirs]
     return out
+
+
+def tile(a: ArrayLike, layout: str) -> np.ndarray:
+    """The oracle of warpkit.smem.tile's values."""
+    a = np.asarray(a)
+    write, read = layout.split("_")[:2]
+    return (a if write == read else a.T).copy()
+
+
+def wavefronts(words: ArrayLike, itemsize: int = 4) -> int:
+    """The oracle of warpkit.smem.wavefronts for up to 4 bytes: each bank's different words."""
+    wanted = np.unique(np.asarray(words) * itemsize // 4)
+    return int(np.bincount(wanted[wanted >= 0] % 32, minlength=32).max())

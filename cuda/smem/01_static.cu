@@ -1,0 +1,34 @@
+// smem / 01_static -- an array of fixed size, rows without a gap.
+//
+// In, out   see tile.cuh; four rows of the table, by how the tile is written and read.
+// How       the compiler knows where the tile lies. A row of 32 words takes all 32 banks, a column of them
+//           one: a warp that goes along a column is served lane after lane, 32 turns.
+// Still bad columns. 03_pad moves each row by a bank.
+// Source    see tile.cuh.
+#include "smem/tile.cuh"
+
+using wk::smem::by, wk::smem::launch_tile;
+
+extern "C" wk_status
+wk_smem_tile_cuda_row_row(wk_call *call)
+{
+    return launch_tile<by::rows, by::rows>(call, false, 0);
+}
+
+extern "C" wk_status
+wk_smem_tile_cuda_col_col(wk_call *call)
+{
+    return launch_tile<by::columns, by::columns>(call, false, 0);
+}
+
+extern "C" wk_status
+wk_smem_tile_cuda_row_col(wk_call *call)
+{
+    return launch_tile<by::rows, by::columns>(call, false, 0);
+}
+
+extern "C" wk_status
+wk_smem_tile_cuda_col_row(wk_call *call)
+{
+    return launch_tile<by::columns, by::rows>(call, false, 0);
+}

@@ -1,0 +1,35 @@
+// smem / 02_dyn -- the same layout in memory whose size the launch says.
+//
+// In, out   see tile.cuh; four rows of the table, by how the tile is written and read.
+// How       extern __shared__, and the bytes among the launch's arguments: for tiles whose shape is known
+//           when the program runs. All of a kernel's dynamic memory is one array.
+// Better    than 01_static: any shape, and more than 48 KiB where a kernel is granted that.
+// Still bad columns, as there: where an array lies changes no bank.
+// Source    see tile.cuh.
+#include "smem/tile.cuh"
+
+using wk::smem::by, wk::smem::launch_tile;
+
+extern "C" wk_status
+wk_smem_tile_cuda_row_row_dyn(wk_call *call)
+{
+    return launch_tile<by::rows, by::rows>(call, true, 0);
+}
+
+extern "C" wk_status
+wk_smem_tile_cuda_col_col_dyn(wk_call *call)
+{
+    return launch_tile<by::columns, by::columns>(call, true, 0);
+}
+
+extern "C" wk_status
+wk_smem_tile_cuda_row_col_dyn(wk_call *call)
+{
+    return launch_tile<by::rows, by::columns>(call, true, 0);
+}
+
+extern "C" wk_status
+wk_smem_tile_cuda_col_row_dyn(wk_call *call)
+{
+    return launch_tile<by::columns, by::rows>(call, true, 0);
+}

@@ -1,0 +1,65 @@
+// reads.cuh -- 32 lanes read a table, each where it is told to: what shared and constant memory differ in.
+#pragma once
+#include "prim/clock.cuh"
+#include "runtime/launch.cuh"
+#include "runtime/layout.cuh"
+
+namespace wk::smem
+{
+
+constexpr int kReaders = WK_READERS * kWarp; // threads
+constexpr int kReadsAhead = 8;
+
+template <int kWords>
+struct alignas(4 * kWords) element { // one instruction reads it
+    uint32_t word[kWords];
+};
+
+// All warps of the block read alike; table[i] is what an index finds.
+template <int kWords, typename F>
+__device__ __forceinline__ void
+read_table(const int *in, uint32_t *out, int repeats, long long *clocks, F &&table)
+{
+    const int lane = threadIdx.x % kWarp, at = in[lane];
+    element<kWords> got[kReadsAhead];
+    __syncthreads(); // the table is filled, and all know where to read, before the clock is read
+    const long long started = clock64();
+    for (int k = 0; k < repeats; k += kReadsAhead) {
+#pragma unroll
+        for (int j = 0; j < kReadsAhead; j++) {
+            got[j] = table(at);
+            access_again();
+        }
+#pragma unroll
+        for (int j = 0; j < kReadsAhead; j++)
+#pragma unroll
+            for (int w = 0; w < kWords; w++) need(got[j].word[w]);
+    }
+    __syncthreads(); // all have read before the clock is
+    const long long ended = clock64();
+    if (threadIdx.x < kWarp) out[lane] = got[0].word[0];
+    if (threadIdx.x == 0) clocks[0] = ended - started;
+}
+
+// Calls f(std::integral_constant<int, words of an element>{}).
+template <typename F>
+wk_status
+visit_words(wk_call *call, F &&f)
+{
+    switch (call->args.reads.item) {
+    case 4: return f(std::integral_constant<int, 1>{});
+    case 8: return f(std::integral_constant<int, 2>{});
+    default: return f(std::integral_constant<int, 4>{});
+    }
+}
+
+template <typename... P, typename... A>
+wk_status
+launch_reads(wk_call *call, void (*kernel)(P...), A... args)
+{
+    return launch(call, 1, kReaders, 0, kernel, first_element<int>(&call->in),
+                  static_cast<uint32_t *>(call->out[0].data), call->args.reads.repeats,
+                  static_cast<long long *>(call->out[1].data), args...);
+}
+
+} // namespace wk::smem

@@ -1,0 +1,113 @@
+// tile.cuh -- what the layout experiments share: a tile in shared memory, written one way and read another.
+//
+// In, out   [rows][cols] -> what thread after thread reads; clocks of the stores and of the loads.
+// How       thread i has element i. By rows it is at i / cols, i % cols of the tile; by columns at
+//           i % rows, i / rows. Accesses are repeated, eight loads on their way at a time, between
+//           barriers: so the clock sees what the banks can do, and not what one warp waits for.
+// Source    J. Cheng, M. Grossman, T. McKercher, "Professional CUDA C Programming" (2014), chapter 5,
+//           checkSmemSquare and checkSmemRectangle.
+#pragma once
+#include "prim/clock.cuh"
+#include "runtime/launch.cuh"
+#include "runtime/layout.cuh"
+#include "runtime/visit.cuh"
+
+namespace wk::smem
+{
+
+constexpr int kAhead = 8; // loads
+constexpr int kStatic =
+    WK_TILE + WK_MOST_PAD * WK_TILE; // elements: a tile of one column is padded most
+
+enum class by { rows, columns };
+
+struct place {
+    int rows, cols, pitch;
+};
+
+__device__ __forceinline__ int
+index_of(const place &t, by way)
+{
+    const int i = threadIdx.x;
+    return way == by::rows ? i / t.cols * t.pitch + i % t.cols
+                           : i % t.rows * t.pitch + i / t.rows;
+}
+
+template <by kWrite, by kRead, typename U>
+__device__ __forceinline__ void
+exchange(U *tile, const place &t, const U *in, U *out, int repeats, long long *clocks)
+{
+    const int to = index_of(t, kWrite), from = index_of(t, kRead);
+    const U own = in[threadIdx.x];
+    U got[kAhead];
+
+    __syncthreads(); // all have their element before the clock is read
+    const long long started = clock64();
+    for (int k = 0; k < repeats; k++) {
+        tile[to] = own;
+        access_again();
+    }
+    __syncthreads(); // the tile is full before it is read
+    const long long full = clock64();
+    for (int k = 0; k < repeats; k += kAhead) {
+#pragma unroll
+        for (int j = 0; j < kAhead; j++) {
+            got[j] = tile[from];
+            access_again();
+        }
+#pragma unroll
+        for (int j = 0; j < kAhead; j++) need(got[j]);
+    }
+    __syncthreads(); // all have read before the clock is
+    const long long ended = clock64();
+
+    out[threadIdx.x] = got[0];
+    if (threadIdx.x > 0) return;
+    clocks[0] = full - started;
+    clocks[1] = ended - full;
+}
+
+// In an array whose size the compiler knows.
+template <by kWrite, by kRead, typename U>
+__global__ void
+__launch_bounds__(WK_TILE)
+    in_static_tile(place t, const U *in, U *out, int repeats, long long *clocks)
+{
+    __shared__ U tile[kStatic];
+    exchange<kWrite, kRead>(tile, t, in, out, repeats, clocks);
+}
+
+// In one whose size the launch says.
+template <by kWrite, by kRead, typename U>
+__global__ void
+__launch_bounds__(WK_TILE)
+    in_dynamic_tile(place t, const U *in, U *out, int repeats, long long *clocks)
+{
+    WK_DYNAMIC_SHARED(U, tile);
+    exchange<kWrite, kRead>(tile, t, in, out, repeats, clocks);
+}
+
+template <by kWrite, by kRead>
+wk_status
+launch_tile(wk_call *call, bool dynamic, int pad)
+{
+    const wk_smem_tile_args &a = call->args.tile;
+    const bool turned = kWrite == by::columns;
+    place t = {turned ? a.cols : a.rows, turned ? a.rows : a.cols, 0};
+    t.pitch = t.cols + pad;
+    return visit_size(call->in.dtype, [&](auto zero) -> wk_status {
+        using U = decltype(zero);
+        if constexpr (sizeof(U) != 4 && sizeof(U) != 8) {
+            return WK_OK; // the table takes none of these
+        } else {
+            const auto kernel =
+                dynamic ? in_dynamic_tile<kWrite, kRead, U> : in_static_tile<kWrite, kRead, U>;
+            const size_t bytes = dynamic ? sizeof(U) * (size_t)(t.rows * t.pitch) : 0;
+            return launch(call, 1, (unsigned)(a.rows * a.cols), bytes, kernel, t,
+                          first_element<U>(&call->in), static_cast<U *>(call->out[0].data),
+                          a.repeats, static_cast<long long *>(call->out[1].data));
+        }
+    });
+}
+
+} // namespace wk::smem
