@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo test numpy-tests scipy-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test numpy-tests scipy-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -29,6 +29,14 @@ $(VENV)/linters: $(VENV)/installed
 
 demo: $(VENV)/installed ## all five operations on real data, with pictures in examples/out
 	$(PY) examples/quickstart.py
+
+$(VENV)/notebooks: $(VENV)/installed
+	$(PY) -m pip install -q --group notebooks
+	@touch $@
+
+notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on the emulated device
+	for device in cpu emu; do \
+	  WARPKIT_DEVICE=$$device $(VENV)/bin/jupyter execute examples/*.ipynb || exit 1; done
 
 # In CI large arrays are for the CPU. The emulated device has small ones; what only compares values
 # is left to the sanitized modules there.

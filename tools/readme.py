@@ -344,6 +344,8 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "histogram small": histogram_tables.small,
     },
     "docs/reductions.md": {},
+    "docs/runs.md": {},
+    "docs/warps.md": {},
     "docs/stencils.md": {
         "stencil ladder table": stencil_tables.ladder,
         "stencil last": stencil_tables.last,

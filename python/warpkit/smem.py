@@ -325,11 +325,15 @@ def bank_map(
         asked[turn, word % BANKS] = 1
         lanes.setdefault((turn, int(word % BANKS)), []).append(str(lane))
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(9, 0.9 + 0.25 * most), layout="constrained")
-    ax.imshow(asked, cmap="Blues", vmin=0, vmax=2, aspect="auto")
+        _, ax = pyplot.subplots(figsize=(9, 0.9 + 0.13 * (most + 1)), layout="constrained")
+    ax.pcolormesh(
+        np.arange(BANKS + 1) - 0.5, np.arange(most + 1) - 0.5, asked,
+        cmap="Blues", vmin=0, vmax=2, edgecolors="white", linewidth=0.5,
+    )  # fmt: skip
+    ax.invert_yaxis()
     for (turn, bank), those in lanes.items():
         text = those[0] if len(those) == 1 else f"{those[0]}+{len(those) - 1}"
-        ax.text(bank, turn, text, ha="center", va="center", fontsize=7)
+        ax.text(bank, turn, text, ha="center", va="center", fontsize=6)
     ax.set_xticks(range(0, BANKS, 4))
     ax.set_yticks(range(0, most, max(1, most // 8)), range(1, most + 1, max(1, most // 8)))
     padding = f", rows {pad} further apart" if pad else ""
