@@ -252,18 +252,18 @@ typedef struct wk_lanes_args {
 enum { WK_TILE = 1024, WK_MOST_PAD = 2 };
 typedef struct wk_smem_tile_args {
     int rows, cols;
-    int turned;  /* written one way and read the other, for rows whose names do not say it */
-    int pad;     /* elements between rows of the tile, for rows that pad                   */
-    int repeats; /* a multiple of 8 */
+    int turned; /* written one way and read the other, for rows whose names do not say it */
+    int pad;    /* elements between rows of the tile, for rows that pad                   */
+    int repeats;
 } wk_smem_tile_args;
 
 /* in: int32 [32], each lane's index below WK_READABLE into a table of elements of `item` bytes whose words
  * all hold their element's index. out[0], uint32 [32], the first word that each lane read; out[1],
  * int64 [1], clocks of `repeats` loads by each of WK_READERS warps, 0 where there is no clock. */
-enum { WK_READABLE = 1024, WK_READERS = 8 };
+enum { WK_READABLE = 1024, WK_READERS = 32 };
 typedef struct wk_lane_reads_args {
-    int item;    /* 4, 8 or 16      */
-    int repeats; /* a multiple of 8 */
+    int item; /* 4, 8 or 16      */
+    int repeats;
 } wk_lane_reads_args;
 
 /* ---- a call: one operation on one device, or on several ----------------------------------- */

@@ -15,14 +15,6 @@ whole_number(PyObject *object, int least, int most, const char *name)
     return -1;
 }
 
-/* Loads go out eight at a time. */
-static int
-repeats_of(PyObject *object)
-{
-    const int repeats = whole_number(object, 8, 1 << 20, "repeats");
-    return repeats < 0 ? -1 : repeats / 8 * 8;
-}
-
 static int
 exchange(wk_frame *f)
 {
@@ -52,7 +44,7 @@ wk_py_smem_tile(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (wk_check_count("smem_tile", count, 4 + WK_OPTIONS) < 0) return NULL;
     const int turned = PyObject_IsTrue(args[1]);
     const int pad = turned < 0 ? -1 : whole_number(args[2], 0, WK_MOST_PAD, "pad");
-    const int repeats = pad < 0 ? -1 : repeats_of(args[3]);
+    const int repeats = pad < 0 ? -1 : whole_number(args[3], 1, 1 << 20, "repeats");
     if (repeats < 0) return NULL;
     int status = wk_begin(module, &f, WK_SMEM_TILE, 2, args[0], args + 4);
     f.call.args.tile = (wk_smem_tile_args){.turned = turned, .pad = pad, .repeats = repeats};
@@ -88,7 +80,7 @@ wk_py_lane_reads(PyObject *module, PyObject *const *args, Py_ssize_t count)
     wk_frame f;
     if (wk_check_count("lane_reads", count, 3 + WK_OPTIONS) < 0) return NULL;
     const int item = whole_number(args[1], 4, 16, "item");
-    const int repeats = item < 0 ? -1 : repeats_of(args[2]);
+    const int repeats = item < 0 ? -1 : whole_number(args[2], 1, 1 << 20, "repeats");
     if (repeats < 0) return NULL;
     int status = wk_begin(module, &f, WK_LANE_READS, 2, args[0], args + 3);
     f.call.args.reads = (wk_lane_reads_args){.item = item, .repeats = repeats};

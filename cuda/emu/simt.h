@@ -31,6 +31,7 @@
 // Dynamic shared memory lies in the runtime; cuda.cuh tells what stands here under nvcc, as for PTX.
 #define WK_PTX(plain, ...) plain
 #define WK_PTX_90(plain, ...) plain
+#define WK_PTX_KEPT(plain, ...) plain
 #define WK_DYNAMIC_SHARED(T, name) T *name = static_cast<T *>(emu::dynamic_shared())
 
 // Hidden: each is found without a detour through the dynamic linker's tables.

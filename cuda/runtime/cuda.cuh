@@ -19,6 +19,11 @@
 #define WK_PTX(plain, ...) asm(__VA_ARGS__)
 #endif
 
+// One that the compiler neither leaves out nor takes for another.
+#ifndef WK_PTX_KEPT
+#define WK_PTX_KEPT(plain, ...) asm volatile(__VA_ARGS__)
+#endif
+
 // An instruction that chips have since compute capability 9.0. No launcher sends it to an older one.
 #ifndef WK_PTX_90
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900

@@ -1,43 +1,37 @@
 // reads.cuh -- 32 lanes read a table, each where it is told to: what shared and constant memory differ in.
 #pragma once
-#include "prim/clock.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"
 
 namespace wk::smem
 {
 
-constexpr int kReaders = WK_READERS * kWarp; // threads
-constexpr int kReadsAhead = 8;
+constexpr int kReaders = WK_READERS * kWarp; // threads: enough for the latency of one load
 
 template <int kWords>
 struct alignas(4 * kWords) element { // one instruction reads it
     uint32_t word[kWords];
 };
 
-// All warps of the block read alike; table[i] is what an index finds.
+// All warps of the block read alike. An element says where the next one is: at the same place, as the
+// compiler cannot know, so it leaves no load out.
 template <int kWords, typename F>
 __device__ __forceinline__ void
 read_table(const int *in, uint32_t *out, int repeats, long long *clocks, F &&table)
 {
-    const int lane = threadIdx.x % kWarp, at = in[lane];
-    element<kWords> got[kReadsAhead];
+    uint32_t at = (uint32_t)in[threadIdx.x % kWarp];
     __syncthreads(); // the table is filled, and all know where to read, before the clock is read
     const long long started = clock64();
-    for (int k = 0; k < repeats; k += kReadsAhead) {
+#pragma unroll 8
+    for (int k = 0; k < repeats; k++) {
+        const element<kWords> found = table(at);
+        at = found.word[0];
 #pragma unroll
-        for (int j = 0; j < kReadsAhead; j++) {
-            got[j] = table(at);
-            access_again();
-        }
-#pragma unroll
-        for (int j = 0; j < kReadsAhead; j++)
-#pragma unroll
-            for (int w = 0; w < kWords; w++) need(got[j].word[w]);
+        for (int w = 1; w < kWords; w++) at &= found.word[w];
     }
     __syncthreads(); // all have read before the clock is
     const long long ended = clock64();
-    if (threadIdx.x < kWarp) out[lane] = got[0].word[0];
+    if (threadIdx.x < kWarp) out[threadIdx.x] = at;
     if (threadIdx.x == 0) clocks[0] = ended - started;
 }
 

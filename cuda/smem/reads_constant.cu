@@ -19,7 +19,7 @@ __global__ void
 __launch_bounds__(smem::kReaders)
     reads_constant(const int *in, uint32_t *out, int repeats, long long *clocks)
 {
-    smem::read_table<kWords>(in, out, repeats, clocks, [&](int at) {
+    smem::read_table<kWords>(in, out, repeats, clocks, [&](uint32_t at) {
         return reinterpret_cast<const smem::element<kWords> *>(table)[at * (4 / kWords)];
     });
 }

@@ -20,7 +20,7 @@ __launch_bounds__(smem::kReaders)
     __shared__ smem::element<kWords> table[WK_READABLE];
     for (int i = threadIdx.x; i < WK_READABLE; i += smem::kReaders)
         for (int w = 0; w < kWords; w++) table[i].word[w] = (uint32_t)i;
-    smem::read_table<kWords>(in, out, repeats, clocks, [&](int at) { return table[at]; });
+    smem::read_table<kWords>(in, out, repeats, clocks, [&](uint32_t at) { return table[at]; });
 }
 
 } // namespace

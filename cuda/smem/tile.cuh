@@ -2,12 +2,12 @@
 //
 // In, out   [rows][cols] -> what thread after thread reads; clocks of the stores and of the loads.
 // How       thread i has element i. By rows it is at i / cols, i % cols of the tile; by columns at
-//           i % rows, i / rows. Accesses are repeated, eight loads on their way at a time, between
-//           barriers: so the clock sees what the banks can do, and not what one warp waits for.
+//           i % rows, i / rows. Accesses are repeated between barriers, many on their way at a time: so
+//           the clock sees what the banks can do, and not what one warp waits for.
 // Source    J. Cheng, M. Grossman, T. McKercher, "Professional CUDA C Programming" (2014), chapter 5,
 //           checkSmemSquare and checkSmemRectangle.
 #pragma once
-#include "prim/clock.cuh"
+#include "prim/again.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"
 #include "runtime/visit.cuh"
@@ -15,9 +15,7 @@
 namespace wk::smem
 {
 
-constexpr int kAhead = 8; // loads
-constexpr int kStatic =
-    WK_TILE + WK_MOST_PAD * WK_TILE; // elements: a tile of one column is padded most
+constexpr int kStatic = WK_TILE * (1 + WK_MOST_PAD); // elements: of one column each is padded
 
 enum class by { rows, columns };
 
@@ -39,29 +37,20 @@ exchange(U *tile, const place &t, const U *in, U *out, int repeats, long long *c
 {
     const int to = index_of(t, kWrite), from = index_of(t, kRead);
     const U own = in[threadIdx.x];
-    U got[kAhead];
+    U got = 0;
 
     __syncthreads(); // all have their element before the clock is read
     const long long started = clock64();
-    for (int k = 0; k < repeats; k++) {
-        tile[to] = own;
-        access_again();
-    }
+#pragma unroll 8
+    for (int k = 0; k < repeats; k++) store_again(&tile[to], own);
     __syncthreads(); // the tile is full before it is read
     const long long full = clock64();
-    for (int k = 0; k < repeats; k += kAhead) {
-#pragma unroll
-        for (int j = 0; j < kAhead; j++) {
-            got[j] = tile[from];
-            access_again();
-        }
-#pragma unroll
-        for (int j = 0; j < kAhead; j++) need(got[j]);
-    }
+#pragma unroll 8
+    for (int k = 0; k < repeats; k++) got = load_again(&tile[from]);
     __syncthreads(); // all have read before the clock is
     const long long ended = clock64();
 
-    out[threadIdx.x] = got[0];
+    out[threadIdx.x] = got;
     if (threadIdx.x > 0) return;
     clocks[0] = full - started;
     clocks[1] = ended - full;

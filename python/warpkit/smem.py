@@ -46,6 +46,7 @@ LAYOUTS = tuple(
     for write, read in (("row", "row"), ("col", "col"), ("row", "col"), ("col", "row"))
 )
 MEMORIES = ("shared", "constant")
+READERS = 32  # warps of read's block
 
 
 class Conflicts(NamedTuple):
@@ -205,7 +206,7 @@ def tile(
              "row_col", "col_row", each also with "_dyn" (dynamic shared memory), "_pad" (padded
              rows) and "_pad_dyn"; see variants("smem_tile")
     pad      elements behind each row of a padded layout, 0 to 2; default 1
-    repeats  stores and loads that the clock sees, 8 to 2^20
+    repeats  stores and loads that the clock sees, 1 to 2^20
     device, stream   the module's (see help(warpkit))
     Returns  Tile: a's elements in C order, of shape a.shape; where writing and reading differ,
              those of its transpose. A tile written by columns has the transposed shape
@@ -225,7 +226,7 @@ def tile(
     values, clocks = with_options(_core.smem_tile, arguments, None, device, stream, variant, False)
     shape = tuple(a.shape) if write == "row" else tuple(a.shape)[::-1]
     store, load = (conflicts(shape, a.dtype.itemsize, way, pad) for way in (write, read))
-    took = [int(c) / (repeats // 8 * 8 * store.requests) for c in np.asarray(clocks)]
+    took = [int(c) / (repeats * store.requests) for c in np.asarray(clocks)]
     if library is not None:
         values = library.finish(values)
     return Tile(values, store, load, Clocks(*took) if took[0] else None)
@@ -241,7 +242,7 @@ def read(
     device: Device = None,
     stream: Any = None,
 ) -> Read:
-    """Let the 32 lanes of a warp read where they are told, again and again, eight warps alike.
+    """Let the 32 lanes of a warp read where they are told, again and again; 32 warps do so alike.
 
     words    which element each lane reads, shape (32,), 0 to 1023
     itemsize 4, 8 or 16 bytes
@@ -264,7 +265,7 @@ def read(
     arguments = (wanted.astype(np.int32), itemsize, repeats)
     values, clocks = with_options(_core.lane_reads, arguments, None, device, stream, variant, False)
     turns = wavefronts(wanted, itemsize) if memory == "shared" else len(np.unique(wanted))
-    took = int(clocks[0]) / (repeats // 8 * 8 * 8)
+    took = int(clocks[0]) / (repeats * READERS)
     return Read(values, turns, took if took else None)
 
 
