@@ -59,7 +59,10 @@ enum cudaMemoryType {
 
 enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
 enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
 
 enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };

@@ -204,6 +204,8 @@ set_attribute(const void *kernel, cudaFuncAttribute which, int value)
 {
     if (const cudaError_t e = planned_failure(cudaErrorUnknown, "cudaFuncSetAttribute"))
         return e;
+    if (which == cudaFuncAttributePreferredSharedMemoryCarveout) // there is no L1 to share with
+        return value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
     std::lock_guard<std::mutex> hold(device_in_use());
     try {
         std::string name;

@@ -96,6 +96,14 @@ sync_each_launch()
     return on;
 }
 
+int
+carveout()
+{
+    static const char *text = std::getenv("WARPKIT_CARVEOUT");
+    static const int percent = text ? std::min(std::max(std::atoi(text), 0), 100) : -1;
+    return percent;
+}
+
 wk_status
 check_process(wk_error *error)
 {

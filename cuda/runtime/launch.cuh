@@ -73,6 +73,10 @@ int processors(const wk_call *call);
 // WARPKIT_SYNC=1: wait after every launch, so that an error names the kernel that made it.
 bool sync_each_launch();
 
+// WARPKIT_CARVEOUT=0 to 100: per cent of a multiprocessor's on-chip memory that kernels would have
+// as shared memory rather than as L1, as far as it is enough for a block. Below 0: as the driver thinks best.
+int carveout();
+
 // Blocks for a grid-stride kernel: enough for the work, at most 16 a multiprocessor (2048
 // threads fill one; twice that evens out the end).
 inline unsigned
@@ -104,6 +108,10 @@ launch(wk_call *call, dim3 grid, dim3 block, size_t shared, void (*kernel)(P...)
     config.blockDim = block;
     config.dynamicSmemBytes = shared;
     config.stream = session_of(call)->stream;
+    if (carveout() >= 0)
+        WK_TRY(&call->error,
+               cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                    carveout()));
     WK_TRY(&call->error, cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...));
     if (sync_each_launch()) WK_TRY(&call->error, cudaStreamSynchronize(config.stream));
     return WK_OK;

@@ -112,8 +112,7 @@ take_bus(station *at, const wk_call *call, int device)
     if (call->aux.host == nullptr) return WK_OK;
     at->call.aux = call->aux;
     if (call->op == WK_STENCIL1D) return WK_OK; // its launchers take them from the host
-    if (allocate(&at->call, call->aux.bytes, &at->call.aux.data) != WK_OK) return error->status;
-    return copy_in(at->call.aux.data, call->aux.host, call->aux.bytes, stage->work, error);
+    return aux_there(&at->call);
 }
 
 wk_status

@@ -303,6 +303,11 @@ much_shared_memory()
     OK(launch(0, 1, 128, (size_t)most, through_shared, data, most / 4));
     EXPECT(cudaErrorInvalidValue, cudaFuncSetAttribute(through_shared, which, most + 1));
     cudaGetLastError();
+    for (int percent : {0, 50, 100, -1}) { // a wish: what a block needs, it has
+        OK(cudaFuncSetAttribute(through_shared, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                percent));
+        OK(launch(0, 1, 128, n * sizeof(int), through_shared, data, n));
+    }
     OK(cudaDeviceSynchronize());
     OK(cudaFree(data));
 }
