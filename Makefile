@@ -93,15 +93,19 @@ bench: $(VENV)/installed ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
 	$(PY) bench/emu.py
 
-gpu-bench: $(VENV)/installed ## reductions, transposes, stencils, histograms, what crosses the bus, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
+gpu-bench: $(VENV)/installed ## reductions, transposes, stencils, histograms, what crosses the bus, memories on the chip, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
 	$(PY) bench/reduce.py
 	$(PY) bench/transpose.py
 	$(PY) bench/stencil.py
 	$(PY) bench/histogram.py
 	$(PY) bench/transfer.py
+	$(PY) bench/smem.py
 
 gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(PY) -m pytest tests/test_rows.py --device cuda --small
+	for tool in memcheck racecheck synccheck; do \
+	  compute-sanitizer --tool $$tool --error-exitcode 1 \
+	    $(PY) -m pytest tests/test_warp.py tests/test_smem.py --device cuda --small || exit 1; done
 
 format: $(VENV)/linters ## clang-format and ruff over the sources
 	$(VENV)/bin/clang-format -i $(C_FILES)

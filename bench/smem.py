@@ -1,12 +1,14 @@
 """Clocks of a GPU's shared and constant memory beside what the rule of banks predicts.
 
     python bench/smem.py [--carveout PERCENT ...] [--output PATH]
-    python bench/smem.py --draw            # docs/banks.png, of the committed results; needs no GPU
+    python bench/smem.py --draw     # docs/banks.png, of the committed results; needs no GPU
 
-"reads": 32 warps read alike, each load at the place that the one before says, at steps that meet in
-one bank 1 to 32 times, of 4, 8 and 16 bytes; and 1 to 32 different words of constant memory.
-"tiles": the sixteen layouts, 32 x 32 and 16 x 32, of 4 and 8 bytes. Clocks are of a warp's request
-while the other warps' are on their way, the median of 7 runs after one that warms up.
+"reads": 32 warps read alike, each load at the place that the one before says: at steps that meet in
+one bank 1 to 32 times, at places that neighbours share, at random, of 4, 8 and 16 bytes; and 1 to
+32 different words of constant memory. "tiles": the sixteen layouts, 32 x 32 and 16 x 32, of 4 and 8
+bytes. Clocks are of a warp's request while the other warps' are on their way, the median of 7 runs
+after one that warms up.
+
 "carveout": kernels that live on L1 and such that live on shared memory, where each is given so many
 per cent of the on-chip memory as shared memory (none: the driver's choice): GB/s, read and written
 bytes counted, and the share of that process's own device-to-device copy.
@@ -20,7 +22,7 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +30,11 @@ from typing import Any
 import common
 import numpy as np
 import warpkit
+from gpu import COPY, Gpu
+from sections import Row, section
 from warpkit import smem
 
-STEPS = (1, 2, 4, 8, 16, 32)
+WAYS = (1, 2, 4, 8, 16, 32)
 RUNS = 7
 SHARES = (0, 10, 25, 50, 75, 100)
 SIDE = 8192  # of a matrix of float32: 256 MiB
@@ -41,69 +45,63 @@ KERNELS = {
 }
 PICTURE = common.ROOT / "docs" / "banks.png"
 
-Row = dict[str, Any]
+
+def median(run: Callable[[], tuple[float, ...] | None]) -> list[float]:
+    """Of each clock."""
+    samples = [found for found in (run() for _ in range(1 + RUNS)) if found is not None]
+    return [statistics.median(clocks) for clocks in zip(*samples[1:], strict=True)]
 
 
-def median(run: Callable[[], tuple[float, ...]]) -> list[float]:
-    run()
-    return [statistics.median(clocks) for clocks in zip(*(run() for _ in range(RUNS)), strict=True)]
+def patterns() -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """Which element each lane reads."""
+    lanes, random = np.arange(smem.WARP), np.random.default_rng(0)
+    yield from ((f"step {ways}", lanes * ways) for ways in WAYS)
+    yield from ((f"{n} lanes share", lanes // n) for n in (2, 4))
+    yield from ((f"random {i}", random.integers(0, smem.MOST, smem.WARP)) for i in (1, 2, 3))
+    yield "random, 2 lanes share", np.repeat(random.integers(0, smem.MOST, smem.WARP // 2), 2)
 
 
-def reads() -> list[Row]:
-    lanes, rows = np.arange(smem.WARP), []
-    cases = [("shared", size, step, lanes * step) for size in (4, 8, 16) for step in STEPS]
-    cases += [("constant", 4, words, lanes % words) for words in STEPS]
-    for memory, itemsize, step, words in cases:
+def reads() -> Iterator[Row]:
+    cases = [("shared", size, *pattern) for size in (4, 8, 16) for pattern in patterns()]
+    cases += [("constant", 4, f"{ways} words", np.arange(smem.WARP) % ways) for ways in WAYS]
+    for memory, itemsize, name, words in cases:
 
-        def run(words: Any = words, itemsize: int = itemsize, memory: str = memory) -> tuple[float]:
-            clocks = smem.read(words, itemsize, memory, device="cuda").clocks
-            assert clocks is not None
-            return (clocks,)
+        def run(words: Any = words, itemsize: int = itemsize, memory: str = memory) -> Any:
+            return (smem.read(words, itemsize, memory, device="cuda").clocks,)
 
         turns = smem.read(words, itemsize, memory, device="cpu").turns
-        (clocks,) = median(run)
-        row = {"memory": memory, "itemsize": itemsize, "step": step, "turns": turns}
-        rows.append(row | {"clocks": clocks})
-    return rows
+        row = {"memory": memory, "itemsize": itemsize, "words": name, "turns": turns}
+        yield row | {"clocks": median(run)[0]}
 
 
-def tiles() -> list[Row]:
-    rows = []
+def tiles() -> Iterator[Row]:
     for dtype in ("float32", "float64"):
         for shape in ((32, 32), (16, 32)):
             a = np.arange(shape[0] * shape[1], dtype=dtype).reshape(shape)
             for layout in smem.LAYOUTS:
 
-                def run(a: Any = a, layout: str = layout) -> tuple[float, ...]:
-                    clocks = smem.tile(a, layout, device="cuda").clocks
-                    assert clocks is not None
-                    return tuple(clocks)
+                def run(a: Any = a, layout: str = layout) -> Any:
+                    return smem.tile(a, layout, device="cuda").clocks
 
                 found = smem.tile(a, layout, device="cpu")
                 turns = [c.wavefronts / c.requests for c in (found.store, found.load)]
                 row = {"layout": layout, "dtype": dtype, "shape": shape, "turns": turns}
-                rows.append(row | {"clocks": median(run)})
-    return rows
+                yield row | {"clocks": median(run)}
 
 
-def carveouts(shares: list[int]) -> list[Row]:
-    """A process for each, since a kernel keeps its share."""
-    rows = []
+def carveouts(shares: list[int]) -> Iterator[Row]:
+    """A process for each: the environment says the share."""
     for share in (None, *shares):
         env = {key: value for key, value in os.environ.items() if key != "WARPKIT_CARVEOUT"}
         if share is not None:
             env["WARPKIT_CARVEOUT"] = str(share)
         command = [sys.executable, __file__, "--rates"]
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-        rows += [{"carveout": share, **row} for row in found]
-    return rows
+        yield from ({"carveout": share, **row} for row in json.loads(done.stdout.splitlines()[-1]))
 
 
 def rates() -> list[Row]:
     """Of KERNELS, in this process."""
-    from gpu import COPY, Gpu  # CuPy, which none of the rest needs
-
     gpu = Gpu(4 * SIDE * SIDE)
     a = gpu.cupy.random.standard_normal((SIDE, SIDE), dtype="float32")
     bytes_of = {"transpose": 2 * a.nbytes, "stencil1d": 2 * a.nbytes, "histogram": a.nbytes}
@@ -124,49 +122,40 @@ def rates() -> list[Row]:
 
 
 def draw() -> None:
-    """Clocks beside the prediction, of the committed result."""
+    """Clocks beside the prediction, of the committed results."""
     import matplotlib.pyplot as plt
 
     (path,) = common.RESULTS.glob("smem_*.json")
     result = json.loads(path.read_text())
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    for ax, memory, title in zip(
-        axes,
-        ("shared", "constant"),
-        ("shared memory, by the lanes' step", "constant memory, by different words"),
-        strict=False,
-    ):
-        for itemsize in (4, 8, 16) if memory == "shared" else (4,):
-            rows = [
-                r for r in result["reads"] if (r["memory"], r["itemsize"]) == (memory, itemsize)
-            ]
-            steps = [row["step"] for row in rows]
-            (line,) = ax.plot(steps, [r["clocks"] for r in rows], "o", label=f"{itemsize} bytes")
-            ax.plot(steps, [row["turns"] for row in rows], "-", color=line.get_color(), alpha=0.5)
-        ax.set_xscale("log", base=2)
-        ax.set_yscale("log", base=2)
-        ax.set_xticks(STEPS, STEPS)
-        ax.set_yticks([1, 2, 4, 8, 16, 32, 64], [1, 2, 4, 8, 16, 32, 64])
-        ax.set_title(title)
+    rows = result["reads"]["rows"]
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+    for itemsize, marker in ((4, "o"), (8, "s"), (16, "^")):
+        kind = [r for r in rows if r["memory"] == "shared" and r["itemsize"] == itemsize]
+        points = [r["turns"] for r in kind], [r["clocks"] for r in kind]
+        axes[0].plot(*points, marker, alpha=0.6, label=f"{itemsize} bytes")
+    axes[0].set_title("reads of shared memory")
+    for access, (name, marker) in enumerate((("stores", "o"), ("loads", "x"))):
+        kind = result["tiles"]["rows"]
+        points = [r["turns"][access] for r in kind], [r["clocks"][access] for r in kind]
+        axes[1].plot(*points, marker, alpha=0.6, label=name)
+    axes[1].set_title("tiles, the sixteen layouts")
+    kind = [r for r in rows if r["memory"] == "constant"]
+    axes[2].plot([r["turns"] for r in kind], [r["clocks"] for r in kind], "o", label="4 bytes")
+    axes[2].axline((1, 2), (32, 64), color="0.7", linestyle="--", label="two clocks a turn")
+    axes[2].set_title("reads of constant memory")
+    for ax in axes:
+        ax.axline((1, 1), (32, 32), color="0.7", label="a clock a turn")
+        for set_scale, set_ticks in (
+            (ax.set_xscale, ax.set_xticks),
+            (ax.set_yscale, ax.set_yticks),
+        ):
+            set_scale("log", base=2)
+            set_ticks([*WAYS, 64], [*WAYS, 64])
+        ax.set(xlim=(0.8, 42), ylim=(0.8, 84), xlabel="turns, predicted")
         ax.legend()
-    axes[0].set_ylabel("clocks of a request")
-    for access, marker in ((0, "o"), (1, "x")):
-        rows = result["tiles"]
-        axes[2].plot(
-            [row["turns"][access] for row in rows],
-            [row["clocks"][access] for row in rows],
-            marker,
-            alpha=0.6,
-            label=("stores", "loads")[access],
-        )
-    axes[2].axline((1, 1), slope=1, color="0.7")
-    axes[2].set_xscale("log", base=2)
-    axes[2].set_yscale("log", base=2)
-    axes[2].set_xlabel("turns, predicted")
-    axes[2].set_title("tiles, the sixteen layouts")
-    axes[2].legend()
-    figure.suptitle(f"{result['machine']['device']}: points are measured, lines the rule of banks")
-    figure.savefig(PICTURE, dpi=120)
+    axes[0].set_ylabel("clocks of a warp's request, measured")
+    figure.suptitle(result["machine"]["device"])
+    figure.savefig(PICTURE, dpi=100)
 
 
 def main() -> None:
@@ -182,15 +171,19 @@ def main() -> None:
         parser.error("no GPU: warpkit.show_config() says why")
     if options.rates:
         return print(json.dumps(rates()))
+
     info = warpkit.memory_info("cuda")
-    result: dict[str, Any] = {
-        "machine": common.machine() | {"device": info["name"]},
-        "reads": reads(),
-        "tiles": tiles(),
-        "carveout": carveouts(options.carveout),
-    }
-    for row in (*result["reads"], *result["tiles"], *result["carveout"]):
-        print(*(f"{key} {value}" for key, value in row.items()), sep=", ")
+    build = warpkit._core.config().get("cuda", {}).get("build")
+    device = {"device": info["name"], "build": build, "peers": {}}
+    result: dict[str, Any] = {"machine": common.machine() | device}
+    parts = {"reads": reads(), "tiles": tiles(), "carveout": carveouts(options.carveout)}
+    for name, rows in parts.items():
+        section(
+            name,
+            rows,
+            lambda row: ", ".join(f"{k} {v}" for k, v in row.items()),
+            partial(result.__setitem__, name),
+        )
     common.write(options.output or common.RESULTS / common.file_name("smem", info["name"]), result)
 
 

@@ -56,7 +56,8 @@ def test_the_configuration_is_printed(capsys):
 def test_rows_are_listed_by_operation():
     everything = warpkit.variants()
     ops = ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"]
-    ops += ["run_length", "unique_counts"]
+    ops += ["run_length", "unique_counts", "shfl", "vote", "match", "warp_reduce", "warp_scan"]
+    ops += ["lane_bits", "lane_arrays", "smem_tile", "lane_reads"]
     assert [row for op in ops for row in warpkit.variants(op)] == everything
     assert {dtype for row in everything for dtype in row.dtypes} <= set(helpers.ALL_DTYPES)
 
@@ -102,3 +103,20 @@ def test_the_environment_names_the_default_device():
         assert "DeviceError no device 'cuda'" in run(script, env={"WARPKIT_DEVICE": "cuda"})
     script = WHICH.format(before="warpkit.set_default_device('cpu')")
     assert "on 'cpu'" in run(script, env={"WARPKIT_DEVICE": "cuda"})
+
+
+SHARED = """
+import sys, numpy as np, warpkit
+a = np.arange(96 * 70, dtype=np.float32).reshape(96, 70)
+for row in warpkit.variants("transpose"):
+    if row.device == "cuda" and row.name != "copy" and "float32" in row.dtypes:
+        assert (warpkit.transpose(a, device=sys.argv[1], variant=row.name) == a.T).all(), row
+assert warpkit.histogram(a, 9, device=sys.argv[1])[0].sum() == a.size
+"""
+
+
+def test_any_share_of_shared_memory_gives_the_same(device):
+    if device == "cpu":
+        pytest.skip("it has none")
+    for percent in ("0", "100", "1000"):
+        assert helpers.python(SHARED, device, env={"WARPKIT_CARVEOUT": percent}) == ""

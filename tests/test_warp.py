@@ -242,6 +242,33 @@ def test_arrays_of_any_dtype_change_lanes(row, dtype):
     check(run(row, "swap", a, 3, 1, 2), reference.exchange_arrays(a, 3, 4, (1, 2)))
 
 
+# ---- more warps than a grid has, and than one thread of the CPU takes ---------------------------
+
+LANE = np.arange(32, dtype=np.uint32)
+MANY = {  # of warps of 0 to 3: a function, its arguments, NumPy's way
+    "shfl": ("rotate", (1,), lambda w: np.roll(w, -1, 1)),
+    "vote": ("ballot", (), lambda w: ((w != 0) << LANE).sum(1, "u4", keepdims=True)),
+    "match": ("match_any", (), lambda w: ((w[:, :, None] == w[:, None]) << LANE).sum(2, "u4")),
+    "warp_reduce": ("reduce", (), lambda w: w.sum(1, "i4", keepdims=True)),
+    "warp_scan": ("scan", (), lambda w: w.cumsum(1, "i4")),
+    "lane_bits": ("popc", (), lambda w: np.array([0, 1, 1, 2], "i4")[w]),
+    "lane_arrays": ("shfl_xor_array", (1, 2), lambda w: w.reshape(-1, 2, 2)[:, ::-1]),
+}
+
+
+@pytest.mark.parametrize("row", [row for op in MANY for row in helpers.rows(op)], ids=str)
+def test_warps_of_large_arrays(row):
+    n = 1 << (21 if row.device.startswith("cuda") else 17)
+    a = np.random.default_rng(2).integers(0, 4, n, dtype=np.int32)
+    function, args, numpys = MANY[row.op]
+    want = numpys(a.reshape(-1, 32))
+    want = np.broadcast_to(want, (n // 32, 32)) if want.shape[1] == 1 else want.reshape(-1, 32)
+    got = run(row, function, a, *args)
+    if row.name == "down":
+        got, want = got[::32].copy(), want[:, 0]  # the others hold what its steps leave
+    assert_same(got, np.ascontiguousarray(want).reshape(-1))
+
+
 # ---- what is refused ---------------------------------------------------------------------------
 
 REFUSED = [

@@ -102,6 +102,9 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_reduce.py", "tests/test_teams.py")
     if any(source in TEAMS for source in sources):
         return ("tests/test_teams.py",)
+    for folder in ("warp", "smem"):
+        if any(source.parent.name == folder for source in sources):
+            return (f"tests/test_{folder}.py",)
     if any(source.stem.startswith("tiles") for source in sources):
         return ("tests/test_transpose.py",)
     if any(source.stem.startswith(("lines", "complex")) for source in sources):

@@ -1,5 +1,5 @@
 """Faults for tools/mutate.py to plant in the exact sums, in the production transposes, in the
-stencils and in the histograms, one at a time: each must fail a test.
+stencils, in the histograms and in the warp primitives, one at a time: each must fail a test.
 
 Of the file's text the first is there once, and the second takes its place.
 """
@@ -67,6 +67,20 @@ RUN_ROWS = "cuda/unique/rows.cuh"
 RUNS = "cuda/unique/runs.cuh"
 COUNTED = "cuda/unique/counted.cuh"
 RADIX = "cuda/unique/radix.cuh"
+
+LANES = "csrc/lanes.h"
+WARPS = "cuda/warp/lanes.cuh"
+FOLD = "cuda/warp/fold.cuh"
+SHFL = "cuda/warp/shfl.cu"
+VOTE = "cuda/warp/vote.cu"
+MATCH = "cuda/warp/match.cu"
+MATCH_SHFL = "cuda/warp/match_shfl.cu"
+SCAN = "cuda/warp/scan.cu"
+DOWN = "cuda/warp/reduce_down.cu"
+LANE_BITS = "cuda/warp/bits.cu"
+LANE_ARRAYS = "cuda/warp/arrays.cu"
+TILE = "cuda/smem/tile.cuh"
+READS = "cuda/smem/reads_shared.cu"
 
 PLANTED = [
     # limbs: adding, carrying, the leading bits
@@ -309,4 +323,30 @@ PLANTED = [
     (COUNTED, "__syncthreads(); // counters are zero, or less than 2^15, before 2^15 adds", ""),
     (RADIX, "__syncwarp(); // all have read the count before one of them adds to it", ""),
     (RADIX, "? digit_of(keys[r], shift) : kDigits;", "? digit_of(keys[r], shift) : 0;"),
+    # lanes: the rules of shuffles, lanes that are absent, floats' zeros
+    (LANES, "if (kind == WK_LANES_UP && source < first) return lane;", ";"),
+    (LANES, "return source > last || source >= there ?", "return source > last ?"),
+    (LANES, "case WK_LANES_XOR: source = lane ^ (operand & 31); break;", ""),
+    (LANES, "return a < b || (a == b && bits(a) >> sign) ? a : b;", "return a < b ? a : b;"),
+    (LANES, "return a > b || (a == b && bits(b) >> sign) ? a : b;", "return a > b ? a : b;"),
+    (WARPS, "f(w / t.per_line * t.args.n + at + lane, there, lane < there);", "f(w, there, 1);"),
+    (WARPS, "w < all; w += step", "w < all && w < step; w += step"),
+    (FOLD, "default: return kFloat<T> ? (T)-0.0 : (T)0;", "default: return (T)0;"),
+    (SHFL, "out[i] = (U)(source == lane ? x : got);", "out[i] = (U)got;"),
+    (SHFL, "const int operand = t.sources && own ? t.sources[i]", "const int operand = 0 ? 0"),
+    (VOTE, "holds || !own", "holds"),
+    (VOTE, "case WK_C64: return (U)0x7fffffff7fffffffu;", ""),
+    (MATCH, "if (!own) x = first;", ";"),
+    (MATCH, "alike & lanes::present(there)", "alike"),
+    (MATCH_SHFL, "alike &= here;", ";"),
+    (SCAN, "kind == WK_LANES_SUM ? T{} : lanes::neutral<T>(kind)", "lanes::neutral<T>(kind)"),
+    (SCAN, "if (place >= step) x", "if (place > step) x"),
+    (DOWN, "step, t.args.width));", "step));"),
+    (LANE_BITS, "__popcll(in[i])", "__popc((unsigned)in[i])"),
+    (LANE_ARRAYS, "for (; w < all; w += step) {", "if (w < all) {"),
+    (LANE_ARRAYS, "lane < source ? a.first : a.second", "a.first"),
+    (LANE_ARRAYS, "paired && e == mine ? got", "e == mine ? got"),
+    # tiles and tables in shared memory
+    (TILE, "i % t.rows * t.pitch + i / t.rows", "i % t.cols * t.pitch + i / t.cols"),
+    (READS, "table[i].word[w] = (uint32_t)i;", "table[i].word[w] = (uint32_t)i >> w;"),
 ]

@@ -17,6 +17,8 @@
 - <!-- histogram ladder table -->, <!-- histogram given -->, and so on, each up to its
   <!-- /... -->: the sections of bench/results/histogram_*.json, a table for each GPU;
   <!-- histogram gpu -->: a selection.
+- <!-- banks -->, <!-- carveout -->, each up to its <!-- /... -->: sections of
+  bench/results/smem_*.json, a table for each GPU.
 - <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- matrix -->, each up to its
   <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU.
 
@@ -36,6 +38,7 @@ from collections.abc import Callable
 from typing import Any
 
 import histogram_tables
+import smem_tables
 import stencil_tables
 import transpose_tables
 import warpkit
@@ -345,7 +348,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/reductions.md": {},
     "docs/runs.md": {},
-    "docs/warps.md": {},
+    "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},
     "docs/stencils.md": {
         "stencil ladder table": stencil_tables.ladder,
         "stencil last": stencil_tables.last,

@@ -1,4 +1,4 @@
-/* lanes_fold_body.h -- a warp's reduce and scan of type T. No guard. LESS(a, b): the lesser. */
+/* lanes_fold_body.h -- a warp's reduce and scan of type T, named by FOLD(name). No guard. */
 static T
 FOLD(combine)(wk_lanes_kind kind, T a, T b)
 {
