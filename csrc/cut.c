@@ -198,8 +198,8 @@ wk_cut_call(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
     cut->folds = cut->copies = 0;
     cut->chunks = 0;
     const int flat = call->op == WK_REDUCE && call->args.reduce.kept == 0 && takes_parts;
-    const int whole = call->op >= WK_RUN_LENGTH; /* in one piece */
-    if (flat || whole || call->op == WK_HISTOGRAM || call->op == WK_WARP_HISTOGRAM)
+    if (flat || wk_takes_all(call->op) || call->op == WK_HISTOGRAM ||
+        call->op == WK_WARP_HISTOGRAM)
         cut_run(call, target, cut);
     else if (call->op == WK_STENCIL1D)
         cut_lines(call, target, cut);

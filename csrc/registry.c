@@ -9,11 +9,12 @@
 #define NUMBERS ((1u << WK_F16) - 1 + (1u << WK_F32) + (1u << WK_F64))
 #define SUMS (1u << WK_I32 | 1u << WK_F32 | 1u << WK_F64) /* of the rungs that only sum */
 #define INT32 (1u << WK_I32)
-#define REALS (1u << WK_F32 | 1u << WK_F64)                /* of the rungs that correlate */
+#define REALS (1u << WK_F32 | 1u << WK_F64) /* of the rungs that correlate */
 #define INTEGERS ((1u << WK_F16) - 1)
-#define NARROW (ALL & ~(1u << WK_C128))  /* of at most 8 bytes */
+#define NARROW (ALL & ~(1u << WK_C128)) /* of at most 8 bytes */
 #define LANES (1u << WK_I32 | 1u << WK_U32 | 1u << WK_I64 | 1u << WK_U64 | REALS)
-#define BITS32 (1u << WK_I32 | 1u << WK_U32)
+#define FOLDS (NARROW & ~(1u << WK_C64))                   /* in 4 or 8 bytes */
+#define BITS32 ((1u << WK_I64) - 1)                        /* folds in 32 bits */
 #define WORDS (1u << WK_I32 | 1u << WK_U32 | 1u << WK_F32) /* of the rungs that move 4 bytes */
 
 #define OP_reduce WK_REDUCE

@@ -36,6 +36,13 @@ typedef enum {
     WK_OPS
 } wk_op;
 
+/* Does a call take all of its input at once? Then none of it is cut to cross the bus in pieces. */
+static inline int
+wk_takes_all(wk_op op)
+{
+    return op >= WK_RUN_LENGTH;
+}
+
 typedef enum {
     WK_BOOL,
     WK_I8,
@@ -232,8 +239,9 @@ typedef enum {
 
 /* in: C-contiguous [outer][n]: each n are warps of 32 lanes, the last of as many as are left; of
  * lane_arrays 32 lanes of `each` elements. out[0] as in, of a dtype that says what a lane gets:
- * shfl, lane_arrays, warp_reduce and warp_scan in's, BALLOT, MATCH_ANY, MATCH_ALL and FNS uint32,
- * ANY and ALL bool, POPC int32. lanes.h has the rules. */
+ * shfl and lane_arrays in's; warp_reduce and warp_scan too, but of 1 and 2 bytes int32, uint32 or
+ * float32; BALLOT, MATCH_ANY, MATCH_ALL and FNS uint32, ANY and ALL bool, POPC int32. lanes.h has the
+ * rules. */
 typedef struct wk_lanes_args {
     wk_lanes_kind kind;
     int64_t outer, n;

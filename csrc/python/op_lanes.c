@@ -22,9 +22,48 @@ named(PyObject *name, const char *const *names, int count, const char *what)
     return -1;
 }
 
+/* Of the seven operations from shfl on. */
+static const wk_lanes_kind least[] = {WK_LANES_IDX,      WK_LANES_BALLOT, WK_LANES_MATCH_ANY,
+                                      WK_LANES_SUM,      WK_LANES_SUM,    WK_LANES_POPC,
+                                      WK_LANES_XOR_ARRAY};
+static const wk_lanes_kind most[] = {WK_LANES_ROTATE,  WK_LANES_ALL,     WK_LANES_MATCH_ALL,
+                                     WK_LANES_BIT_XOR, WK_LANES_BIT_XOR, WK_LANES_FNS,
+                                     WK_LANES_SWAP};
+
+/* Both, or -1 and an error. */
+static int
+operation(PyObject *name, PyObject *kind_name, int *kind)
+{
+    const int op = named(name, wk_op_names, WK_OPS, "operation");
+    *kind = op < 0 ? -1 : named(kind_name, kinds, sizeof kinds / sizeof *kinds, "kind");
+    if (*kind < 0) return -1;
+    if (op >= WK_SHFL && op <= WK_LANE_ARRAYS && *kind >= (int)least[op - WK_SHFL] &&
+        *kind <= (int)most[op - WK_SHFL])
+        return op;
+    PyErr_Format(PyExc_ValueError, "operation %R of lanes has no kind %R", name, kind_name);
+    return -1;
+}
+
+/* What 1 and 2 bytes are folded in. */
+static wk_dtype
+widened(wk_dtype dtype)
+{
+    switch (dtype) {
+    case WK_BOOL:
+    case WK_I8:
+    case WK_I16: return WK_I32;
+    case WK_U8:
+    case WK_U16: return WK_U32;
+    case WK_F16:
+    case WK_BF16: return WK_F32;
+    default: return dtype;
+    }
+}
+
 static wk_dtype
 result_of(const wk_call *call)
 {
+    if (call->op == WK_WARP_REDUCE || call->op == WK_WARP_SCAN) return widened(call->in.dtype);
     switch (call->args.lanes.kind) {
     case WK_LANES_BALLOT:
     case WK_LANES_MATCH_ANY:
@@ -58,12 +97,11 @@ PyObject *
 wk_py_lanes(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_frame f;
-    int other[3];
+    int other[3], kind;
     PyArrayObject *sources = NULL;
     if (wk_check_count("lanes", count, 7 + WK_OPTIONS) < 0) return NULL;
-    const int op = named(args[0], wk_op_names, WK_OPS, "operation");
-    const int kind = op < 0 ? -1 : named(args[1], kinds, sizeof kinds / sizeof *kinds, "kind");
-    if (kind < 0 || !PyArg_ParseTuple(args[6], "iii", other, other + 1, other + 2)) return NULL;
+    const int op = operation(args[0], args[1], &kind);
+    if (op < 0 || !PyArg_ParseTuple(args[6], "iii", other, other + 1, other + 2)) return NULL;
     const long width = PyLong_AsLong(args[3]), operand = PyLong_AsLong(args[4]);
     if (PyErr_Occurred()) return NULL;
 

@@ -21,13 +21,14 @@ exchange(wk_frame *f)
     wk_smem_tile_args *t = &f->call.args.tile;
     const wk_array *in = &f->call.in;
     const npy_intp two = 2;
-    if (wk_place(f) < 0 || wk_contiguous_for_cpu(f) < 0) return -1;
+    if (wk_place(f) < 0) return -1;
     if (in->ndim != 2 || wk_size(in) < 1 || wk_size(in) > WK_TILE) {
         PyErr_Format(PyExc_ValueError,
                      "a tile has two axes and 1 to %d elements, one of each thread of a block",
                      WK_TILE);
         return -1;
     }
+    if (wk_contiguous_for_cpu(f) < 0) return -1;
     t->rows = (int)in->shape[0];
     t->cols = (int)in->shape[1];
     const npy_intp shape[2] = {t->turned ? t->cols : t->rows, t->turned ? t->rows : t->cols};
@@ -80,7 +81,9 @@ wk_py_lane_reads(PyObject *module, PyObject *const *args, Py_ssize_t count)
     wk_frame f;
     if (wk_check_count("lane_reads", count, 3 + WK_OPTIONS) < 0) return NULL;
     const int item = whole_number(args[1], 4, 16, "item");
-    const int repeats = item < 0 ? -1 : whole_number(args[2], 1, 1 << 20, "repeats");
+    if (item > 0 && item != 4 && item != 8 && item != 16)
+        PyErr_Format(PyExc_ValueError, "item must be 4, 8 or 16, not %d", item);
+    const int repeats = PyErr_Occurred() ? -1 : whole_number(args[2], 1, 1 << 20, "repeats");
     if (repeats < 0) return NULL;
     int status = wk_begin(module, &f, WK_LANE_READS, 2, args[0], args + 3);
     f.call.args.reads = (wk_lane_reads_args){.item = item, .repeats = repeats};

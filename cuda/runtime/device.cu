@@ -99,8 +99,12 @@ sync_each_launch()
 int
 carveout()
 {
-    static const char *text = std::getenv("WARPKIT_CARVEOUT");
-    static const int percent = text ? std::min(std::max(std::atoi(text), 0), 100) : -1;
+    static const int percent = [] {
+        const char *text = std::getenv("WARPKIT_CARVEOUT");
+        char *end = nullptr;
+        const long given = text ? std::strtol(text, &end, 10) : -1;
+        return end == text || *end || given > 100 ? -1 : (int)given; // not a share: as if unset
+    }();
     return percent;
 }
 

@@ -19,8 +19,9 @@ wk_status
 suit(wk_call *call)
 {
     wk_array *a = &call->in;
-    const bool fits = call->op >= WK_WARP_HISTOGRAM ? wk_c_contiguous(a)
-                      : call->op == WK_STENCIL1D    ? wk_in_lines(a, &call->args.stencil)
+    const bool flat = call->op == WK_WARP_HISTOGRAM || wk_takes_all(call->op);
+    const bool fits = flat                       ? wk_c_contiguous(a)
+                      : call->op == WK_STENCIL1D ? wk_in_lines(a, &call->args.stencil)
                       : call->op == WK_HISTOGRAM
                           ? call->where.ndim < 0
                                 ? wk_dense(a)

@@ -200,11 +200,13 @@ run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
     const int64_t in = wk_size(&call->in) * wk_itemsize[call->in.dtype], out = out_bytes(call);
     const int64_t piece = piece_size(std::max(in, out));
     if (call->where.ndim >= 0 && in > 0) return run_whole(call, launch);
-    if (in == 0 || in + out <= std::min(kSmallCall, piece)) return run_small(call, launch);
+    const bool block =
+        call->op >= WK_SMEM_TILE; // what one block takes: never more than a little
+    if (in == 0 || block || in + out <= std::min(kSmallCall, piece))
+        return run_small(call, launch);
     if (call->fresh)
         for (int i = 0; i < call->outs; i++) advise_huge(&call->out[i]);
-    if (call->op == WK_RUN_LENGTH || call->op == WK_UNIQUE_COUNTS)
-        return run_whole(call, launch);
+    if (wk_takes_all(call->op)) return run_whole(call, launch);
     wk_cut cut;
     wk_cut_call(call, piece, takes_parts, &cut);
     if (std::max(cut.in_bytes, cut.out_bytes) > kMostPiece) return run_whole(call, launch);

@@ -20,7 +20,10 @@ __device__ __forceinline__ void
 read_table(const int *in, uint32_t *out, int repeats, long long *clocks, F &&table)
 {
     uint32_t at = (uint32_t)in[threadIdx.x % kWarp];
-    __syncthreads(); // the table is filled, and all know where to read, before the clock is read
+    __syncthreads(); // the table is filled before it is read
+    at = table(at)
+             .word[0]; // once before the clock is read: all know where, constants are cached
+    __syncthreads();
     const long long started = clock64();
 #pragma unroll 8
     for (int k = 0; k < repeats; k++) {
@@ -29,7 +32,7 @@ read_table(const int *in, uint32_t *out, int repeats, long long *clocks, F &&tab
 #pragma unroll
         for (int w = 1; w < kWords; w++) at &= found.word[w];
     }
-    __syncthreads(); // all have read before the clock is
+    __syncthreads(); // all loads are on their way before the clock is read
     const long long ended = clock64();
     if (threadIdx.x < kWarp) out[threadIdx.x] = at;
     if (threadIdx.x == 0) clocks[0] = ended - started;

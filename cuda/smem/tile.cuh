@@ -37,9 +37,12 @@ exchange(U *tile, const place &t, const U *in, U *out, int repeats, long long *c
 {
     const int to = index_of(t, kWrite), from = index_of(t, kRead);
     const U own = in[threadIdx.x];
-    U got = 0;
 
-    __syncthreads(); // all have their element before the clock is read
+    store_again(&tile[to],
+                own); // once before the clock is read: elements and addresses are there
+    __syncthreads();  // the tile is full before it is read
+    U got = load_again(&tile[from]);
+    __syncthreads(); // all have read before it is written
     const long long started = clock64();
 #pragma unroll 8
     for (int k = 0; k < repeats; k++) store_again(&tile[to], own);
@@ -47,7 +50,7 @@ exchange(U *tile, const place &t, const U *in, U *out, int repeats, long long *c
     const long long full = clock64();
 #pragma unroll 8
     for (int k = 0; k < repeats; k++) got = load_again(&tile[from]);
-    __syncthreads(); // all have read before the clock is
+    __syncthreads(); // all loads are on their way before the clock is read
     const long long ended = clock64();
 
     out[threadIdx.x] = got;

@@ -1,5 +1,6 @@
 // fold.cuh -- two values made one, for a warp's reductions and scans.
 #pragma once
+#include "prim/halves.cuh"
 #include "warp/lanes.cuh"
 
 namespace wk::lanes
@@ -77,19 +78,30 @@ neutral(wk_lanes_kind kind)
     }
 }
 
-// The six types that lanes fold.
-template <typename F>
-wk_status
-visit_fold(wk_dtype dtype, F &&f)
+// What elements of type S are folded in: registers have 4 bytes, or 8.
+template <typename S>
+using wide = std::conditional_t<
+    is_half<S>, float,
+    std::conditional_t<
+        (sizeof(S) < 4),
+        std::conditional_t<std::is_same_v<S, uint8_t> || std::is_same_v<S, uint16_t>, uint32_t,
+                           int32_t>,
+        std::conditional_t<
+            std::is_same_v<S, int64_t>, long long,
+            std::conditional_t<std::is_same_v<S, uint64_t>, unsigned long long, S>>>>;
+
+// An absent lane's changes nothing; a float's has one NaN only.
+template <typename S>
+__device__ __forceinline__ wide<S>
+value(wk_lanes_kind kind, const S *in, int64_t i, bool own)
 {
-    switch (dtype) {
-    case WK_I32: return f(int32_t{});
-    case WK_U32: return f(uint32_t{});
-    case WK_I64: return f((long long)0);
-    case WK_U64: return f((unsigned long long)0);
-    case WK_F32: return f(float{});
-    default: return f(double{});
-    }
+    if (!own) return neutral<wide<S>>(kind);
+    if constexpr (std::is_same_v<wide<S>, float>)
+        return wk_one_nan_f32(value_of(in[i]));
+    else if constexpr (std::is_same_v<S, double>)
+        return wk_one_nan_f64(in[i]);
+    else
+        return (wide<S>)in[i];
 }
 
 } // namespace wk::lanes

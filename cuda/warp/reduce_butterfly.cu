@@ -12,13 +12,13 @@ namespace
 
 namespace lanes = wk::lanes;
 
-template <typename T>
+template <typename S>
 __global__ void
-butterfly(const lanes::task __grid_constant__ t, const T *in, T *out)
+butterfly(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 {
     const wk_lanes_kind kind = t.args.kind;
     lanes::for_warps(t, [&](int64_t i, int, bool own) {
-        T x = own ? in[i] : lanes::neutral<T>(kind);
+        lanes::wide<S> x = lanes::value(kind, in, i, own);
         for (int step = t.args.width / 2; step > 0; step /= 2)
             x = lanes::combine(kind, x, __shfl_xor_sync(wk::kAllLanes, x, step));
         if (own) out[i] = x;
@@ -30,9 +30,9 @@ butterfly(const lanes::task __grid_constant__ t, const T *in, T *out)
 extern "C" wk_status
 wk_warp_reduce_cuda_butterfly(wk_call *call)
 {
-    return lanes::visit_fold(call->in.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        return lanes::launch_lanes(call, butterfly<T>, wk::first_element<T>(&call->in),
-                                   static_cast<T *>(call->out[0].data));
+    return wk::visit_real(call->in.dtype, [&](auto zero) {
+        using S = decltype(zero);
+        return lanes::launch_lanes(call, butterfly<S>, wk::first_element<S>(&call->in),
+                                   static_cast<lanes::wide<S> *>(call->out[0].data));
     });
 }

@@ -26,23 +26,15 @@ folded(wk_lanes_kind kind, T x)
     }
 }
 
-template <typename T>
+template <typename S>
 __global__ void
-redux(const lanes::task __grid_constant__ t, const T *in, T *out)
+redux(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 {
     const wk_lanes_kind kind = t.args.kind;
     lanes::for_warps(t, [&](int64_t i, int, bool own) {
-        const T x = folded(kind, own ? in[i] : lanes::neutral<T>(kind));
+        const lanes::wide<S> x = folded(kind, lanes::value(kind, in, i, own));
         if (own) out[i] = x;
     });
-}
-
-template <typename T>
-wk_status
-launch_redux(wk_call *call)
-{
-    return lanes::launch_lanes(call, redux<T>, wk::first_element<T>(&call->in),
-                               static_cast<T *>(call->out[0].data));
 }
 
 } // namespace
@@ -54,5 +46,12 @@ wk_warp_reduce_cuda_redux(wk_call *call)
         return WK_FAIL(&call->error, WK_EVALUE,
                        "variant 'redux' of warp_reduce folds whole warps; width is %d, not 32",
                        call->args.lanes.width);
-    return call->in.dtype == WK_I32 ? launch_redux<int>(call) : launch_redux<unsigned>(call);
+    return wk::visit(call->in.dtype, [&](auto zero) -> wk_status {
+        using S = decltype(zero);
+        if constexpr (lanes::kFloat<S> || sizeof(S) > 4)
+            return WK_OK; // the table takes none of these
+        else
+            return lanes::launch_lanes(call, redux<S>, wk::first_element<S>(&call->in),
+                                       static_cast<lanes::wide<S> *>(call->out[0].data));
+    });
 }

@@ -13,14 +13,15 @@ namespace
 
 namespace lanes = wk::lanes;
 
-template <typename T>
+template <typename S>
 __global__ void
-up(const lanes::task __grid_constant__ t, const T *in, T *out)
+up(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 {
+    using T = lanes::wide<S>;
     const wk_lanes_kind kind = t.args.kind;
     const int width = t.args.width, place = threadIdx.x % wk::kWarp % width;
     lanes::for_warps(t, [&](int64_t i, int, bool own) {
-        T x = own ? in[i] : lanes::neutral<T>(kind);
+        T x = lanes::value(kind, in, i, own);
         for (int step = 1; step < width; step *= 2) {
             const T before = __shfl_up_sync(wk::kAllLanes, x, step, width);
             if (place >= step) x = lanes::combine(kind, before, x);
@@ -38,9 +39,9 @@ up(const lanes::task __grid_constant__ t, const T *in, T *out)
 extern "C" wk_status
 wk_warp_scan_cuda_up(wk_call *call)
 {
-    return lanes::visit_fold(call->in.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        return lanes::launch_lanes(call, up<T>, wk::first_element<T>(&call->in),
-                                   static_cast<T *>(call->out[0].data));
+    return wk::visit_real(call->in.dtype, [&](auto zero) {
+        using S = decltype(zero);
+        return lanes::launch_lanes(call, up<S>, wk::first_element<S>(&call->in),
+                                   static_cast<lanes::wide<S> *>(call->out[0].data));
     });
 }

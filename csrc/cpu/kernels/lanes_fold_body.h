@@ -32,10 +32,10 @@ FOLD(neutral)(wk_lanes_kind kind)
 
 /* All lanes of a warp, absent ones neutral: a butterfly gives each segment's lanes one result. */
 static void
-FOLD(reduce)(const wk_lanes_args *a, const void *in, void *out, int there)
+FOLD(reduce)(const wk_lanes_args *a, const T *in, void *out, int there)
 {
     T v[32], next[32];
-    for (int i = 0; i < 32; i++) v[i] = i < there ? ((const T *)in)[i] : FOLD(neutral)(a->kind);
+    for (int i = 0; i < 32; i++) v[i] = i < there ? in[i] : FOLD(neutral)(a->kind);
     for (int step = a->width / 2; step > 0; step /= 2) {
         for (int i = 0; i < 32; i++) next[i] = FOLD(combine)(a->kind, v[i], v[i ^ step]);
         memcpy(v, next, sizeof v);
@@ -44,10 +44,10 @@ FOLD(reduce)(const wk_lanes_args *a, const void *in, void *out, int there)
 }
 
 static void
-FOLD(scan)(const wk_lanes_args *a, const void *in, void *out, int there)
+FOLD(scan)(const wk_lanes_args *a, const T *in, void *out, int there)
 {
     T v[32], next[32];
-    for (int i = 0; i < 32; i++) v[i] = i < there ? ((const T *)in)[i] : FOLD(neutral)(a->kind);
+    for (int i = 0; i < 32; i++) v[i] = i < there ? in[i] : FOLD(neutral)(a->kind);
     for (int step = 1; step < a->width; step *= 2) {
         for (int i = 0; i < 32; i++)
             next[i] = i % a->width >= step ? FOLD(combine)(a->kind, v[i - step], v[i]) : v[i];
