@@ -5,7 +5,7 @@
 
 "reads": 32 warps read alike, each load at the place that the one before says: at steps that meet in
 one bank 1 to 32 times, at places that neighbours share, at random, of 4, 8 and 16 bytes; and 1 to
-32 different words of constant memory. "tiles": the sixteen layouts, 32 x 32 and 16 x 32, of 4 and 8
+32 different places in constant memory. "tiles": the sixteen layouts, 32 x 32 and 16 x 32, of 4 and 8
 bytes. Clocks are of a warp's request while the other warps' are on their way, the median of 7 runs
 after one that warms up.
 
@@ -30,6 +30,7 @@ from typing import Any
 import common
 import numpy as np
 import warpkit
+from common import Run
 from gpu import COPY, Gpu
 from sections import Row, section
 from warpkit import smem
@@ -63,7 +64,8 @@ def patterns() -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
 
 def reads() -> Iterator[Row]:
     cases = [("shared", size, *pattern) for size in (4, 8, 16) for pattern in patterns()]
-    cases += [("constant", 4, f"{ways} words", np.arange(smem.WARP) % ways) for ways in WAYS]
+    lanes = np.arange(smem.WARP)
+    cases += [("constant", n, f"{ways} places", lanes % ways) for n in (4, 8, 16) for ways in WAYS]
     for memory, itemsize, name, words in cases:
 
         def run(words: Any = words, itemsize: int = itemsize, memory: str = memory) -> Any:
@@ -112,7 +114,9 @@ def rates() -> list[Row]:
     }
     found: list[Row] = []
     for op, variants in KERNELS.items():
-        runs = {variant: partial(calls[op], variant=variant) for variant in variants}
+        runs: dict[str, Run] = {
+            variant: partial(calls[op], variant=variant) for variant in variants
+        }
         times = gpu.measure_with_copy(runs, bytes_of[op])
         copy = times.pop(COPY)
         for variant, seconds in times.items():
@@ -129,18 +133,17 @@ def draw() -> None:
     result = json.loads(path.read_text())
     rows = result["reads"]["rows"]
     figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
-    for itemsize, marker in ((4, "o"), (8, "s"), (16, "^")):
-        kind = [r for r in rows if r["memory"] == "shared" and r["itemsize"] == itemsize]
-        points = [r["turns"] for r in kind], [r["clocks"] for r in kind]
-        axes[0].plot(*points, marker, alpha=0.6, label=f"{itemsize} bytes")
+    for ax, memory in ((axes[0], "shared"), (axes[2], "constant")):
+        for itemsize, marker in ((4, "o"), (8, "s"), (16, "^")):
+            kind = [r for r in rows if (r["memory"], r["itemsize"]) == (memory, itemsize)]
+            points = [r["turns"] for r in kind], [r["clocks"] for r in kind]
+            ax.plot(*points, marker, alpha=0.6, label=f"{itemsize} bytes")
     axes[0].set_title("reads of shared memory")
     for access, (name, marker) in enumerate((("stores", "o"), ("loads", "x"))):
         kind = result["tiles"]["rows"]
         points = [r["turns"][access] for r in kind], [r["clocks"][access] for r in kind]
         axes[1].plot(*points, marker, alpha=0.6, label=name)
     axes[1].set_title("tiles, the sixteen layouts")
-    kind = [r for r in rows if r["memory"] == "constant"]
-    axes[2].plot([r["turns"] for r in kind], [r["clocks"] for r in kind], "o", label="4 bytes")
     axes[2].axline((1, 2), (32, 64), color="0.7", linestyle="--", label="two clocks a turn")
     axes[2].set_title("reads of constant memory")
     for ax in axes:

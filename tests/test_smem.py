@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import warpkit
-from helpers import assert_same, values
+from helpers import assert_same, python, values
 from warpkit import reference, smem
 
 SHAPES = [(32, 32), (16, 32), (32, 16), (8, 128), (1, 1), (3, 5), (33, 31), (1024, 1), (1, 1024)]
@@ -43,6 +43,21 @@ def test_views_and_device_arrays(device):
             got = smem.tile(there, "row_col").values
             assert isinstance(got, warpkit.DeviceArray)
             assert_same(got.numpy(), np.ascontiguousarray(view.T))
+
+
+SMALL_PIECES = """
+import sys, numpy as np
+from warpkit import smem, warp
+a = np.arange(1024, dtype=np.int64).reshape(32, 32)
+assert (smem.tile(a, "row_col_pad", device=sys.argv[1]).values == a.T).all()
+assert (smem.read(a[0], device=sys.argv[1]).values == a[0]).all()
+assert (warp.shfl_xor(a, 1, device=sys.argv[1]) == a[:, np.arange(32) ^ 1]).all()
+assert (warp.shfl(a, 31 - a % 32, device=sys.argv[1]) == a[:, ::-1]).all()
+"""
+
+
+def test_pieces_cut_no_tile_and_no_warp(device):
+    assert python(SMALL_PIECES, device, env={"WARPKIT_PIECE": "1024"}) == ""
 
 
 def test_predictions_are_the_rules(device):
@@ -162,6 +177,9 @@ BAD = [
     (lambda d: smem.conflicts((32, 33)), ValueError, "1024"),
     (lambda d: smem.conflicts(access="diagonal"), ValueError, "access"),
     (lambda d: smem.conflicts(pad=-1), ValueError, "pad"),
+    (lambda d: smem.conflicts(pad=2**70), ValueError, "pad must be 0 to 1024"),
+    (lambda d: smem.conflicts(itemsize=8.0), TypeError, "integer"),
+    (lambda d: smem.tile(np.broadcast_to(1.0, (2**20, 2**18)), device=d), ValueError, "1024"),
 ]
 
 
@@ -177,3 +195,11 @@ def test_the_core_refuses_what_would_be_read_past_its_end(device):
     for words in (np.full(32, 1024, "i4"), np.full(32, -1, "i4"), np.zeros(31, "i4")):
         with pytest.raises(ValueError, match="32 of int32"):
             warpkit._core.lane_reads(words, 4, 8, *options)
+    with pytest.raises(ValueError, match="4, 8 or 16"):
+        warpkit._core.lane_reads(np.zeros(32, "i4"), 5, 8, *options)
+
+
+def test_numbers_of_any_width_are_counted_alike():
+    small = smem.conflicts(np.array([32, 32], "u1"), np.uint8(4), "col", np.int8(2))
+    assert small == smem.conflicts((32, 32), 4, "col", 2)
+    assert smem.conflicts((1024, 1), 4, "row", np.int8(127)).wavefronts == 1024

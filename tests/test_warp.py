@@ -11,6 +11,7 @@ WIDTHS = (2, 4, 8, 16, 32)
 OPS = ("sum", "min", "max", "and", "or", "xor")
 LANES = np.arange(16, dtype=np.int32)
 NARROW = [dtype for dtype in ALL_DTYPES if dtype != "complex128"]
+SMALL = ("bool", "int8", "uint8", "int16", "uint16", "float16", "bfloat16")
 FOLDED = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 SHAPES = [(1,), (31,), (32,), (33,), (100,), (3, 40), (2, 3, 5), (2, 0), (0, 7)]
 
@@ -54,8 +55,11 @@ def test_the_outputs_of_the_literature(device, function, args, printed):
 
 @over("shfl")
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_distance_and_mask(row, width):
-    a = values("int32", (2, 77))
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float64"])
+def test_every_distance_and_mask(row, width, dtype):
+    a = values(dtype, (2, 77))
+    sources = np.random.default_rng(width).integers(-100, 100, a.shape)
+    check(run(row, "shfl", a, sources, width=width), reference.shuffle(a, "idx", sources, width))
     for operand in range(-40, 70):
         want = reference.shuffle(a, "rotate", operand, width)
         check(run(row, "rotate", a, operand, width=width), want)
@@ -144,9 +148,15 @@ def numbers(dtype, shape):
     a = values(dtype, shape)
     flat = a.reshape(-1)
     flat[::7], flat[3::11] = -0.0, 0.0
-    if flat.size > 90:
-        flat[90] = np.nan
+    words = flat.view(f"u{a.itemsize}")
+    words[64:65] = words[90:91] = ODD_NAN[dtype]  # a first lane's too
     return a
+
+
+# As bits, NaN that signals; no operation gives it.
+ODD_NAN = {
+    "float16": 0x7C55, "bfloat16": 0x7F85, "float32": 0x7F855555, "float64": 0x7FF0555555555555,
+}  # fmt: skip
 
 
 @over("warp_reduce")
@@ -176,16 +186,30 @@ def test_scans_fold_what_stands_before(row, dtype, op, exclusive):
             check(run(row, "scan", a, op, width=width, exclusive=exclusive), want)
 
 
-@pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "uint8", "int16", "uint16", "float16", "bfloat16"]
-)
-def test_small_types_are_widened(device, dtype):
-    a = values(dtype, (2, 50))
-    check(warp.reduce(a, device=device), reference.warp_reduce(a))
-    check(warp.scan(a, "max", device=device), reference.warp_scan(a, "max"))
-    if device != "cpu":
-        there = warpkit.asarray(a, device=device)
-        assert_same(warp.reduce(there).numpy(), reference.warp_reduce(a))
+@over("warp_reduce")
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("dtype", SMALL)
+def test_small_types_are_widened(row, dtype, op):
+    a = numbers(dtype, (2, 101)) if dtype != "bool" else values(dtype, (2, 101))
+    there = a if row.device == "cpu" else warpkit.asarray(a, device=row.device)
+    for width in filter(lambda width: folded_by(row, width, dtype, op), WIDTHS):
+        want = reference.warp_reduce(a, op, width, down=row.name == "down")
+        check(run(row, "reduce", a, op, width=width), want)
+        assert_same(np.asarray(run(row, "reduce", there, op, width=width)), want)
+
+
+@over("warp_scan")
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("dtype", SMALL)
+def test_small_types_are_widened_to_be_scanned(row, dtype, op):
+    a = numbers(dtype, (2, 101)) if dtype != "bool" else values(dtype, (2, 101))
+    there = a if row.device == "cpu" else warpkit.asarray(a, device=row.device)
+    for width in filter(lambda width: folded_by(row, width, dtype, op), WIDTHS):
+        for exclusive in (False, True):
+            want = reference.warp_scan(a, op, exclusive, width)
+            check(run(row, "scan", a, op, width=width, exclusive=exclusive), want)
+            got = run(row, "scan", there, op, width=width, exclusive=exclusive)
+            assert_same(np.asarray(got), want)
 
 
 def test_whole_numbers_are_numpys(device):
@@ -229,9 +253,10 @@ def test_arrays_change_lanes(row, elements, width):
             check(run(row, "shfl_xor_array", a, mask, elements, width=width), want)
             if mask >= width:
                 continue
-            pair = mask % elements, (mask * 3 + 1) % elements
-            want = reference.exchange_arrays(a, mask, elements, pair, width)
-            check(run(row, "swap", a, mask, *pair, elements, width=width), want)
+            ends = mask % elements, (mask * 3 + 1) % elements
+            for pair in (ends, ends[::-1]):
+                want = reference.exchange_arrays(a, mask, elements, pair, width)
+                check(run(row, "swap", a, mask, *pair, elements, width=width), want)
 
 
 @over("lane_arrays")
@@ -258,7 +283,7 @@ MANY = {  # of warps of 0 to 3: a function, its arguments, NumPy's way
 
 @pytest.mark.parametrize("row", [row for op in MANY for row in helpers.rows(op)], ids=str)
 def test_warps_of_large_arrays(row):
-    n = 1 << (21 if row.device.startswith("cuda") else 17)
+    n = 1 << (21 if row.device.startswith("cuda") else 18)  # nor is it small on its way there
     a = np.random.default_rng(2).integers(0, 4, n, dtype=np.int32)
     function, args, numpys = MANY[row.op]
     want = numpys(a.reshape(-1, 32))
@@ -289,6 +314,9 @@ REFUSED = [
     (lambda d: warp.fns(LANES.astype("i8"), device=d), TypeError, "int32 and uint32"),
     (lambda d: warp.fns(LANES, 32, device=d), ValueError, "base must be"),
     (lambda d: warp.popc(LANES * 0.5, device=d), TypeError, "float64"),
+    (lambda d: warp.swap(LANES, 3, 0, 3, width=3, device=d), ValueError, "width must be"),
+    (lambda d: warp.swap(LANES, 3, 0, 3, width="8", device=d), TypeError, "integer"),
+    (lambda d: warp.ballot(LANES, width=8, device=d), TypeError, "no keyword width"),
     (lambda d: warp.ballot(LANES, variant="nonsense", device=d), ValueError, "nonsense"),
     *[(lambda d, t=t: warp.any(np.zeros(5, t), device=d), TypeError, t) for t in COMPLEX[1:]],
 ]
@@ -299,6 +327,21 @@ def test_what_makes_no_sense_is_refused(device, call, error, words):
     with pytest.raises(error, match=words):
         call(device)
     assert_same(warp.broadcast(LANES, 3, device=device), np.full(16, 3, np.int32))
+
+
+def test_operands_have_names(device):
+    assert (warp.reduce(LANES, op="max", device=device) == 15).all()
+    assert_same(warp.shfl(LANES, src_lane=3, width=4), warp.broadcast(LANES, lane=3, width=4))
+    assert_same(warp.shfl_up(LANES, delta=3, device=device), warp.shfl_up(LANES, 3))
+    assert_same(warp.shfl_xor(LANES, mask=3, device=device), warp.shfl_xor(LANES, 3))
+    assert_same(warp.fns(LANES, base=1, offset=2, device=device), warp.fns(LANES, 1, 2))
+
+
+def test_the_core_refuses_kinds_of_other_operations(device):
+    options = (None, device, None, None, None)
+    for op, kind in (("shfl", "ballot"), ("reduce", "sum"), ("smem_tile", "idx"), ("vote", "?")):
+        with pytest.raises(ValueError, match="kind"):
+            warpkit._core.lanes(op, kind, LANES, 32, 0, None, (0, 0, 0), *options)
 
 
 def test_results_stay_where_the_array_is(device):

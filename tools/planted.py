@@ -332,6 +332,8 @@ PLANTED = [
     (WARPS, "f(w / t.per_line * t.args.n + at + lane, there, lane < there);", "f(w, there, 1);"),
     (WARPS, "w < all; w += step", "w < all && w < step; w += step"),
     (FOLD, "default: return kFloat<T> ? (T)-0.0 : (T)0;", "default: return (T)0;"),
+    (FOLD, "return wk_one_nan_f32(value_of(in[i]));", "return value_of(in[i]);"),
+    (FOLD, "if (!own) return neutral<wide<S>>(kind);", ";"),
     (SHFL, "out[i] = (U)(source == lane ? x : got);", "out[i] = (U)got;"),
     (SHFL, "const int operand = t.sources && own ? t.sources[i]", "const int operand = 0 ? 0"),
     (VOTE, "holds || !own", "holds"),

@@ -9,14 +9,14 @@ def banks() -> str | None:
     """Clocks of each pattern, beside the turns that are predicted."""
 
     def make(rows: list[Row]) -> str:
-        kinds = [("shared", 4), ("shared", 8), ("shared", 16), ("constant", 4)]
+        kinds = [(memory, size) for memory in ("shared", "constant") for size in (4, 8, 16)]
         found = {(r["memory"], r["itemsize"], r["words"]): r for r in rows}
         lines = []
         for words in dict.fromkeys(r["words"] for r in rows):
             cells = (found.get((*kind, words)) for kind in kinds)
             lines.append((words, *(f"{r['turns']}: {r['clocks']:.2f}" if r else "" for r in cells)))
         head = ["turns: clocks", *(f"{memory}, {size} bytes" for memory, size in kinds)]
-        return table(head, lines, "<>>>>")
+        return table(head, lines, "<>>>>>>")
 
     return gpu_tables("smem", "reads", make)
 

@@ -1024,10 +1024,12 @@ def _neutral(op: str, dtype: np.dtype[Any]) -> Any:
 
 
 def _widened(a: ArrayLike) -> np.ndarray:
+    """Of at least 4 bytes, with one NaN only."""
     a = np.asarray(a)
-    if a.itemsize >= 4:
-        return a
-    return a.astype({"b": np.int32, "i": np.int32, "u": np.uint32}.get(a.dtype.kind, np.float32))
+    wide = {"b": np.int32, "i": np.int32, "u": np.uint32}.get(a.dtype.kind, np.float32)
+    with np.errstate(invalid="ignore"):  # of NaN that signals
+        a = a.astype(wide) if a.itemsize < 4 else a
+        return np.where(a == a, a, a.dtype.type(np.nan)) if a.dtype.kind == "f" else a
 
 
 def warp_reduce(a: ArrayLike, op: str = "sum", width: int = 32, down: bool = False) -> np.ndarray:

@@ -114,6 +114,7 @@ def wavefronts(words: ArrayLike, itemsize: int = WORD) -> int:
     Raises   ValueError (itemsize, number of lanes)
     Source   studied on an H100 with ncu's counters of wavefronts
     """
+    itemsize = operator.index(itemsize)
     if itemsize not in (1, 2, 4, 8, 16):
         raise ValueError(f"itemsize must be 1, 2, 4, 8 or 16, not {itemsize}")
     wanted = np.asarray(words)
@@ -160,25 +161,31 @@ def conflicts(
     shape    rows and columns of the tile, up to 1024 elements
     itemsize 1, 2, 4, 8 or 16 bytes
     access   "row": thread after thread goes along rows; "col": down the columns
-    pad      elements that nobody uses, behind each row
+    pad      elements that nobody uses, behind each row; up to 1024
     Raises   ValueError
     """
-    wavefront_counts = [wavefronts(words, itemsize) for words in _requests(shape, access, pad)]
-    threads = shape[0] * shape[1]
+    rows, cols, pad = _checked(shape, access, pad)
+    found = [wavefronts(words, itemsize) for words in _requests(rows, cols, access, pad)]
+    threads, itemsize = rows * cols, operator.index(itemsize)
     lines = [min(WARP, threads - first) * itemsize for first in range(0, threads, WARP)]
     least = sum(max(1, -(-line // (BANKS * WORD))) for line in lines)
-    return Conflicts(len(lines), sum(wavefront_counts), least)
+    return Conflicts(len(lines), sum(found), least)
 
 
-def _requests(shape: tuple[int, int], access: str, pad: int) -> Iterator[NDArray[np.int64]]:
-    """Of each warp the elements that its lanes reach, counted from the tile's first."""
+def _checked(shape: tuple[int, int], access: str, pad: int) -> tuple[int, int, int]:
+    """Rows, columns, and pad."""
     rows, cols = map(operator.index, shape)
     if rows < 1 or cols < 1 or rows * cols > MOST:
         raise ValueError(f"shape must have 1 to {MOST} elements, not {rows} x {cols}")
     if access not in WAYS:
         raise ValueError(f"access must be 'row' or 'col', not {access!r}")
-    if operator.index(pad) < 0:
-        raise ValueError(f"pad must not be negative, not {pad}")
+    if not 0 <= operator.index(pad) <= MOST:
+        raise ValueError(f"pad must be 0 to {MOST}, not {pad}")
+    return rows, cols, operator.index(pad)
+
+
+def _requests(rows: int, cols: int, access: str, pad: int) -> Iterator[NDArray[np.int64]]:
+    """Of each warp the elements that its lanes reach, counted from the tile's first."""
     i = np.arange(rows * cols)
     y, x = divmod(i, cols) if access == "row" else (i % rows, i // rows)
     words = y * (cols + pad) + x
@@ -191,8 +198,8 @@ def _requests(shape: tuple[int, int], access: str, pad: int) -> Iterator[NDArray
 
 def tile(
     a: Any,
-    layout: str = "row_row",
     /,
+    layout: str = "row_row",
     *,
     pad: int | None = None,
     repeats: int = 1024,
@@ -234,9 +241,9 @@ def tile(
 
 def read(
     words: ArrayLike,
+    /,
     itemsize: int = WORD,
     memory: str = "shared",
-    /,
     *,
     repeats: int = 1024,
     device: Device = None,
@@ -310,7 +317,8 @@ def bank_map(
         raise ValueError(
             f"itemsize must be 1, 2 or 4, not {itemsize}: wide elements take two banks"
         )
-    requests = list(_requests(shape, access, pad))
+    rows, cols, pad = _checked(shape, access, pad)
+    requests = list(_requests(rows, cols, access, pad))
     if not 0 <= operator.index(warp) < len(requests):
         raise ValueError(f"warp must be 0 to {len(requests) - 1}, not {warp}")
     words = requests[warp] * itemsize // WORD
@@ -338,7 +346,6 @@ def bank_map(
     ax.set_xticks(range(0, BANKS, 4))
     ax.set_yticks(range(0, most, max(1, most // 8)), range(1, most + 1, max(1, most // 8)))
     padding = f", rows {pad} further apart" if pad else ""
-    rows, cols = shape
     ax.set_title(
         f"{rows} x {cols} of {itemsize} bytes{padding}, along {WAYS[access]}: "
         f"{most} turn{'s' if most > 1 else ''}",

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from warpkit import _core
-from warpkit._array import DeviceArray
 from warpkit._ops import Device, with_options
 
 __all__ = (
@@ -37,11 +36,6 @@ WARP = 32
 WIDTHS = (2, 4, 8, 16, 32)
 ELEMENTS = (2, 4, 8, 16)  # of a lane: arrays in registers have lengths that the compiler knows
 OPS = {"sum": "sum", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
-WIDE = {
-    **dict.fromkeys(("bool", "int8", "int16"), "int32"),
-    **dict.fromkeys(("uint8", "uint16"), "uint32"),
-    **dict.fromkeys(("float16", "bfloat16"), "float32"),
-}
 
 
 class Options(TypedDict, total=False):
@@ -65,8 +59,8 @@ class Given(NamedTuple):
 
 def shfl(
     a: Any,
-    src_lane: int | Sequence[int] | np.ndarray,
     /,
+    src_lane: int | Sequence[int] | np.ndarray,
     *,
     width: int = WARP,
     **options: Unpack[Options],
@@ -89,12 +83,12 @@ def shfl(
     return _shuffle("idx", given, 0, width, options, lanes)
 
 
-def broadcast(a: Any, lane: int = 0, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
+def broadcast(a: Any, /, lane: int = 0, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what one lane of its segment holds: shfl with one source."""
     return _shuffle("idx", a, operator.index(lane) % WARP, width, options)
 
 
-def shfl_up(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
+def shfl_up(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own - delta`` holds; the first delta of a segment keep their own.
 
     delta    not negative; the instruction takes it modulo 32
@@ -102,7 +96,7 @@ def shfl_up(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Optio
     return _shuffle("up", a, _distance(delta), width, options)
 
 
-def shfl_down(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
+def shfl_down(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own + delta`` holds; the last delta of a segment keep their own.
 
     delta    not negative; the instruction takes it modulo 32
@@ -110,7 +104,7 @@ def shfl_down(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Opt
     return _shuffle("down", a, _distance(delta), width, options)
 
 
-def shfl_xor(a: Any, mask: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
+def shfl_xor(a: Any, /, mask: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own ^ mask`` holds; one in a later segment is not read.
 
     mask     0 to 31
@@ -118,14 +112,14 @@ def shfl_xor(a: Any, mask: int, /, *, width: int = WARP, **options: Unpack[Optio
     return _shuffle("xor", a, _mask(mask), width, options)
 
 
-def rotate(a: Any, delta: int, /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
+def rotate(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own + delta`` holds, counted around its segment; delta may be
     negative."""
     return _shuffle("rotate", a, operator.index(delta) % WARP, width, options)
 
 
 def shfl_xor_array(
-    a: Any, mask: int, /, elements: int = 4, *, width: int = WARP, **options: Unpack[Options]
+    a: Any, /, mask: int, elements: int = 4, *, width: int = WARP, **options: Unpack[Options]
 ) -> Any:
     """Exchange arrays: lanes hold ``elements`` consecutive ones each, and get those of lane
     ``own ^ mask``.
@@ -136,7 +130,7 @@ def shfl_xor_array(
 
 
 def swap(
-    a: Any, mask: int, first: int, second: int, /, elements: int = 4, *,
+    a: Any, /, mask: int, first: int, second: int, elements: int = 4, *,
     width: int = WARP, **options: Unpack[Options],
 ) -> Any:  # fmt: skip
     """Exchange one element of each lane: the lower one's ``first`` of lanes ``own`` and
@@ -144,6 +138,7 @@ def swap(
 
     elements 2, 4, 8 or 16 consecutive ones a lane; the last axis is a multiple of it
     """
+    elements, width = _elements(elements), _width(width)
     if not 0 <= operator.index(mask) < width:
         raise ValueError(f"mask must be 0 to {width - 1}, so that partners share a segment: {mask}")
     for name, index in (("first", first), ("second", second)):
@@ -183,7 +178,7 @@ def match_all(a: Any, /, **options: Unpack[Options]) -> Any:
 # ---- folds -------------------------------------------------------------------------------------
 
 
-def reduce(a: Any, op: str = "sum", /, *, width: int = WARP, **options: Unpack[Options]) -> Any:
+def reduce(a: Any, /, op: str = "sum", *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane the fold of its segment: partners half of it apart combine, then a quarter...
 
     op       "sum", "min", "max", and of integers "and", "or", "xor"
@@ -198,8 +193,8 @@ def reduce(a: Any, op: str = "sum", /, *, width: int = WARP, **options: Unpack[O
 
 def scan(
     a: Any,
-    op: str = "sum",
     /,
+    op: str = "sum",
     *,
     exclusive: bool = False,
     width: int = WARP,
@@ -208,7 +203,8 @@ def scan(
     """Give each lane the fold of its segment up to itself, or (exclusive) up to the one before it.
 
     op, Returns, Notes   as reduce's; exclusive: a segment's first lane gets 0, or what changes
-             nothing: the largest number for "min", the smallest for "max", all ones for "and"
+             nothing: the largest number for "min", the smallest for "max" (of floats infinities),
+             all ones for "and"
     """
     a = _foldable(a, op)
     return _lanes("warp_scan", OPS[op], a, options, width, other=(int(bool(exclusive)), 0, 0))
@@ -222,7 +218,7 @@ def popc(a: Any, /, **options: Unpack[Options]) -> Any:
     return _lanes("lane_bits", "popc", a, options)
 
 
-def fns(mask: Any, base: int = 0, offset: int = 1, /, **options: Unpack[Options]) -> Any:
+def fns(mask: Any, /, base: int = 0, offset: int = 1, **options: Unpack[Options]) -> Any:
     """Find the place of the offset-th set bit from bit ``base`` on; uint32, all ones: none.
 
     mask     integers of 4 bytes
@@ -254,6 +250,18 @@ def _mask(mask: int) -> int:
     return mask
 
 
+def _width(width: int) -> int:
+    if operator.index(width) not in WIDTHS:
+        raise ValueError(f"width must be 2, 4, 8, 16 or 32, not {width}")
+    return operator.index(width)
+
+
+def _elements(elements: int) -> int:
+    if operator.index(elements) not in ELEMENTS:
+        raise ValueError(f"elements must be 2, 4, 8 or 16, not {elements}")
+    return operator.index(elements)
+
+
 def _shuffle(
     kind: str, a: Any, operand: int, width: int, options: Options, sources: Any = None
 ) -> Any:
@@ -264,8 +272,7 @@ def _exchange(
     kind: str, a: Any, mask: int, elements: int, first: int, second: int, width: int,
     options: Options,
 ) -> Any:  # fmt: skip
-    if elements not in ELEMENTS:
-        raise ValueError(f"elements must be 2, 4, 8 or 16, not {elements}")
+    elements = _elements(elements)
     given = Given(*_core.operand(a))
     shape = given.array.shape
     if shape and shape[-1] % elements:
@@ -275,19 +282,13 @@ def _exchange(
 
 
 def _foldable(a: Any, op: str) -> Given:
-    """a, widened to four bytes."""
+    """a, of a dtype that op takes."""
     if op not in OPS:
         raise ValueError(f"op must be one of {', '.join(OPS)}, not {op!r}")
     a, library = _core.operand(a)
     if op in ("and", "or", "xor") and a.dtype.kind not in "biu":
         raise TypeError(f"{op!r} takes integers, not {a.dtype}")
-    wide = WIDE.get(a.dtype.name)
-    if wide is None or a.ndim == 0:
-        return Given(a, library)
-    if not isinstance(a, DeviceArray):
-        return Given(a.astype(wide), library)
-    arguments = (a, [1.0], -1, "reflect", 0.0, 0, np.dtype(wide), None)
-    return Given(with_options(_core.stencil1d, arguments, None, None, None, None, False), library)
+    return Given(a, library)
 
 
 def _lanes(
@@ -303,9 +304,9 @@ def _lanes(
     a, library = a if isinstance(a, Given) else _core.operand(a)
     if a.ndim == 0:
         raise ValueError("a has no axis whose elements could be lanes")
-    if width not in WIDTHS:
-        raise ValueError(f"width must be 2, 4, 8, 16 or 32, not {width}")
-    arguments = (op, kind, a, width, operand, sources, other)
+    arguments = (op, kind, a, _width(width), operand, sources, other)
+    if unknown := sorted(options.keys() - Options.__annotations__.keys()):
+        raise TypeError(f"warpkit.warp's functions take no keyword {', '.join(unknown)}")
     result = _run(arguments, **options)
     if library is None or options.get("out") is not None:
         return result
