@@ -5,9 +5,9 @@
 
 "reads": 32 warps read alike, each load at the place that the one before says: at steps that meet in
 one bank 1 to 32 times, at places that neighbours share, at random, of 4, 8 and 16 bytes; and 1 to
-32 different places in constant memory. "tiles": the sixteen layouts, 32 x 32 and 16 x 32, of 4 and 8
-bytes. Clocks are of a warp's request while the other warps' are on their way, the median of 7 runs
-after one that warms up.
+32 different places in constant memory. "tiles": the sixteen layouts, 32 x 32 and 16 x 32, of 4 and
+8 bytes. Clocks are of a warp's request while the other warps' are on their way, the median of 7
+runs after one that warms up.
 
 "carveout": kernels that live on L1 and such that live on shared memory, where each is given so many
 per cent of the on-chip memory as shared memory (none: the driver's choice): GB/s, read and written
