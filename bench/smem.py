@@ -62,10 +62,14 @@ def patterns() -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     yield "random, 2 lanes share", np.repeat(random.integers(0, smem.MOST, smem.WARP // 2), 2)
 
 
+def places(n: int) -> str:
+    return f"{n} place{'s' if n > 1 else ''}"
+
+
 def reads() -> Iterator[Row]:
     cases = [("shared", size, *pattern) for size in (4, 8, 16) for pattern in patterns()]
     lanes = np.arange(smem.WARP)
-    cases += [("constant", n, f"{ways} places", lanes % ways) for n in (4, 8, 16) for ways in WAYS]
+    cases += [("constant", n, places(ways), lanes % ways) for n in (4, 8, 16) for ways in WAYS]
     for memory, itemsize, name, words in cases:
 
         def run(words: Any = words, itemsize: int = itemsize, memory: str = memory) -> Any:
@@ -153,8 +157,8 @@ def draw() -> None:
             (ax.set_yscale, ax.set_yticks),
         ):
             set_scale("log", base=2)
-            set_ticks([*WAYS, 64], [*WAYS, 64])
-        ax.set(xlim=(0.8, 42), ylim=(0.8, 84), xlabel="turns, predicted")
+            set_ticks([*WAYS, 64, 128], [*WAYS, 64, 128])
+        ax.set(xlim=(0.8, 80), ylim=(0.8, 160), xlabel="turns, predicted")
         ax.legend()
     axes[0].set_ylabel("clocks of a warp's request, measured")
     figure.suptitle(result["machine"]["device"])

@@ -39,6 +39,7 @@ __all__ = (
 WARP = BANKS = 32
 WORD = 4  # bytes
 MOST = 1024  # elements of a tile: threads of a block; and of the table that lanes read
+CONSTANT = 8  # bytes that a turn of constant memory gives a warp, as measured on an H100
 WAYS = {"row": "rows", "col": "columns"}
 LAYOUTS = tuple(
     f"{write}_{read}{form}"
@@ -91,8 +92,10 @@ class Tile(NamedTuple):
 class Read(NamedTuple):
     """
     values  what each lane read, uint32, shape (32,): the numbers of the elements
-    turns   the prediction: wavefronts; in constant memory different words
-    clocks  of a GPU, for each request; elsewhere None
+    turns   the prediction: wavefronts; in constant memory different elements, and twice as many of
+            16 bytes
+    clocks  of a GPU, for each request; elsewhere None. On an H100 a turn of shared memory takes
+            one, of constant memory two
     """
 
     values: NDArray[np.uint32]
@@ -253,7 +256,8 @@ def read(
 
     words    which element each lane reads, shape (32,), 0 to 1023
     itemsize 4, 8 or 16 bytes
-    memory   "shared", or "constant": there a warp gets one word in a turn
+    memory   "shared", or "constant": there a warp gets one element in a turn, up to 8 bytes; they
+             lie 16 bytes apart
     repeats, device, stream   as tile's
     Returns  Read: elements hold their own numbers, so its values are words
     Raises   ValueError (words, itemsize, memory, repeats), DeviceError
@@ -271,7 +275,10 @@ def read(
     variant = _variant(device, memory)
     arguments = (wanted.astype(np.int32), itemsize, repeats)
     values, clocks = with_options(_core.lane_reads, arguments, None, device, stream, variant, False)
-    turns = wavefronts(wanted, itemsize) if memory == "shared" else len(np.unique(wanted))
+    if memory == "shared":
+        turns = wavefronts(wanted, itemsize)
+    else:
+        turns = len(np.unique(wanted)) * -(-itemsize // CONSTANT)
     took = int(clocks[0]) / (repeats * READERS)
     return Read(values, turns, took if took else None)
 
