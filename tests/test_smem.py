@@ -139,6 +139,7 @@ def test_conflicts_of_whole_tiles():
                 assert found.wavefronts >= found.least
 
 
+@pytest.mark.unsanitized  # matplotlib throws what a preloaded sanitizer cannot catch
 def test_the_picture_has_a_row_for_each_turn():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
