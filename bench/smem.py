@@ -31,8 +31,8 @@ import common
 import numpy as np
 import warpkit
 from common import Run
-from gpu import COPY, Gpu
-from sections import Row, section
+from gpu import Gpu
+from sections import Row, rated, rungs, section
 from warpkit import smem
 
 WAYS = (1, 2, 4, 8, 16, 32)
@@ -47,9 +47,9 @@ KERNELS = {
 PICTURE = common.ROOT / "docs" / "banks.png"
 
 
-def median(run: Callable[[], tuple[float, ...] | None]) -> list[float]:
-    """Of each clock."""
-    samples = [found for found in (run() for _ in range(1 + RUNS)) if found is not None]
+def median(run: Callable[[], Any]) -> list[float]:
+    """Of each of the clocks that a run gives."""
+    samples = [run() for _ in range(1 + RUNS)]
     return [statistics.median(clocks) for clocks in zip(*samples[1:], strict=True)]
 
 
@@ -121,11 +121,8 @@ def rates() -> list[Row]:
         runs: dict[str, Run] = {
             variant: partial(calls[op], variant=variant) for variant in variants
         }
-        times = gpu.measure_with_copy(runs, bytes_of[op])
-        copy = times.pop(COPY)
-        for variant, seconds in times.items():
-            row = {"op": op, "variant": variant, "gb_s": 1e-9 * bytes_of[op] / seconds}
-            found.append(row | {"share": copy / seconds})
+        row = rated(gpu.measure_with_copy(runs, bytes_of[op]), bytes_of[op])
+        found += ({"op": op, **rung} for rung in rungs(row, []))
     return found
 
 

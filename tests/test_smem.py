@@ -60,6 +60,18 @@ def test_pieces_cut_no_tile_and_no_warp(device):
     assert python(SMALL_PIECES, device, env={"WARPKIT_PIECE": "1024"}) == ""
 
 
+@pytest.mark.parametrize("default", ["auto", "cpu:0", None])
+def test_experiments_run_where_calls_do(default):
+    """On the CPU under each of its names; "auto" measures nothing, it takes the first GPU."""
+    words = np.arange(32)[::-1]
+    warpkit.set_default_device(default)
+    try:
+        assert_same(smem.read(words, 4, "constant").values, words.astype(np.uint32))
+        assert_same(smem.tile(A, "col_row_dyn").values, np.ascontiguousarray(A.T))
+    finally:
+        warpkit.set_default_device(None)
+
+
 def test_predictions_are_the_rules(device):
     a = np.zeros((32, 32), np.float32)
     for layout, store, load in (

@@ -24,8 +24,8 @@ def banks() -> str | None:
 def carveout() -> str | None:
     def make(rows: list[Row]) -> str:
         shares = list(dict.fromkeys(r["carveout"] for r in rows))
-        rate = {(r["op"], r["variant"], r["carveout"]): f"{r['gb_s']:.0f}" for r in rows}
-        kernels = dict.fromkeys((r["op"], r["variant"]) for r in rows)
+        rate = {(r["op"], r["name"], r["carveout"]): f"{r['gb_s']:.0f}" for r in rows}
+        kernels = dict.fromkeys((r["op"], r["name"]) for r in rows)
         lines = [(f"{op} `{v}`", *(rate.get((op, v, s), "") for s in shares)) for op, v in kernels]
         head = ["GB/s", *("the driver's" if s is None else f"{s} %" for s in shares)]
         return table(head, lines, "<" + ">" * len(shares))

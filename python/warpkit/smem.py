@@ -288,14 +288,14 @@ def _place(a: Any, device: Device) -> Device:
     if isinstance(a, DeviceArray):
         return device
     device = _core.default_device() if device is None else device
-    if device != "auto":
+    if device not in (None, "auto"):
         return device
     return next((found for found in devices() if found.startswith("cuda")), "cpu")
 
 
 def _variant(device: Device, name: str) -> str | None:
     """The CPU has one row, whatever the layout."""
-    return None if device == "cpu" else name
+    return None if device in ("cpu", "cpu:0") else name
 
 
 # ---- a picture ---------------------------------------------------------------------------------

@@ -307,18 +307,7 @@ def _lanes(
     arguments = (op, kind, a, _width(width), operand, sources, other)
     if unknown := sorted(options.keys() - Options.__annotations__.keys()):
         raise TypeError(f"warpkit.warp's functions take no keyword {', '.join(unknown)}")
-    result = _run(arguments, **options)
-    if library is None or options.get("out") is not None:
-        return result
-    return library.finish(result)
-
-
-def _run(
-    arguments: tuple[Any, ...],
-    *,
-    out: Any = None,
-    device: Device = None,
-    stream: Any = None,
-    variant: str | None = None,
-) -> Any:
-    return with_options(_core.lanes, arguments, out, device, stream, variant, False)
+    out, device = options.get("out"), options.get("device")
+    stream, variant = options.get("stream"), options.get("variant")
+    result = with_options(_core.lanes, arguments, out, device, stream, variant, False)
+    return result if library is None or out is not None else library.finish(result)
