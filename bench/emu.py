@@ -27,7 +27,8 @@ Call = Callable[[str], Any]
 
 def emulated(call: Call, threads: int) -> Callable[[], Any]:
     def run() -> Any:
-        os.environ["WARPKIT_EMU_THREADS"] = str(threads)  # read at each launch
+        os.environ["WARPKIT_EMU_THREADS"] = str(threads)
+        warpkit._core.read_settings()
         return call("emu")
 
     return run

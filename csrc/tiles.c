@@ -1,5 +1,6 @@
 /* tiles.c -- the plan of a transpose on a GPU: which kernel, which axes, how large a tile. */
 #include "tiles.h"
+#include "settings.h"
 
 #include <stdlib.h>
 
@@ -136,20 +137,13 @@ plan_rows(axes *x, wk_tiles *plan)
                   blocks(plan->columns, plan->tile_columns);
 }
 
-/* Elements a multiprocessor; WARPKIT_FEW=0 has tests meet the other ways with little data. */
-static int64_t
-few_elements(void)
-{
-    const char *wanted = getenv("WARPKIT_FEW");
-    return wanted && *wanted ? atoll(wanted) : ELEMENTS;
-}
-
 /* All axes are others. */
 static int
 plan_few(axes *x, int processors, wk_tiles *plan)
 {
     const int64_t n = other_axes(x, plan);
-    if (n > few_elements() * processors) return 0;
+    /* WARPKIT_FEW=0 has tests meet the other ways with little data. */
+    if (n > wk_setting_value(WK_SET_FEW, ELEMENTS) * processors) return 0;
     plan->way = WK_TILES_FEW;
     plan->rows = n;
     plan->tile_rows = WK_FEW;

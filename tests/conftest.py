@@ -78,6 +78,19 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(skip)
 
 
+@pytest.fixture
+def setting(monkeypatch):
+    """Sets an environment variable of warpkit's, which reads them once, for the test."""
+
+    def change(name, value):
+        monkeypatch.setenv(name, value)
+        warpkit._core.read_settings()
+
+    yield change
+    monkeypatch.undo()
+    warpkit._core.read_settings()
+
+
 class Tally:
     """Counts outcomes, and notes whether the run was a whole one."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import math
 import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,6 +107,17 @@ def check_warps(row: Row, a: Any, assume_sorted: bool = False) -> None:
     for mine, theirs in zip(got, want, strict=True):
         assert_same(mine, theirs)
     assert got.counts.sum() == a.size
+
+
+@contextlib.contextmanager
+def settings(**variables: str) -> Iterator[None]:
+    """Environment variables of warpkit's, which reads them once, for a while."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        warpkit._core.read_settings()
+        yield
+    warpkit._core.read_settings()
 
 
 def allowed(shape: Any) -> bool:
@@ -252,7 +264,7 @@ def runtime_sources(device: str) -> list[Path]:
     runtime = [ROOT / "cuda" / "runtime" / name for name in names]
     if device == "emu":
         runtime += (ROOT / "cuda" / "emu").glob("*.cc")
-    return [*runtime, ROOT / "csrc" / "contract.c"]
+    return [*runtime, ROOT / "csrc" / "contract.c", ROOT / "csrc" / "settings.c"]
 
 
 def emulate(source: Path, target: Path, cxx: str | None = None, sanitized: bool = False) -> None:

@@ -196,9 +196,9 @@ def test_asarray_takes_what_numpy_takes_and_copies_only_if_it_must(gpu):
 
 @pytest.mark.parametrize("piece", [1032, 1048])
 @pytest.mark.parametrize("dtype", ["complex128", "complex64", "float16"])
-def test_elements_are_not_cut_between_pieces(gpu, dtype, piece, monkeypatch):
+def test_elements_are_not_cut_between_pieces(gpu, dtype, piece, setting):
     """Pieces of an odd number of 8 bytes."""
-    monkeypatch.setenv("WARPKIT_PIECE", str(piece))
+    setting("WARPKIT_PIECE", str(piece))
     a = values(dtype, (23, 17, 6))
     for view in (a, a[::-1, 1:], a[:, :, ::2], a.T):
         d = there(view, gpu)
@@ -607,8 +607,8 @@ def test_several_gpus_give_the_bits_of_one(device, count):
     assert python(script, env=env) == "done\n"
 
 
-def test_all_gpus_present_give_the_cpus_bits(gpu, monkeypatch):
-    monkeypatch.setenv("WARPKIT_PIECE", "4096")
+def test_all_gpus_present_give_the_cpus_bits(gpu, setting):
+    setting("WARPKIT_PIECE", "4096")
     everything = f"{gpu.split(':')[0]}:all"
     a = values("float64", (60, 411))
     for op in ("sum", "min"):
@@ -639,19 +639,22 @@ want = [call() for call in calls]
 warpkit.release_memory("emu")
 used = warpkit.memory_info("emu")["pool_used"]
 failed = 0
+def fail(which):
+    os.environ["WARPKIT_EMU_FAIL"] = which
+    warpkit._core.read_settings()
 for function in ("cudaMallocFromPoolAsync", "cudaHostAlloc", "cudaMemcpyAsync", "cudaEventQuery",
                  "cudaEventRecord", "cudaLaunchKernelEx", "cudaStreamWaitEvent",
                  "cudaStreamSynchronize", "cudaMemsetAsync", "cudaFreeAsync"):
     for nth in (1, 2, 9):
         for call, right in zip(calls, want):
-            os.environ.pop("WARPKIT_EMU_FAIL", None)
+            fail("")
             warpkit.release_memory("emu")
-            os.environ["WARPKIT_EMU_FAIL"] = f"{{function}}:{{nth}}"
+            fail(f"{{function}}:{{nth}}")
             try:
                 assert_same(np.asarray(call()), np.asarray(right))
             except (warpkit.DeviceError, MemoryError) as error:
                 failed += 1
-            os.environ.pop("WARPKIT_EMU_FAIL", None)
+            fail("")
             assert_same(np.asarray(call()), np.asarray(right))  # the next call works
             warpkit.release_memory("emu")
             now = warpkit.memory_info("emu")["pool_used"]

@@ -71,8 +71,8 @@ def test_a_number_of_devices_that_cannot_be_is_told(api, value):
     code, text = api("calls", DEVICES=value)
     assert code == 2
     assert re.search(
-        f"^0 devices, error 100: WARPKIT_EMU_DEVICES is '{value}', and must be a whole number "
-        "from 1 to 32$",
+        f"^0 devices, error 100: WARPKIT_EMU_DEVICES is '{value}', and must be a whole number, at "
+        "least 1 and at most 32$",
         text,
         re.MULTILINE,
     )

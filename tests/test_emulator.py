@@ -57,10 +57,10 @@ def results(device):
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: "-".join(s.values()))
-def test_no_setting_changes_a_bit(settings, monkeypatch):
+def test_no_setting_changes_a_bit(settings, setting):
     want = list(results("emu"))
     for name, value in settings.items():
-        monkeypatch.setenv(name, value)
+        setting(name, value)
     for mine, theirs in zip(results("emu"), want, strict=True):
         assert_same(mine, theirs)
 
@@ -70,25 +70,25 @@ def test_no_setting_changes_a_bit(settings, monkeypatch):
     [
         ("SCHEDULE", "forward", "'linear', 'reverse' or 'random'"),
         ("MEMORY", "relaxed", "'strong' or 'weak'"),
-        ("SEED", "-1", "a number, at least 0"),
-        ("SEED", "seven", "a number, at least 0"),
-        ("THREADS", "0", "a number, at least 1"),
-        ("STEPS", "nan", "a number, at least 1"),
+        ("SEED", "-1", "a whole number, at least 0"),
+        ("SEED", "seven", "a whole number, at least 0"),
+        ("THREADS", "0", "a whole number, at least 1"),
+        ("STEPS", "nan", "a whole number, at least 1"),
         ("SECONDS", "1s", "a number, at least 0"),
     ],
 )
-def test_a_setting_that_cannot_be_read_is_an_error(name, value, taken, monkeypatch):
+def test_a_setting_that_cannot_be_read_is_an_error(name, value, taken, setting):
     a = np.ones(3)
-    monkeypatch.setenv(f"WARPKIT_EMU_{name}", value)
-    with pytest.raises(warpkit.DeviceError, match=f"WARPKIT_EMU_{name} is '{value}'.*{taken}"):
+    setting(f"WARPKIT_EMU_{name}", value)
+    with pytest.raises(ValueError, match=f"WARPKIT_EMU_{name} is '{value}'.*{taken}"):
         warpkit.reduce(a, device="emu")
-    monkeypatch.delenv(f"WARPKIT_EMU_{name}")
+    setting(f"WARPKIT_EMU_{name}", "")
     assert warpkit.reduce(a, device="emu") == 3
 
 
-def test_a_kernel_beyond_its_limit_ends_and_the_next_call_works(monkeypatch):
+def test_a_kernel_beyond_its_limit_ends_and_the_next_call_works(setting):
     a = values("float32", (4, 2000))
-    monkeypatch.setenv("WARPKIT_EMU_STEPS", "10")
+    setting("WARPKIT_EMU_STEPS", "10")
     for _ in range(3):
         with pytest.raises(
             warpkit.DeviceError,
@@ -96,7 +96,7 @@ def test_a_kernel_beyond_its_limit_ends_and_the_next_call_works(monkeypatch):
             r"10 steps .*last at cuda/\w+/\w+\.cuh:\d+",
         ):
             warpkit.reduce(a, axis=1, device="emu")
-    monkeypatch.delenv("WARPKIT_EMU_STEPS")
+    setting("WARPKIT_EMU_STEPS", "")
     assert_same(warpkit.reduce(a, axis=1, device="emu"), warpkit.reduce(a, axis=1, device="cpu"))
 
 

@@ -133,8 +133,8 @@ def test_nan_and_infinity_lie_in_no_bin(row, dtype):
 
 
 @each()
-def test_every_rung_goes_on_counting_piece_by_piece(row, monkeypatch):
-    monkeypatch.setenv("WARPKIT_PIECE", "1024")
+def test_every_rung_goes_on_counting_piece_by_piece(row, setting):
+    setting("WARPKIT_PIECE", "1024")
     a = values("float32", 4001)
     for bins in (10, 20_000):
         check(row, a, bins, (-2.0, 2.0))

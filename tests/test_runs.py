@@ -257,11 +257,11 @@ def test_short_results_hold_little_memory(op, device):
 
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
-def test_host_arrays_cross_as_a_whole(op, dtype, device, monkeypatch):
+def test_host_arrays_cross_as_a_whole(op, dtype, device, setting):
     """Larger than a slot: up in parts, and back as many as were found."""
     if device == "cpu":
         pytest.skip("no bus to cross")
-    monkeypatch.setenv("WARPKIT_PIECE", "4096")
+    setting("WARPKIT_PIECE", "4096")
     for host in (values(dtype, 4900), few_values(dtype, (70, 70)).T, np.full(4900, 2, dtype)):
         check(op, host, device)
 

@@ -203,6 +203,7 @@ for variant in {variants!r}:
     for function in ("cudaMemcpyToSymbolAsync", "cudaEventCreateWithFlags", "cudaStreamWaitEvent",
                      "cudaEventRecord", "cudaLaunchKernelEx"):
         os.environ["WARPKIT_EMU_FAIL"] = function + ":1"
+        warpkit._core.read_settings()
         try:
             got = warpkit.stencil1d(a, taps, device="emu", variant=variant)
         except (warpkit.DeviceError, MemoryError):
@@ -210,6 +211,7 @@ for variant in {variants!r}:
         else:
             assert_same(got, want)
         del os.environ["WARPKIT_EMU_FAIL"]
+        warpkit._core.read_settings()
         assert_same(warpkit.stencil1d(a, taps, device="emu", variant=variant), want)
 print(failed)
 """

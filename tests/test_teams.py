@@ -18,11 +18,11 @@ SMALL = sizes(*ROWS, *COLUMNS)
 
 
 @pytest.fixture(params=["", "integers"])
-def sums(request, device, monkeypatch):
+def sums(request, device, setting):
     """How floats are added: by doubles where these do, or by integers alone."""
     if device == "cpu":
         pytest.skip("has no teams")
-    monkeypatch.setenv("WARPKIT_SUMS", request.param)
+    setting("WARPKIT_SUMS", request.param)
     return request.param
 
 
@@ -65,8 +65,8 @@ def test_sums_of_some(device, sums, dtype, shape):
 
 @pytest.mark.parametrize("shape", sizes((3, 1600), (1500, 3), (70, 64), (9, 3000)), ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
-def test_sums_of_arrays_that_cross_in_pieces(device, sums, dtype, shape, monkeypatch):
-    monkeypatch.setenv("WARPKIT_PIECE", "4096")
+def test_sums_of_arrays_that_cross_in_pieces(device, sums, dtype, shape, setting):
+    setting("WARPKIT_PIECE", "4096")
     for a in (values(dtype, shape), wide(dtype, shape)):
         for axis in (None, 0, 1):
             check(device, a, axis)

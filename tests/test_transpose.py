@@ -5,6 +5,7 @@ NumPy's own transposes are the oracle, bit for bit; outputs are poisoned first.
 
 import functools
 
+import helpers
 import numpy as np
 import pytest
 import warpkit
@@ -117,8 +118,8 @@ for n in SIZES:
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_every_way(device, name, monkeypatch):
-    monkeypatch.setenv("WARPKIT_FEW", "0")
+def test_every_way(device, name, setting):
+    setting("WARPKIT_FEW", "0")
     shape, axes, size, view, way = WAYS[name]
     if not allowed(shape):
         pytest.skip("--small")
@@ -200,16 +201,15 @@ def test_any_view(device, case, seed):
     shape, key, axes, size = case
     a = raw_bits(SIZES[size], shape, seed)
     for few in ("", "0") if device != "cpu" else ("",):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("WARPKIT_FEW", few)
+        with helpers.settings(WARPKIT_FEW=few):
             if 0 not in a[key].shape:
                 check(device, a, lambda x: x[key], axes)
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("few", ["", "0"])
-def test_a_broadcast_axis_is_read_again(device, size, few, monkeypatch):
-    monkeypatch.setenv("WARPKIT_FEW", few)
+def test_a_broadcast_axis_is_read_again(device, size, few, setting):
+    setting("WARPKIT_FEW", few)
     row = raw_bits(SIZES[size], (70,))
     a = np.broadcast_to(row, (40, 70))
     assert_same(warpkit.transpose(a, device=device), np.ascontiguousarray(a.T))

@@ -197,8 +197,8 @@ def test_every_row_writes_where_it_is_told(row):
 
 @pytest.mark.parametrize("piece", [1024, 5000])
 @each([row for row in ROWS if row.device != "cpu"])
-def test_every_row_goes_on_piece_by_piece(row, piece, monkeypatch):
-    monkeypatch.setenv("WARPKIT_PIECE", str(piece))
+def test_every_row_goes_on_piece_by_piece(row, piece, setting):
+    setting("WARPKIT_PIECE", str(piece))
     for dtype, n in (("int32", 4000), ("uint8", 4999), ("float64", 1025)):
         check(row, few_values(dtype, n))
 

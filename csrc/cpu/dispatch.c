@@ -1,11 +1,9 @@
 /* dispatch.c -- one launcher per CPU row, which picks the instruction set this processor has.
  * WARPKIT_ISA=base|avx2|avx512 asks for a smaller one; results are the same bits. */
-#include "warpkit.h"
+#include "settings.h"
 #include "cpu/isa.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #ifdef WK_X86
 #include <cpuid.h>
 #endif
@@ -50,9 +48,8 @@ level(void)
     int now = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (now >= 0) return now;
     now = best();
-    const char *wanted = getenv("WARPKIT_ISA");
-    for (int i = 0; wanted && i < now; i++)
-        if (strcmp(wanted, names[i]) == 0) now = i;
+    const int wanted = (int)wk_setting_value(WK_SET_ISA, now);
+    if (wanted < now) now = wanted;
     atomic_store_explicit(&chosen, now, memory_order_relaxed);
     return now;
 }

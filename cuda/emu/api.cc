@@ -43,7 +43,8 @@ this_machine()
 {
     static const machine once = [] {
         machine m;
-        emu::read_device_count(&m.devices, &m.why);
+        if (emu::settings_are_right(&m.why))
+            m.devices = (int)wk_setting_value(WK_SET_EMU_DEVICES, 1);
         return m;
     }();
     return once;

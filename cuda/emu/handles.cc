@@ -171,7 +171,7 @@ cudaError_t
 cudaEventRecord(cudaEvent_t handle, cudaStream_t stream)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
-    const int late = emu::late_queries();
+    const int late = (int)wk_setting_value(WK_SET_EMU_LATE, 0);
     std::lock_guard<std::mutex> hold(lock);
     event *own = find(handle);
     if (own == nullptr || own->device != device_of_stream(stream))

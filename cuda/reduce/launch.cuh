@@ -5,8 +5,9 @@
 #include "reduce/lines.cuh"
 #include "reduce/teams.cuh"
 
+#include "settings.h"
+
 #include <algorithm>
-#include <cstdlib>
 
 namespace wk
 {
@@ -63,9 +64,7 @@ describe(const wk_call *call, reduce_task *task)
 inline bool
 integers_only(const wk_call *call)
 {
-    const char *wanted = std::getenv("WARPKIT_SUMS");
-    if (wanted && strcmp(wanted, "integers") == 0) return true;
-    return weak_doubles(call);
+    return wk_setting_value(WK_SET_SUMS, weak_doubles(call));
 }
 
 // Folds records, of which each has `step` words, and limbs into the task's state or results.

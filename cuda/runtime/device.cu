@@ -3,10 +3,11 @@
 #include "runtime/driver.cuh"
 #include "runtime/stage.cuh"
 
+#include "settings.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -26,13 +27,6 @@ std::atomic<unsigned> failed_calls{0};
 int device_count = 0;
 wk::gpu *gpus = nullptr; // for good: threads may be at work when the process ends
 
-uint64_t
-bytes_from_environment(const char *name, uint64_t otherwise)
-{
-    const char *text = std::getenv(name);
-    return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 wk_status
 set_up(wk::gpu &g, int device, wk_error *error)
 {
@@ -51,9 +45,9 @@ set_up(wk::gpu &g, int device, wk_error *error)
                                          cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     g.weak_doubles = !strong;
     g.bulk_copies = major >= 9;
-    g.keep = bytes_from_environment("WARPKIT_POOL_KEEP",
-                                    std::max<uint64_t>(all.totalGlobalMem / kKeepShare, kKeep));
-    g.limit = bytes_from_environment("WARPKIT_POOL_LIMIT", 0);
+    const auto keep = std::max<uint64_t>(all.totalGlobalMem / kKeepShare, kKeep);
+    g.keep = (uint64_t)wk_setting_value(WK_SET_POOL_KEEP, (int64_t)keep);
+    g.limit = (uint64_t)wk_setting_value(WK_SET_POOL_LIMIT, 0);
     if (pools) {
         cudaMemPoolProps properties = {};
         properties.allocType = cudaMemAllocationTypePinned;
@@ -74,6 +68,8 @@ set_up(wk::gpu &g, int device, wk_error *error)
 namespace wk
 {
 
+const wk_host *host;
+
 wk_status
 failed(wk_error *error, cudaError_t code, const char *call, const char *file, int line)
 {
@@ -92,20 +88,13 @@ failures()
 bool
 sync_each_launch()
 {
-    static const bool on = std::getenv("WARPKIT_SYNC") != nullptr;
-    return on;
+    return wk_setting_value(WK_SET_SYNC, 0);
 }
 
 int
 carveout()
 {
-    static const int percent = [] {
-        const char *text = std::getenv("WARPKIT_CARVEOUT");
-        char *end = nullptr;
-        const long given = text ? std::strtol(text, &end, 10) : -1;
-        return end == text || *end || given > 100 ? -1 : (int)given; // not a share: as if unset
-    }();
-    return percent;
+    return (int)wk_setting_value(WK_SET_CARVEOUT, -1);
 }
 
 wk_status

@@ -72,7 +72,11 @@ def release_memory(device: str | None = None) -> None:
 
 
 def show_config() -> None:
-    """Print versions, devices, why a device is missing, and what "auto" goes by."""
+    """Print versions, devices, why a device is missing, what "auto" goes by, and settings.
+
+    Settings are environment variables, read once, at the first call: their value, or what they
+    take and are for.
+    """
     from warpkit import __version__, _auto
 
     config = _core.config()
@@ -94,3 +98,7 @@ def show_config() -> None:
             )
     for line in _auto.describe():
         print(line)
+    for name, value, takes, purpose in _core.settings():
+        print(f"{name}={value}" if value else f"{name}: {purpose} ({takes})")
+    if config["settings"]:
+        print(config["settings"])

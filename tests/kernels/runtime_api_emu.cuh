@@ -2,6 +2,7 @@
 // devices, late events, planned failures.
 #pragma once
 #include "runtime_api.cuh"
+#include "settings.h"
 
 namespace
 {
@@ -163,12 +164,19 @@ late_events()
     EXPECT(cudaErrorNotReady, cudaEventQuery(third));
 }
 
+void
+plan(const char *failure)
+{
+    setenv("WARPKIT_EMU_FAIL", failure, 1);
+    wk_settings_read();
+}
+
 // The second call fails, once, and the count begins anew with another value.
 template <typename F>
 void
 fails_once(const char *function, cudaError_t code, F call)
 {
-    setenv("WARPKIT_EMU_FAIL", (std::string(function) + ":2").c_str(), 1);
+    plan((std::string(function) + ":2").c_str());
     const cudaError_t want[] = {cudaSuccess, code, cudaSuccess, cudaSuccess};
     for (const cudaError_t w : want) expect(w, call(), function, __LINE__);
 }
@@ -212,11 +220,11 @@ planned_failures()
                [&] { return launch_add(0, data); });
     HOLD(says("kernel add_one: fails, as WARPKIT_EMU_FAIL asks"));
 
-    unsetenv("WARPKIT_EMU_FAIL");
+    plan("");
     OK(launch_add(0, data)); // forgets the plan
     fails_once("cudaLaunchKernelEx", cudaErrorLaunchFailure,
                [&] { return launch_add(0, data); });
-    setenv("WARPKIT_EMU_FAIL", "cudaMalloc", 1);
+    plan("cudaMalloc");
     EXPECT(cudaErrorLaunchFailure, launch_add(0, data));
     HOLD(says("WARPKIT_EMU_FAIL is 'cudaMalloc', and must be a function and a number"));
 }
