@@ -42,6 +42,7 @@ SHARED = [
         "pieces.c",
         "plan.c",
         "reduce.c",
+        "settings.c",
         "teams.c",
         "tiles.c",
         "walk.c",
@@ -184,6 +185,16 @@ def compile_all(jobs):
     return [job.object for job in jobs]
 
 
+def contract():
+    """What the core and its plug-ins must agree on, as one word, for the two files that compare."""
+    texts = [(ROOT / "csrc" / name).read_bytes() for name in ("warpkit.h", "kernels.def")]
+    return f'-DWK_CONTRACT="{hashlib.sha256(b"".join(texts)).hexdigest()[:32]}"'
+
+
+def with_contract(source):
+    return [contract()] if source.name in ("context.c", "plugin.cu") else []
+
+
 class BuildExt(build_ext):
     def run(self):
         # What an older build made, and this one does not, must not be installed or loaded.
@@ -224,7 +235,7 @@ class BuildExt(build_ext):
             elif source.parent.name == "python":
                 jobs.append(Job([*cc, *flags, *python_headers()], source, version))
             else:
-                jobs.append(Job([*cc, *flags], source, version))
+                jobs.append(Job([*cc, *flags, *with_contract(source)], source, version))
         libraries = ["-lm", "-lpthread", "-ldl"]
         extra = shlex.split(os.environ.get("LDFLAGS", ""))
         link = [*cc, "-shared", *sanitizers(), *compile_all(jobs), "-o", target]
@@ -244,7 +255,7 @@ class BuildExt(build_ext):
         sources = sorted((ROOT / "cuda").rglob("*.cu"))
         sources += SHARED
         jobs = [
-            Job([nvcc, *flags, *(["-x", "c++"] if s.suffix == ".c" else [])], s, version)
+            Job([nvcc, *flags, *with_contract(s), *["-x", "c++"] * (s.suffix == ".c")], s, version)
             for s in sources
         ]
         link = [nvcc, "-shared", "-cudart=static", *compile_all(jobs), "-o", target]
@@ -272,7 +283,7 @@ def emu_compiler(*folders, options=()):
 def emu_jobs(sources, *folders, options=()):
     command = emu_compiler(*folders, options=options)
     version = run([*compiler("CXX", "c++", "C++"), "--version"], "asking the C++ compiler")
-    return [Job(command, source, version) for source in sorted(sources)]
+    return [Job([*command, *with_contract(s)], s, version) for s in sorted(sources)]
 
 
 def emu_link(jobs, target, *options):

@@ -2,11 +2,14 @@
 #define _GNU_SOURCE
 #include "context.h"
 #include "cpu/threads.h"
+#include "interrupt.h"
+#include "settings.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 wk_context *
@@ -15,7 +18,6 @@ wk_context_new(const char *folder)
     wk_context *context = calloc(1, sizeof *context);
     if (context == NULL) return NULL;
     snprintf(context->folder, sizeof context->folder, "%s", folder);
-    pthread_mutex_init(&context->lock, NULL);
     context->slots[WK_CPU] = (wk_slot){.tried = 1, .count = 1, .backend = &wk_cpu_backend};
     return context;
 }
@@ -25,7 +27,6 @@ wk_context_free(wk_context *context)
 {
     /* Plug-ins stay loaded: other threads of the process may still be inside the driver. */
     wk_threads_free(atomic_load(&context->threads));
-    pthread_mutex_destroy(&context->lock);
     free(context);
 }
 
@@ -48,9 +49,10 @@ load(wk_context *context, wk_kind kind)
         return;
     }
     wk_plugin_open_fn *open = (wk_plugin_open_fn *)dlsym(handle, "wk_plugin_open");
-    static const wk_host host = {wk_thread_count, wk_parallel};
+    static wk_host host = {wk_thread_count, wk_parallel, wk_interrupted, NULL};
+    host.settings = wk_settings_now();
     const wk_plugin *plugin = open ? open(&host) : NULL;
-    if (plugin == NULL || plugin->abi != WK_ABI) {
+    if (plugin == NULL || memcmp(plugin->contract, WK_CONTRACT, sizeof WK_CONTRACT) != 0) {
         WK_FAIL(&slot->why, WK_EDEVICE,
                 "the plug-in %s is of another version of warpkit; install warpkit again", path);
         dlclose(handle);
@@ -61,15 +63,39 @@ load(wk_context *context, wk_kind kind)
     slot->backend = plugin->backend;
 }
 
+/* Of a process that was forked while a thread of its parent loaded the plug-in: the loader's and the
+ * driver's locks are in any state, and nobody is left to let them go. */
+static void
+give_up(wk_slot *slot, wk_kind kind)
+{
+    slot->count = 0;
+    slot->backend = NULL;
+    slot->plugin = NULL;
+    slot->why.status = WK_OK;
+    WK_FAIL(&slot->why, WK_EDEVICE,
+            "this process was forked while another thread began to use device '%s'; start it "
+            "with multiprocessing's 'spawn' method, or use the device once before",
+            wk_kind_names[kind]);
+}
+
+/* No lock: a fork could leave it held. The thread that sets the loader loads, the others wait. */
 const wk_slot *
 wk_slot_of(wk_context *context, wk_kind kind)
 {
     wk_slot *slot = &context->slots[kind];
-    if (atomic_load(&slot->tried)) return slot; /* no lock: a fork could leave it held */
-    pthread_mutex_lock(&context->lock);
-    if (!atomic_load(&slot->tried)) load(context, kind);
-    atomic_store(&slot->tried, 1);
-    pthread_mutex_unlock(&context->lock);
+    while (!atomic_load(&slot->tried)) {
+        const int own = (int)getpid();
+        int loader = 0;
+        if (atomic_compare_exchange_strong(&slot->loader, &loader, own))
+            load(context, kind);
+        else if (loader != own && atomic_compare_exchange_strong(&slot->loader, &loader, own))
+            give_up(slot, kind);
+        else {
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+            continue;
+        }
+        atomic_store(&slot->tried, 1);
+    }
     return slot;
 }
 

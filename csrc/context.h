@@ -4,11 +4,11 @@
 
 #include "warpkit.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct wk_slot { /* one kind of device */
     atomic_int tried;    /* set last: what is below is constant from then on */
+    atomic_int loader;   /* the process that loads it, or has; 0: none yet   */
     int count;
     const wk_backend *backend;
     const wk_plugin *plugin; /* NULL for the CPU                                          */
@@ -16,8 +16,7 @@ typedef struct wk_slot { /* one kind of device */
 } wk_slot;
 
 typedef struct wk_context {
-    pthread_mutex_t lock; /* held while a plug-in is loaded, never around work             */
-    char folder[4096];    /* where the plug-ins lie                                        */
+    char folder[4096]; /* where the plug-ins lie                                           */
     wk_slot slots[WK_KINDS];
     _Atomic(struct wk_threads *) threads; /* see cpu/threads.c                             */
 } wk_context;
@@ -33,6 +32,9 @@ const wk_slot *wk_find_device(wk_context *context, wk_kind kind, int ordinal, wk
 
 /* One way through: find the row, check its dtypes, open, upload, launch, download, close. */
 wk_status wk_run(wk_call *call, wk_kind kind, const char *variant);
+
+/* The backend's copy, likewise. */
+wk_status wk_run_copy(wk_call *call, const wk_backend *backend);
 
 extern const wk_backend wk_cpu_backend;
 

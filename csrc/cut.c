@@ -58,12 +58,16 @@ cut_run(const wk_call *call, int64_t target, wk_cut *cut)
     const int64_t n = wk_size(&call->in), item = wk_itemsize[call->in.dtype];
     const int64_t unit = call->op == WK_REDUCE ? (int64_t)WK_CHUNK : (int64_t)GROUP;
     cut->kind = WK_CUT_RUN;
-    if (call->op == WK_HISTOGRAM)
+    const int both = call->where.ndim >= 0;
+    if (call->op == WK_HISTOGRAM && !both)
         walk_memory(&call->in, &cut->walk);
     else
         wk_walk_c_order(&call->in, &cut->walk);
+    if (both) wk_walk_c_order(&call->where, &cut->where);
     /* warp_histogram gives more than it takes: a value and a count for each element */
-    const int64_t wide = call->op == WK_WARP_HISTOGRAM ? item + 5 : item;
+    const int64_t wide = item + (call->op == WK_WARP_HISTOGRAM ? 5
+                                 : both                        ? wk_itemsize[call->where.dtype]
+                                                               : 0);
     cut->step = wk_most(target / wide / unit * unit, unit);
     cut->pieces = wk_blocks(n, cut->step);
     cut->step = wk_least(cut->step, n);
@@ -92,7 +96,8 @@ cut_reduce(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
 {
     const wk_array *a = &call->in;
     const int kept = call->args.reduce.kept;
-    int64_t bytes = wk_itemsize[a->dtype];
+    int64_t bytes =
+        wk_itemsize[a->dtype] + (call->where.ndim < 0 ? 0 : wk_itemsize[call->where.dtype]);
     for (int d = 0; d < a->ndim; d++) bytes *= cut->block[d];
     for (int i = 0; i < a->ndim && bytes > target; i++) {
         const int d = cut->order[i];

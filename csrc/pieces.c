@@ -34,13 +34,26 @@ wk_piece_of_results(const wk_call *call, wk_piece *piece)
     for (int i = 0; i < call->outs; i++) add_out(call, piece, 0, wk_size(&call->out[i]));
 }
 
+/* Room for `elements` of the input, and for as many as `beside` of what crosses with it. */
+static void
+set_room(const wk_call *call, int64_t elements, int64_t beside, wk_piece *piece)
+{
+    const int64_t bytes = elements * wk_itemsize[call->in.dtype];
+    piece->elements = elements;
+    piece->where_at = piece->in_bytes = bytes;
+    if (call->where.ndim < 0 || beside == 0) return;
+    piece->where_at = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    piece->in_bytes = piece->where_at + beside * wk_itemsize[call->where.dtype];
+}
+
 static void
 run_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece)
 {
     const int64_t n = wk_size(cut->copies < 0 ? &call->out[0] : &call->in);
     piece->begin = index * cut->step;
     piece->end = wk_least(piece->begin + cut->step, n);
-    piece->in_bytes = cut->copies < 0 ? 0 : (piece->end - piece->begin) * cut->walk.item;
+    const int64_t elements = cut->copies < 0 ? 0 : piece->end - piece->begin;
+    set_room(call, elements, cut->copies ? 0 : elements, piece);
     if (cut->copies < 0) add_out(call, piece, piece->begin, piece->end);
     if (cut->copies) return;
     if (call->op == WK_WARP_HISTOGRAM) {
@@ -96,28 +109,37 @@ box_out(const wk_call *call, int axes, wk_piece *piece)
     piece->out_bytes = piece->out_at[i] + elements * to->item;
 }
 
-static void
-box_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece)
+/* The block's elements of an array, upwards as the memory lies; how many there are. */
+static int64_t
+walk_block(const wk_array *a, const wk_cut *cut, const wk_piece *piece, wk_walk *walk)
 {
-    const wk_array *a = &call->in;
     const int64_t item = wk_itemsize[a->dtype];
-    find_block(cut, index, piece);
-    piece->in.ndim = 0;
-    piece->in.item = item;
-    piece->in.start = (char *)a->host + a->first;
-    piece->in_bytes = item;
+    int64_t elements = 1;
+    walk->ndim = 0;
+    walk->item = item;
+    walk->start = (char *)a->host + a->first;
     for (int i = 0; i < a->ndim; i++) {
         const int d = cut->order[i];
         const int64_t n = crossing(a, piece, d);
         int64_t stride = a->strides[d] * item;
-        piece->in.start += piece->start[d] * stride;
-        if (stride < 0) { /* upwards, as the memory lies */
-            piece->in.start += (n - 1) * stride;
+        walk->start += piece->start[d] * stride;
+        if (stride < 0) {
+            walk->start += (n - 1) * stride;
             stride = -stride;
         }
-        wk_walk_add(&piece->in, n, stride);
-        piece->in_bytes *= n;
+        wk_walk_add(walk, n, stride);
+        elements *= n;
     }
+    return elements;
+}
+
+static void
+box_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece)
+{
+    const wk_array *a = &call->in, *w = &call->where;
+    find_block(cut, index, piece);
+    const int64_t elements = walk_block(a, cut, piece, &piece->in);
+    set_room(call, elements, w->ndim < 0 ? 0 : walk_block(w, cut, piece, &piece->where), piece);
     if (cut->folds) return;
     const int axes = call->op == WK_REDUCE ? call->args.reduce.kept : a->ndim;
     for (int i = 0; i < call->outs; i++) box_out(call, axes, piece);
@@ -141,8 +163,7 @@ line_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piec
         piece->row = first;
         piece->rows = after - first;
     }
-    piece->in_bytes =
-        piece->size[0] * piece->rows * piece->size[2] * wk_itemsize[call->in.dtype];
+    set_room(call, piece->size[0] * piece->rows * piece->size[2], 0, piece);
     wk_walk *to = &piece->out[0];
     to->ndim = 0;
     to->item = item;
@@ -196,9 +217,9 @@ fill_lines(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_
     }
 }
 
-void
-wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from,
-              int64_t to, void *packed)
+static void
+fill_in(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from, int64_t to,
+        void *packed)
 {
     const int64_t item = wk_itemsize[call->in.dtype];
     if (cut->kind == WK_CUT_LINE)
@@ -209,12 +230,28 @@ wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int
         wk_gather(&cut->walk, piece->begin + from / item, piece->begin + to / item, packed);
 }
 
+void
+wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from,
+              int64_t to, void *packed)
+{
+    const int64_t end = piece->elements * wk_itemsize[call->in.dtype], at = piece->where_at;
+    if (from < end) fill_in(call, cut, piece, from, wk_least(to, end), packed);
+    if (to <= at) return;
+    const int64_t item = wk_itemsize[call->where.dtype], low = wk_most(from, at);
+    const int64_t first = (low - at) / item, after = (to - at) / item;
+    void *behind = (char *)packed + (low - from);
+    if (cut->kind == WK_CUT_BOX)
+        wk_gather(&piece->where, first, after, behind);
+    else
+        wk_gather(&cut->where, piece->begin + first, piece->begin + after, behind);
+}
+
 char *
 wk_piece_in_place(const wk_call *call, const wk_cut *cut, const wk_piece *piece)
 {
     const wk_stencil_args *s = &call->args.stencil;
-    const int64_t elements = piece->in_bytes / wk_itemsize[call->in.dtype];
-    if (elements == 0) return NULL;
+    const int64_t elements = piece->elements;
+    if (elements == 0 || call->where.ndim >= 0) return NULL;
     if (cut->kind == WK_CUT_BOX) return wk_walk_run(&piece->in, 0, elements);
     if (cut->kind == WK_CUT_RUN) return wk_walk_run(&cut->walk, piece->begin, piece->end);
     if (cut->block[1] < s->outputs || cut->block[2] < s->inner) return NULL;
@@ -251,21 +288,29 @@ set_flat(wk_array *a, int64_t n, void *data)
 
 /* Strides as the box was packed: its axes from the outermost in memory inwards. */
 static void
-box_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, void *in, wk_call *sub)
+set_box(const wk_array *from, const wk_cut *cut, const wk_piece *piece, void *data, wk_array *a)
 {
-    wk_array *a = &sub->in;
     int64_t step = 1;
     a->first = 0;
-    a->data = in;
-    a->bytes = piece->in_bytes;
+    a->data = data;
     for (int i = a->ndim - 1; i >= 0; i--) {
         const int d = cut->order[i];
-        const int64_t n = crossing(&call->in, piece, d), was = call->in.strides[d];
+        const int64_t n = crossing(from, piece, d), was = from->strides[d];
         a->shape[d] = piece->size[d];
         a->strides[d] = was == 0 ? 0 : was < 0 ? -step : step;
         if (was < 0) a->first += (n - 1) * step * wk_itemsize[a->dtype];
         step *= n;
     }
+    a->bytes = step * wk_itemsize[a->dtype];
+}
+
+static void
+box_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, char *in, wk_call *sub)
+{
+    wk_array *a = &sub->in;
+    set_box(&call->in, cut, piece, in, a);
+    if (call->where.ndim >= 0)
+        set_box(&call->where, cut, piece, in + piece->where_at, &sub->where);
     if (sub->op != WK_REDUCE) {
         wk_fuse(a, 0);
         return;
@@ -295,14 +340,20 @@ wk_piece_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, voi
     sub->op = call->op;
     sub->args = call->args;
     sub->in = call->in;
+    if (call->where.ndim >= 0)
+        sub->where = call->where;
+    else
+        sub->where.ndim = -1;
     sub->outs = call->outs;
     sub->part.output = sub->part.first = 0;
     sub->part.chunks = cut->chunks;
-    const int64_t elements = piece->in_bytes / wk_itemsize[call->in.dtype];
+    const int64_t elements = piece->elements;
     if (cut->kind == WK_CUT_BOX) {
-        box_call(call, cut, piece, in, sub);
+        box_call(call, cut, piece, (char *)in, sub);
     } else {
         set_flat(&sub->in, elements, in);
+        if (call->where.ndim >= 0)
+            set_flat(&sub->where, elements, (char *)in + piece->where_at);
         sub->part.first = piece->begin / WK_CHUNK;
     }
     if (call->op == WK_REDUCE && cut->kind == WK_CUT_RUN) {

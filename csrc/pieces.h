@@ -25,6 +25,7 @@ typedef struct wk_cut {
     int64_t in_bytes, out_bytes; /* of the largest piece, packed                          */
     int64_t step;                /* RUN: elements of a piece                               */
     wk_walk walk;                /* RUN, LINE: the order in which the input crosses        */
+    wk_walk where;               /* RUN: likewise the mask, or the weights                 */
     int64_t extent[WK_MAX_DIMS]; /* BOX, LINE: what the grid of blocks covers ...          */
     int64_t block[WK_MAX_DIMS];  /* ... by blocks of so much                               */
     int axes;
@@ -37,9 +38,12 @@ typedef struct wk_cut {
 typedef struct wk_piece {
     int64_t begin, end; /* RUN: elements                            */
     int64_t start[WK_MAX_DIMS], size[WK_MAX_DIMS]; /* BOX, LINE                           */
-    int64_t row, rows; /* LINE: first of the axis, may be outside  */
-    int64_t in_bytes, out_bytes;
-    wk_walk in; /* RUN, BOX */
+    int64_t row, rows;           /* LINE: first of the axis, may be outside  */
+    int64_t in_bytes, out_bytes; /* of all that is packed */
+    int64_t elements;            /* of the input, as they cross */
+    int64_t where_at;  /* bytes: where the mask or the weights begin, behind the input;
+                                    in_bytes: there are none                                */
+    wk_walk in, where; /* BOX */
     wk_walk out[WK_MAX_OUTS];
     int64_t out_begin[WK_MAX_OUTS], out_end[WK_MAX_OUTS]; /* elements of the walk            */
     int64_t out_at[WK_MAX_OUTS];                          /* bytes, in the packed output     */
@@ -77,7 +81,8 @@ void wk_piece_of_results(const wk_call *call, wk_piece *piece);
 
 void wk_piece_of(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece);
 
-/* Bytes from .. to - 1 of the packed input, whole elements, to packed[0 ..]. */
+/* Bytes from .. to - 1 of the packed input, whole elements, to packed[0 ..]: the array, and behind it
+ * what call->where names. */
 void wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from,
                    int64_t to, void *packed);
 

@@ -79,17 +79,11 @@ wk_fuse(wk_array *a, int from)
     fuse(a, NULL, from, a->ndim);
 }
 
-static void
-fuse_reduced(wk_array *a, wk_array *where, wk_reduce_args *args)
+void
+wk_fuse_reduced(wk_array *a, wk_array *where, wk_reduce_args *args)
 {
     fuse(a, where, args->kept, a->ndim);
     args->kept = fuse(a, where, 0, args->kept);
-}
-
-void
-wk_fuse_reduced(wk_array *a, wk_reduce_args *args)
-{
-    fuse_reduced(a, NULL, args);
 }
 
 /* Walks an axis the other way, from its other end. */
@@ -136,7 +130,7 @@ wk_plan_reduce(wk_array *a, wk_array *where, uint64_t axes, int logical, wk_redu
     }
     permute(a, order);
     if (where) permute(where, order);
-    fuse_reduced(a, where, args);
+    wk_fuse_reduced(a, where, args);
 }
 
 /* Room for one more axis is there: with 64 that are not 1 there are more elements than bytes. */
@@ -178,7 +172,7 @@ wk_plan_parts(wk_array *a, wk_array *where, int fold, wk_reduce_args *args)
         args->planes = 2;
         args->kept++;
     }
-    fuse_reduced(a, where, args);
+    wk_fuse_reduced(a, where, args);
 }
 
 void

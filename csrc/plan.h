@@ -55,8 +55,8 @@ void wk_set_contiguous(wk_array *a);
 /* Drops extents of 1 in [from, ndim) and merges neighbours that are one run of memory. */
 void wk_fuse(wk_array *a, int from);
 
-/* wk_fuse, for an array that wk_plan_reduce made and that has other strides since. */
-void wk_fuse_reduced(wk_array *a, wk_reduce_args *args);
+/* wk_fuse, for arrays that wk_plan_reduce made and that have other strides since. */
+void wk_fuse_reduced(wk_array *a, wk_array *where, wk_reduce_args *args);
 
 /* Do the elements fill their block, each once, whatever the order of the axes? */
 int wk_dense(const wk_array *a);

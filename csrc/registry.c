@@ -1,6 +1,8 @@
 /* registry.c -- expands kernels.def, finds a row in it and runs it. */
 #include "context.h"
+#include "interrupt.h"
 #include "plan.h"
+#include "settings.h"
 
 #include <string.h>
 
@@ -102,9 +104,38 @@ nothing_to_do(const wk_call *call)
     return 1;
 }
 
+static wk_status
+check_state(wk_call *call, wk_kind kind)
+{
+    const wk_settings *settings = wk_settings_now();
+    if (settings->error.status) return wk_fail_as(&call->error, &settings->error);
+    if (kind != WK_CPU && wk_within_handler())
+        return WK_FAIL(&call->error, WK_EDEVICE,
+                       "a signal's handler cannot use device '%s' within another call's wait",
+                       wk_kind_names[kind]);
+    return WK_OK;
+}
+
+/* Whatever else came of a call that was stopped. */
+static wk_status
+end_of(wk_call *call, wk_status status)
+{
+    if (!wk_interrupted()) return status;
+    call->error.status = WK_OK;
+    return WK_FAIL(&call->error, WK_EINTERRUPT, "stopped by a signal");
+}
+
+wk_status
+wk_run_copy(wk_call *call, const wk_backend *backend)
+{
+    if (check_state(call, backend->kind) != WK_OK) return call->error.status;
+    return end_of(call, backend->copy(call));
+}
+
 wk_status
 wk_run(wk_call *call, wk_kind kind, const char *variant)
 {
+    if (check_state(call, kind) != WK_OK) return call->error.status;
     const wk_slot *slot = wk_find_device(call->context, kind, call->ordinal, &call->error);
     if (slot == NULL) return call->error.status;
     if (call->devices == UINT32_MAX) /* all that there are */
@@ -117,5 +148,5 @@ wk_run(wk_call *call, wk_kind kind, const char *variant)
     if (row == NULL) return call->error.status;
     if (!(row->dtypes >> call->in.dtype & 1)) return wrong_dtype(call, row);
     if (nothing_to_do(call)) return WK_OK;
-    return slot->backend->run(call, launch, row->production);
+    return end_of(call, slot->backend->run(call, launch, row->production));
 }

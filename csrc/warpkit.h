@@ -73,10 +73,11 @@ extern const int wk_itemsize[WK_DTYPES];
 
 typedef enum {
     WK_OK,
-    WK_EVALUE,  /* ValueError  */
-    WK_ETYPE,   /* TypeError   */
-    WK_EMEMORY, /* MemoryError */
-    WK_EDEVICE  /* warpkit.DeviceError */
+    WK_EVALUE,    /* ValueError  */
+    WK_ETYPE,     /* TypeError   */
+    WK_EMEMORY,   /* MemoryError */
+    WK_EDEVICE,   /* warpkit.DeviceError */
+    WK_EINTERRUPT /* the exception that a signal's handler has raised, as KeyboardInterrupt */
 } wk_status;
 
 typedef struct wk_error {
@@ -281,17 +282,16 @@ struct wk_context; /* threads and loaded plug-ins; the core's own */
 /* An input too large for one trip, or on its way while the kernel works, comes in pieces (see
  * pieces.h), and a launcher is called for each. A reduction cut along its fold keeps totals of each
  * output, zero at first, until all pieces are there: what its accumulator holds (reduce.h); the
- * TREE one total per chunk. A histogram goes on counting. */
+ * TREE one total per chunk. A histogram goes on counting, and keeps totals of weights likewise. */
 typedef struct wk_part {
     int later;      /* histogram: counts hold those of earlier pieces                      */
-    void *totals;   /* reduce: device memory, [outputs]; else NULL                         */
-    int finish;     /* reduce: all totals are there; fold them into out and leave in alone */
+    void *totals;   /* device memory, [outputs]; else NULL                                 */
+    int finish;     /* all totals are there; fold them into out and leave in alone         */
     int64_t chunks; /* TREE: of the whole fold                                             */
     int64_t first;  /* TREE: chunk of this piece's first element                           */
     int64_t output; /* of the whole, to which this piece's first belongs                   */
-    void *other;    /* reduce: totals of another GPU: add them to totals and leave in alone */
-    int64_t
-        *words; /* reduce: do nothing but say how many 8-byte words an output's totals have */
+    void *other;    /* totals of another GPU: add them to totals and leave in alone        */
+    int64_t *words; /* do nothing but say how many 8-byte words an output's totals have    */
     int64_t step[WK_MAX_DIMS]; /* outputs between neighbours along each kept axis          */
 } wk_part;
 
@@ -386,23 +386,22 @@ typedef struct wk_host {
     void (*parallel)(struct wk_context *context, int64_t items, int64_t grain,
                      void (*task)(void *arg, int64_t begin, int64_t end, int thread),
                      void *arg);
+    int (*interrupted)(void);           /* the thread's call is to stop: see interrupt.h */
+    const struct wk_settings *settings; /* settings.h */
 } wk_host;
 
 /* About a microsecond, for a thread that looks again and again at what others do. */
 void wk_pause(void);
 
-/* What a plug-in (_cuda, _emu) exports as wk_plugin_open. The abi word holds the sizes of the
- * structs above, so that a stale plug-in is refused instead of misread. */
+/* What a plug-in (_cuda, _emu) exports as wk_plugin_open. Its contract is the hash of this file and
+ * of kernels.def that the build gives (WK_CONTRACT), so that a stale plug-in is refused instead of
+ * misread. */
 typedef struct wk_plugin {
-    uint64_t abi;
+    char contract[40]; /* first, and in place: of any plug-in these bytes may be read       */
     const wk_backend *backend;
     wk_launch *const *launches; /* one per cuda row of kernels.def, in its order           */
-    int launch_count;
     const char *build; /* "CUDA 13.0, sm_80 sm_90"                                        */
 } wk_plugin;
-
-#define WK_ABI                                                                                 \
-    ((uint64_t)sizeof(wk_call) << 32 | sizeof(wk_backend) << 16 | sizeof(wk_device_info))
 
 typedef const wk_plugin *wk_plugin_open_fn(const wk_host *host);
 

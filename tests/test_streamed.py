@@ -35,13 +35,13 @@ LAYOUTS = [name for name, _ in layouts("uint8")]
 
 
 @pytest.fixture(params=PIECES)
-def gpu_in_pieces(request, device, monkeypatch):
+def gpu_in_pieces(request, device, setting):
     """A device that is not the CPU, with pieces so small that every array is many of them."""
     if device == "cpu":
         pytest.skip("no bus to cross")
     if not allowed(40_000):
         pytest.skip("--small")
-    monkeypatch.setenv("WARPKIT_PIECE", str(request.param))
+    setting("WARPKIT_PIECE", str(request.param))
     return device
 
 
@@ -175,12 +175,12 @@ def pinned_copy(a):
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, "rows with gaps"])
-def test_pinned_memory_is_used_in_place_whatever_its_layout(gpu_in_pieces, layout, monkeypatch):
+def test_pinned_memory_is_used_in_place_whatever_its_layout(gpu_in_pieces, layout, setting):
     gpu = gpu_in_pieces
     a = {**dict(layouts("float32")), "rows with gaps": values("float32", (99, 507))[:, :-7]}[layout]
     host = np.empty
     if gpu.startswith("emu"):
-        monkeypatch.setenv("WARPKIT_EMU_PINNED", "1")
+        setting("WARPKIT_EMU_PINNED", "1")
     elif (a := pinned_copy(a)) is None:
         pytest.skip("elements share addresses")
     else:

@@ -184,10 +184,11 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
     const wk_reduction *r = j->r;
     const int kept = r->args->kept;
     int64_t offsets[TILE], masks[TILE], held = 0; /* rows in lanes */
-    int skip = 0, penalty = 0;
+    int skip = 0, penalty = 0, tiles = 0;
     if (j->lanes) wk_lanes_start(r, &b->lanes, b->width);
     for (int64_t i = begin, n; i < end; i += n) {
         n = end - i < j->tile ? end - i : j->tile;
+        if (++tiles % 16 == 0 && wk_interrupted()) break;
         wk_list_offsets(r->in, kept, i, n, offsets);
         if (r->mask) wk_list_offsets(r->where, kept, i, n, masks);
         if (held >= WK_HELD) {
@@ -242,7 +243,7 @@ fold_narrow(block *b, int64_t begin, int64_t end)
     const int64_t group = b->j->group, width = b->width * group, stride = b->width;
     const int64_t last = begin + (end - begin) / group * group;
     int64_t offsets[TILE];
-    for (int64_t i = begin; i < last; i += TILE * group) {
+    for (int64_t i = begin; i < last && !wk_interrupted(); i += TILE * group) {
         const int64_t rest = (last - i) / group, n = rest < TILE ? rest : TILE;
         for (int64_t k = 0; k < n; k++) offsets[k] = (i + k * group) * stride;
         wk_lanes_start(r, &b->lanes, width);
@@ -394,7 +395,7 @@ wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis)
     const int64_t each = args->n / j->parts * j->width;
     wk_parallel(call->context, tasks * j->parts, each < TASK ? TASK / (each + 1) + 1 : 1,
                 columns_task, &shared);
-    if (j->accs && !shared.failed)
+    if (j->accs && !shared.failed && !wk_interrupted())
         wk_parallel(call->context, args->outputs, TASK / (64 * j->parts) + 1, finish_task,
                     &shared);
     free(j->accs);

@@ -128,7 +128,7 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
     }
     const int64_t grain = j.accs == NULL && each < TASK ? TASK / each : 1;
     wk_parallel(call->context, outputs * j.parts, grain, long_rows, &j);
-    if (j.accs) {
+    if (j.accs && !wk_interrupted()) {
         const wk_fp_state state = wk_fp_begin();
         finish_rows(&j);
         wk_fp_end(state);

@@ -1,6 +1,7 @@
 /* reduce_way.c -- blocks of elements, gathered where they do not lie side by side. */
 #include "cpu/reduce_way.h"
 #include "cpu/gather.h"
+#include "interrupt.h"
 
 /* n elements that all count. */
 static void
@@ -76,6 +77,7 @@ wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t 
     const char *x = r->x + wk_offset_of(r->in, 0, kept, output) * r->item;
     const int run = r->mask == NULL && (axes == 0 || (axes == 1 && r->in->strides[kept] == 1));
     const int looks = r->args->skip_nan;
+    int blocks = 0;
     for (int64_t i = start, m; i < start + n; i += m) {
         m = start + n - i < WK_BLOCK ? start + n - i : WK_BLOCK;
         const char *block = x + i * r->item;
@@ -88,6 +90,7 @@ wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t 
             gathered_block(r, a, x, output, i, m);
         }
         if (r->only_logical && decided(r, a)) return;
+        if (++blocks % 16 == 0 && wk_interrupted()) return;
     }
 }
 

@@ -5,10 +5,13 @@
  * held: `busy` belongs to one pool, and a new pool has a new one. */
 #define _GNU_SOURCE
 #include "cpu/threads.h"
+#include "settings.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MAX_THREADS = 256 };
@@ -29,6 +32,7 @@ struct wk_threads {
     sem_t done;
     wk_task *task;
     void *arg;
+    wk_interrupt *interrupt; /* the caller's */
     int64_t items, grain;
     atomic_llong next;
     worker workers[MAX_THREADS];
@@ -37,7 +41,7 @@ struct wk_threads {
 static void
 take_tasks(struct wk_threads *pool, int thread)
 {
-    for (;;) {
+    while (!wk_interrupted()) {
         const int64_t begin = atomic_fetch_add(&pool->next, pool->grain);
         if (begin >= pool->items) return;
         const int64_t left = pool->items - begin;
@@ -51,6 +55,20 @@ wait_for(sem_t *semaphore)
     while (sem_wait(semaphore) != 0) continue; /* interrupted by a signal: wait again */
 }
 
+/* The caller, meanwhile, looks whether it is to stop. */
+static void
+wait_and_look(sem_t *semaphore)
+{
+    struct timespec until;
+    do {
+        wk_interrupted();
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WK_POLL_MS * 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+    } while (sem_timedwait(semaphore, &until) != 0);
+}
+
 static void *
 work(void *self)
 {
@@ -58,6 +76,7 @@ work(void *self)
     for (;;) {
         wait_for(&w->wake);
         if (atomic_load(&w->pool->stop)) return NULL;
+        wk_interrupt_join(w->pool->interrupt);
         take_tasks(w->pool, w->number);
         sem_post(&w->pool->done);
     }
@@ -66,12 +85,9 @@ work(void *self)
 static int
 wanted_threads(void)
 {
-    const char *text = getenv("WARPKIT_NUM_THREADS");
-    long n = text ? strtol(text, NULL, 10) : 0;
-    if (n < 1) {
-        cpu_set_t set;
-        n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    }
+    cpu_set_t set;
+    const int there = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const int64_t n = wk_setting_value(WK_SET_NUM_THREADS, there);
     return n > MAX_THREADS ? MAX_THREADS : (int)n;
 }
 
@@ -141,7 +157,8 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     if (items <= 0) return;
     struct wk_threads *pool = items > grain ? pool_of(context) : NULL;
     if (pool == NULL || pool->count == 1 || atomic_flag_test_and_set(&pool->busy)) {
-        task(arg, 0, items, 0);
+        for (int64_t begin = 0; begin < items && !wk_interrupted(); begin += grain)
+            task(arg, begin, items - begin < grain ? items : begin + grain, 0);
         return;
     }
     start(pool);
@@ -149,11 +166,12 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     const int helpers = others < pool->started ? (int)others : pool->started;
     pool->task = task;
     pool->arg = arg;
+    pool->interrupt = wk_interrupt_now();
     pool->items = items;
     pool->grain = grain;
     atomic_store(&pool->next, 0);
     for (int i = 0; i < helpers; i++) sem_post(&pool->workers[i].wake);
     take_tasks(pool, 0);
-    for (int i = 0; i < helpers; i++) wait_for(&pool->done);
+    for (int i = 0; i < helpers; i++) wait_and_look(&pool->done);
     atomic_flag_clear(&pool->busy);
 }

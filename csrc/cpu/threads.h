@@ -3,13 +3,15 @@
 #define WARPKIT_THREADS_H
 
 #include "context.h"
+#include "interrupt.h"
 
 typedef void wk_task(void *arg, int64_t begin, int64_t end, int thread);
 
 /* Cuts items 0 .. items - 1 into runs of `grain` and calls task on each, in any order, on up to
  * wk_thread_count() threads, the caller's included. thread is below that count, and no two
  * calls at once get the same one. While another call uses the workers, all of it runs in the
- * caller. */
+ * caller. A call that is to stop (interrupt.h) leaves items out: what reads their results across
+ * tasks asks wk_interrupted() before. */
 void wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg);
 
 /* WARPKIT_NUM_THREADS, else the processors this process may run on. */

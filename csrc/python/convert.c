@@ -1,6 +1,8 @@
 /* convert.c -- Python objects to the contract's structs, and its errors to exceptions. */
 #include "glue.h"
 
+#include "settings.h"
+
 /* Of ml_dtypes, which is not a part of NumPy, and is known by its name. */
 static int
 is_bfloat16(const PyArray_Descr *d)
@@ -226,9 +228,14 @@ wk_choose_device(wk_state *state, wk_device *device)
     if (device->given) return 0;
     *device = state->preferred;
     if (device->given) return 0;
-    const char *wanted = getenv("WARPKIT_DEVICE");
-    if (wanted && wanted[0]) {
-        PyObject *text = PyUnicode_DecodeFSDefault(wanted);
+    const wk_settings *settings = wk_settings_now();
+    if (settings->error.status) {
+        wk_raise(state, &settings->error);
+        return -1;
+    }
+    const wk_setting *wanted = &settings->of[WK_SET_DEVICE];
+    if (wanted->given) {
+        PyObject *text = PyUnicode_DecodeFSDefault(wanted->text);
         const int ok = text ? wk_device_arg(text, device) : 0;
         Py_XDECREF(text);
         return ok ? 0 : -1;
@@ -249,6 +256,7 @@ wk_check_count(const char *name, Py_ssize_t count, Py_ssize_t wanted)
 void
 wk_raise(wk_state *state, const wk_error *e)
 {
+    if (e->status == WK_EINTERRUPT) return; /* the handler's exception is set */
     PyObject *type = e->status == WK_EVALUE    ? PyExc_ValueError
                      : e->status == WK_ETYPE   ? PyExc_TypeError
                      : e->status == WK_EMEMORY ? PyExc_MemoryError

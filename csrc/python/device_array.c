@@ -322,9 +322,10 @@ wk_copy(wk_state *state, const wk_memory *m, wk_call *call)
     call->context = state->context;
     call->ordinal = m->ordinal;
     call->stream = m->stream;
-    Py_BEGIN_ALLOW_THREADS
-    m->backend->copy(call);
-    Py_END_ALLOW_THREADS
+    wk_release release;
+    wk_release_gil(&release);
+    wk_run_copy(call, m->backend);
+    wk_take_gil(&release);
     return check_error(state, &call->error);
 }
 

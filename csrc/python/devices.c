@@ -2,6 +2,7 @@
 #include "glue.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
+#include "settings.h"
 
 PyObject *
 wk_py_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -132,12 +133,42 @@ wk_py_set_default_device(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Every environment variable: (name, what it is set to or None, what it takes, what it is for). */
+PyObject *
+wk_py_settings(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const wk_settings *s = wk_settings_now();
+    char takes[100];
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < WK_SETTINGS; i++) {
+        wk_setting_takes(i, takes, sizeof takes);
+        PyObject *text =
+            s->of[i].text[0] ? PyUnicode_DecodeFSDefault(s->of[i].text) : Py_NewRef(Py_None);
+        PyObject *one = text ? Py_BuildValue("sNss", wk_setting_title(i), text, takes,
+                                             wk_setting_purpose(i))
+                             : NULL;
+        if (one == NULL || PyList_Append(list, one) < 0) Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+/* For tests, which change variables between calls. */
+PyObject *
+wk_py_read_settings(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    wk_settings_now(); /* the first reading, which would come later */
+    wk_settings_read();
+    Py_RETURN_NONE;
+}
+
 PyObject *
 wk_py_config(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
     wk_state *state = wk_state_of(module);
-    PyObject *config =
-        Py_BuildValue("{s:s,s:i}", "isa", wk_isa(), "threads", wk_thread_count(state->context));
+    PyObject *config = Py_BuildValue("{s:s,s:i,s:s}", "isa", wk_isa(), "threads",
+                                     wk_thread_count(state->context), "settings",
+                                     wk_settings_now()->error.text);
     for (int kind = WK_CUDA; config && kind < WK_KINDS; kind++) {
         const wk_slot *slot = wk_load_slot(state, kind);
         PyObject *one =

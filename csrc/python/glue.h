@@ -13,6 +13,7 @@
 #include <numpy/arrayobject.h>
 
 #include "context.h"
+#include "interrupt.h"
 #include "plan.h"
 #include "reduce.h"
 
@@ -184,6 +185,14 @@ int wk_contiguous_for_cpu(wk_frame *f);
 
 int wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *shape);
 
+/* Between these two the GIL is released, and Ctrl-C stops the thread's work: see interrupt.h. */
+typedef struct wk_release {
+    wk_interrupt interrupt;
+    PyThreadState *thread;
+} wk_release;
+void wk_release_gil(wk_release *r);
+void wk_take_gil(wk_release *r);
+
 /* Runs the call with the GIL released; -1 with an exception set. */
 int wk_call_row(wk_frame *f);
 
@@ -238,5 +247,7 @@ PyObject *wk_py_trim(PyObject *module, PyObject *args);
 PyObject *wk_py_default_device(PyObject *module, PyObject *ignored);
 PyObject *wk_py_set_default_device(PyObject *module, PyObject *args);
 PyObject *wk_py_config(PyObject *module, PyObject *ignored);
+PyObject *wk_py_settings(PyObject *module, PyObject *ignored);
+PyObject *wk_py_read_settings(PyObject *module, PyObject *ignored);
 
 #endif

@@ -32,6 +32,8 @@ static PyMethodDef methods[] = {
     {"default_device", wk_py_default_device, METH_NOARGS, NULL},
     {"set_default_device", wk_py_set_default_device, METH_VARARGS, NULL},
     {"config", wk_py_config, METH_NOARGS, NULL},
+    {"settings", wk_py_settings, METH_NOARGS, NULL},
+    {"read_settings", wk_py_read_settings, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,6 +2,9 @@
  * call itself. */
 #include "glue.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 /* ---- results ------------------------------------------------------------------------------ */
 
 PyObject *
@@ -210,16 +213,48 @@ in_order(wk_call *call, wk_memory *const *memories, int count, wk_kind kind,
     return status ? status : call->error.status;
 }
 
+/* Handlers of signals run in the main thread alone, and only while a call is long. */
+static int
+poll_signals(wk_interrupt *self)
+{
+    wk_release *r = self->arg;
+    if (syscall(SYS_gettid) != getpid()) {
+        self->poll = NULL;
+        return 0;
+    }
+    PyEval_RestoreThread(r->thread);
+    const int stop = PyErr_CheckSignals() < 0; /* its exception stays until the call returns */
+    r->thread = PyEval_SaveThread();
+    return stop;
+}
+
+void
+wk_release_gil(wk_release *r)
+{
+    r->interrupt.poll = poll_signals;
+    r->interrupt.arg = r;
+    wk_interrupt_begin(&r->interrupt);
+    r->thread = PyEval_SaveThread();
+}
+
+void
+wk_take_gil(wk_release *r)
+{
+    PyEval_RestoreThread(r->thread);
+    wk_interrupt_end(&r->interrupt);
+}
+
 int
 wk_call_row(wk_frame *f)
 {
     wk_memory *memories[2 + WK_MAX_OUTS];
     wk_call *call = &f->call;
     const int count = f->operand.on_device ? memories_of(f, memories) : 0;
-    wk_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = in_order(call, memories, count, f->options.device.kind, f->options.variant);
-    Py_END_ALLOW_THREADS
+    wk_release release;
+    wk_release_gil(&release);
+    const wk_status status =
+        in_order(call, memories, count, f->options.device.kind, f->options.variant);
+    wk_take_gil(&release);
     if (status != WK_OK) {
         wk_raise(f->state, &call->error);
         return -1;

@@ -17,6 +17,8 @@ __thread block *running;
 namespace
 {
 
+constexpr uint64_t kLook = 128; // turns, or threads of no turns: some microseconds and more
+
 void
 turn_to(block *b, thread *t)
 {
@@ -52,6 +54,17 @@ stuck(block *b)
     leave(b);
 }
 
+// Now and then home looks whether the launch is to stop: signals' handlers need its stack.
+void
+look(block *b, thread *t)
+{
+    if (b->turns % kLook) return;
+    b->asks = t;
+    b->now = nullptr;
+    switch_fiber(t->own, b->home, false);
+    turn_to(b, t);
+}
+
 // A fiber's whole life: one thread after another, for as long as the next is a fresh one.
 void
 thread_main()
@@ -61,6 +74,7 @@ thread_main()
     for (;;) {
         b->of->work->call(b->of->work->arguments);
         thread *t = b->now;
+        look(b, t);
         t->now = state::done;
         b->live--;
         b->in_a_row = 0;
@@ -89,6 +103,7 @@ pass(thread *t)
     block *b = t->in;
     b->in_a_row = 0;
     if (++b->turns > b->last_turn) out_of_steps(t);
+    look(b, t);
     thread *to = next(b);
     if (to == nullptr) stuck(b);
     if (to == t) return;
@@ -202,6 +217,12 @@ block::run(grid *g, dim3 at)
     begin(this, first);
     turn_to(this, first);
     switch_fiber(home, first->own, false);
+    while (thread *t = asks) {
+        asks = nullptr;
+        if (asked_to_stop()) report(this, "stopped by a signal");
+        if (g->failed) break; // here, or in another block
+        switch_fiber(home, t->own, false);
+    }
     running = nullptr;
     now = nullptr;
     if (g->failed) // the frames of threads that were left where they are

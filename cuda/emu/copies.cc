@@ -60,7 +60,7 @@ cudaMemsetAsync(void *p, int value, size_t size, cudaStream_t stream)
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (emu::device_of(stream) < 0) return cudaErrorInvalidResourceHandle;
     if (size == 0) return cudaSuccess;
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     if (size > emu::locate(p).left) return cudaErrorInvalidValue;
     memset(p, value, size);
     return cudaSuccess;
@@ -75,7 +75,7 @@ cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyKind kind,
     if (emu::device_of(stream) < 0) return cudaErrorInvalidResourceHandle;
     if (!sides_of(kind, &s)) return cudaErrorInvalidMemcpyDirection;
     if (size == 0) return cudaSuccess;
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     if (!reachable(to, size, s.to) || !reachable(from, size, s.from))
         return cudaErrorInvalidValue;
     memcpy(to, from, size);
@@ -91,7 +91,7 @@ cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, 
     if (!emu::is_device(to_device) || !emu::is_device(from_device))
         return cudaErrorInvalidDevice;
     if (size == 0) return cudaSuccess;
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     if (!is_memory_of(to_device, to, size) || !is_memory_of(from_device, from, size))
         return cudaErrorInvalidValue;
     memcpy(to, from, size);
@@ -112,7 +112,7 @@ cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch
     if (width == 0 || height == 0) return cudaSuccess;
     const size_t to_size = extent(to_pitch, width, height);
     const size_t from_size = extent(from_pitch, width, height);
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     if (to_size == 0 || from_size == 0 || !reachable(to, to_size, s.to) ||
         !reachable(from, from_size, s.from))
         return cudaErrorInvalidValue;
@@ -133,7 +133,7 @@ emu::copy_to_symbol(char *to, size_t room, const void *from, size_t size, size_t
     if (!sides_of(kind, &s) || s.to == side::host) return cudaErrorInvalidMemcpyDirection;
     if (offset > room || size > room - offset) return cudaErrorInvalidValue;
     if (size == 0) return cudaSuccess;
-    std::lock_guard<std::mutex> hold(device_in_use());
+    std::lock_guard hold(device_in_use());
     if (!reachable(from, size, s.from)) return cudaErrorInvalidValue;
     memcpy(to + offset, from, size);
     return cudaSuccess;

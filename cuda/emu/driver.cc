@@ -1,7 +1,15 @@
 // driver.cc -- what the emulated device says of itself; runtime/driver.cuh asks.
+#include "emu/runtime.h"
+#include "runtime/device.cuh"
 #include "runtime/driver.cuh"
 
 const wk_kind wk::driver_kind = WK_EMU;
+
+bool
+emu::asked_to_stop()
+{
+    return wk::host && wk::host->interrupted();
+}
 
 const char *
 wk::driver_build()

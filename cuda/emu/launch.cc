@@ -2,7 +2,8 @@
 // system, each of which runs one block at a time.
 #include "emu/runtime.h"
 
-#include <functional>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -119,6 +120,47 @@ run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
     }
 }
 
+// The threads that share a grid with the one that launches it.
+class helpers
+{
+  public:
+    template <typename F>
+    void start(uint64_t count, F work)
+    {
+        try {
+            all.reserve(count);
+            while (all.size() < count) {
+                std::lock_guard hold(lock);
+                all.emplace_back([this, work] {
+                    work();
+                    std::lock_guard hold(lock);
+                    if (--at_work == 0) done.notify_one();
+                });
+                at_work++;
+            }
+        } catch (const std::exception &) { // no more threads are to be had: those there do
+        }
+    }
+    void wait_for(grid *g)
+    {
+        std::unique_lock hold(lock);
+        while (!done.wait_for(hold, kPoll, [this] { return at_work == 0; })) {
+            hold.unlock();
+            if (asked_to_stop()) g->failed = true;
+            hold.lock();
+        }
+        hold.unlock();
+        for (auto &t : all) t.join();
+    }
+
+  private:
+    static constexpr std::chrono::milliseconds kPoll{50};
+    std::vector<std::thread> all;
+    std::mutex lock; // of what follows
+    std::condition_variable done;
+    uint64_t at_work = 0;
+};
+
 void
 run_grid(grid *g)
 {
@@ -130,15 +172,10 @@ run_grid(grid *g)
     if (workers > blocks) workers = blocks;
     if (workers > (uint64_t)g->set.threads) workers = (uint64_t)g->set.threads;
 
-    std::vector<std::thread> others;
-    try {
-        others.reserve(workers);
-        while (others.size() + 1 < workers)
-            others.emplace_back(run_share, g, &taken, std::cref(order));
-    } catch (const std::exception &) { // no more threads are to be had: those there do
-    }
+    helpers others;
+    others.start(workers - 1, [&] { run_share(g, &taken, order); });
     run_share(g, &taken, order);
-    for (auto &t : others) t.join();
+    others.wait_for(g);
     if (g->starved || (!g->failed && taken < blocks)) throw std::bad_alloc();
 }
 
@@ -206,7 +243,7 @@ set_attribute(const void *kernel, cudaFuncAttribute which, int value)
         return e;
     if (which == cudaFuncAttributePreferredSharedMemoryCarveout) // there is no L1 to share with
         return value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
-    std::lock_guard<std::mutex> hold(device_in_use());
+    std::lock_guard hold(device_in_use());
     try {
         std::string name;
         std::vector<array_range> arrays;
@@ -227,7 +264,7 @@ launch(const cudaLaunchConfig_t &config, const body &work)
     const int device = current_device();
     if (!possible(config)) return cudaErrorInvalidConfiguration;
     if (device_of(config.stream) != device) return cudaErrorInvalidResourceHandle;
-    std::lock_guard<std::mutex> alone(device_in_use());
+    std::lock_guard alone(device_in_use());
     try {
         grid g;
         std::string why;

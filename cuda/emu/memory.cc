@@ -9,10 +9,10 @@
 namespace emu
 {
 
-std::mutex &
+std::recursive_mutex &
 device_in_use()
 {
-    static std::mutex lock;
+    static std::recursive_mutex lock;
     return lock;
 }
 
@@ -73,7 +73,7 @@ arena_of(cudaMemPool_t pool)
 cudaError_t
 allocate(arena *a, size_t size, void **block)
 {
-    std::lock_guard<std::mutex> hold(device_in_use());
+    std::lock_guard hold(device_in_use());
     try {
         *block = a->take(size);
     } catch (const std::bad_alloc &) {
@@ -85,7 +85,7 @@ allocate(arena *a, size_t size, void **block)
 cudaError_t
 give_back(void *block)
 {
-    std::lock_guard<std::mutex> hold(device_in_use());
+    std::lock_guard hold(device_in_use());
     const int owner = owner_of(block);
     return block == nullptr || (owner >= 0 && device_memory().of[owner].give(block))
                ? cudaSuccess
@@ -160,7 +160,7 @@ cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties)
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (!emu::is_device(properties->location.id)) return cudaErrorInvalidDevice;
     emu::arena &a = emu::device_memory().of[properties->location.id];
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     a.pool.limit = properties->maxSize;
     *pool = &a.pool;
     return cudaSuccess;
@@ -172,7 +172,7 @@ cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void *value)
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (which != cudaMemPoolAttrReleaseThreshold || !emu::arena_of(pool))
         return cudaErrorInvalidValue;
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     memcpy(&pool->keep, value, sizeof pool->keep);
     return cudaSuccess;
 }
@@ -183,7 +183,7 @@ cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void *value)
     if (const cudaError_t e = emu::planned_failure()) return e;
     const emu::arena *a = emu::arena_of(pool);
     if (a == nullptr) return cudaErrorInvalidValue;
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     uint64_t bytes = 0;
     switch (which) {
     case cudaMemPoolAttrReleaseThreshold: bytes = a->pool.keep; break;
@@ -201,7 +201,7 @@ cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
     if (const cudaError_t e = emu::planned_failure()) return e;
     emu::arena *a = emu::arena_of(pool);
     if (a == nullptr) return cudaErrorInvalidValue;
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     if (a->cached > keep) a->trim();
     return cudaSuccess;
 }
@@ -211,7 +211,7 @@ cudaMemGetInfo(size_t *free, size_t *total)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
     const emu::arena &a = emu::current_memory();
-    std::lock_guard<std::mutex> hold(emu::device_in_use());
+    std::lock_guard hold(emu::device_in_use());
     *total = a.size;
     *free = a.size - a.used;
     return cudaSuccess;

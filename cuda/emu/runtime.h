@@ -3,6 +3,7 @@
 #include "emu/api.h"
 #include "emu/fiber.h"
 #include "emu/warp.h"
+#include "settings.h"
 
 #include <atomic>
 #include <memory>
@@ -36,11 +37,15 @@ void seal(void *begin, size_t size);
 void unseal(void *begin, size_t size);
 size_t broken_bytes(const void *begin, size_t size);
 
+// ---- driver.cc ----------------------------------------------------------------------------
+
+bool asked_to_stop(); // the call whose launch this thread makes: Ctrl-C
+
 // ---- settings.cc --------------------------------------------------------------------------
 
 enum class schedule { linear, reverse, random };
 
-struct settings { // read from the environment at each launch; ../../docs/emulator.md lists them
+struct settings { // of a launch; ../../docs/emulator.md lists them
     schedule order;
     bool weak; // memory: what no fence follows, other blocks see when the kernel has ended
     uint64_t seed, steps;
@@ -49,17 +54,14 @@ struct settings { // read from the environment at each launch; ../../docs/emulat
 };
 
 // False with the reason in *why where a variable cannot be read.
+bool settings_are_right(std::string *why);
 bool read_settings(settings *s, std::string *why);
-bool read_device_count(int *count, std::string *why);
-bool all_pinned();  // whatever lies on the host counts as pinned memory
-int late_queries(); // of an event after each record: WARPKIT_EMU_LATE; 0 if it cannot be read
 
 // ---- planned.cc ---------------------------------------------------------------------------
 
 // First in each function of the API: the code if this very call is to fail (WARPKIT_EMU_FAIL).
 cudaError_t planned_failure(cudaError_t code = cudaErrorUnknown,
                             const char *function = __builtin_FUNCTION());
-bool read_planned_failure(std::string *why); // false as read_settings()
 
 // ---- api.cc -------------------------------------------------------------------------------
 
@@ -75,8 +77,9 @@ int device_of(cudaStream_t stream); // -1: there is no such stream
 // ---- memory.cc ----------------------------------------------------------------------------
 
 // Held by each launch, copy and allocation: the device does one thing at a time, with all the
-// processors that it may use.
-std::mutex &device_in_use();
+// processors that it may use. Recursive: a signal's handler that runs while a launch is asked to stop
+// may give memory back.
+std::recursive_mutex &device_in_use();
 
 // The bytes that were written past the ends of a device's blocks of memory, 0 for none; *size is
 // the first such block's.
@@ -196,9 +199,10 @@ struct block {
     schedule order;
     uint64_t turns = 0, last_turn = 0; // taken, over all blocks; this block may take
     uint64_t random = 0;
-    int in_a_row = 0;             // atomics and fences since the last switch
-    fiber home;                   // runs the block, not a thread of it
-    thread *now = nullptr;        // that runs; null while home does
+    int in_a_row = 0;       // atomics and fences since the last switch
+    fiber home;             // runs the block, not a thread of it
+    thread *now = nullptr;  // that runs; null while home does
+    thread *asks = nullptr; // to go on, when home has looked whether the launch is to stop
     uint3 *index_there = nullptr; // threadIdx of the operating system's thread
     std::vector<char *> idle;
     void *mapped = nullptr; // the stacks' memory, of which they are the aligned part

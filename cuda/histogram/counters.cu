@@ -192,7 +192,7 @@ wk_histogram_cuda_counters(wk_call *call)
 {
     if (check_bins(call) != WK_OK) return call->error.status;
     if (call->where.ndim < 0) return wk::histogram::count(call);
-    return wk::edges_there(call) ? call->error.status : wk::histogram::weighted(call);
+    return wk::histogram::weighted(call);
 }
 
 extern "C" wk_status

@@ -48,7 +48,7 @@ sum_rows(wk_call *call, numbers kind, weights_task t, const sums &out, int64_t p
         t.end = std::min(end, at + most);
         if (add(t) != WK_OK) return call->error.status;
     }
-    return finish_rows(call, kind, t, out, pass);
+    return t.kept ? WK_OK : finish_rows(call, kind, t, out, pass);
 }
 
 // What a column of weights is found to have; zero before.
@@ -82,7 +82,7 @@ wk_status
 sum_in_global(wk_call *call, numbers kind, const weights_task &given, const sums &out, found *f)
 {
     weights_task t = given;
-    if (kind != numbers::whole) {
+    if (kind != numbers::whole && !t.kept) { // limbs that are kept are of all places
         if (find_places(call, kind, t, t.end, &f->places) != WK_OK) return call->error.status;
         t.places = &f->places;
     }
@@ -112,6 +112,86 @@ allocate_zero(wk_call *call, int64_t rows, weights_task *t, found **columns)
     return clear(call, block, bytes);
 }
 
+// Of a call that comes in pieces: a column's limbs and flags of all rows, 8 bytes a row for these.
+int64_t
+state_words(numbers kind)
+{
+    return most_limbs(kind) + 1;
+}
+
+// The task over a column of a state.
+weights_task
+with_state(weights_task t, numbers kind, void *state, int column)
+{
+    t.room = t.rows * most_limbs(kind);
+    t.limbs = static_cast<unsigned long long *>(state) + column * t.rows * state_words(kind);
+    t.flags = reinterpret_cast<unsigned *>(t.limbs + t.room);
+    t.kept = true;
+    return t;
+}
+
+// Elements after which limbs are carried, in chunks: 2^30 fit into one, and the states of 32 GPUs are
+// added.
+constexpr int64_t kCarryChunks = (int64_t{1} << 24) / WK_CHUNK;
+
+bool
+carries_after(const wk_call *call)
+{
+    const int64_t first = call->part.first, n = call->args.histogram.n;
+    return first / kCarryChunks != (first + n / WK_CHUNK + 1) / kCarryChunks; // or twice
+}
+
+// How a call sums: which numbers, of how many columns, by which kernels.
+struct plan {
+    numbers kind;
+    int columns; // 2: the parts of complex weights, apart
+    wk_dtype part, sum;
+    bool shared, near;
+};
+
+plan
+plan_of(const wk_call *call)
+{
+    const wk_array *w = &call->where, *to = &call->out[0];
+    const wk_histogram_args *h = &call->args.histogram;
+    const int64_t rows = h->bins + h->outside;
+    const bool complex = w->dtype >= WK_C64;
+    plan p;
+    p.kind = class_of(w->dtype);
+    p.columns = complex ? 2 : 1;
+    p.part = w->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : w->dtype;
+    p.sum = to->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : to->dtype;
+    p.shared = fits_shared(call, p.kind);
+    p.near = !p.shared && rows * most_limbs(p.kind) <= kNearRoom &&
+             fits_near(call, p.kind, rows, h->n);
+    return p;
+}
+
+sums
+column_of(const wk_call *call, const plan &p, int i)
+{
+    char *to = static_cast<char *>(call->out[0].data);
+    return {to + i * wk_itemsize[p.sum], p.sum, p.columns};
+}
+
+// What is to be done with a state besides adding a piece: its size, another one's sum, results.
+wk_status
+use_state(wk_call *call, const plan &p, const weights_task &t)
+{
+    if (call->part.words) {
+        *call->part.words = p.columns * state_words(p.kind);
+        return WK_OK;
+    }
+    for (int i = 0; i < p.columns; i++) {
+        const weights_task own = with_state(t, p.kind, call->part.totals, i);
+        const wk_status status =
+            call->part.other ? add_totals(call, own, with_state(t, p.kind, call->part.other, i))
+                             : finish_rows(call, p.kind, own, column_of(call, p, i), 0);
+        if (status) return status;
+    }
+    return WK_OK;
+}
+
 } // namespace
 } // namespace wk::weights
 
@@ -120,35 +200,33 @@ wk::histogram::weighted(wk_call *call)
 {
     using namespace wk::weights;
     const wk_histogram_args *h = &call->args.histogram;
-    const wk_array *w = &call->where, *to = &call->out[0];
-    const numbers kind = class_of(w->dtype);
+    const wk_part *part = &call->part;
+    const plan p = plan_of(call);
     weights_task t = {};
     found *columns = nullptr;
-
-    if (h->n == 0) return clear(call, to->data, to->bytes);
+    t.rows = h->bins + h->outside;
+    if (part->words || part->other || part->finish) return use_state(call, p, t);
+    if (h->n == 0) return clear(call, call->out[0].data, call->out[0].bytes);
+    if (edges_there(call) != WK_OK) return call->error.status;
     t.bins = bins_of(call);
     t.in = call->in.data;
     t.in_dtype = call->in.dtype;
     t.end = h->n;
-    t.rows = h->bins + h->outside;
-    const int64_t all = t.rows * most_limbs(kind);
-    const bool shared = fits_shared(call, kind);
-    const bool near = !shared && all <= kNearRoom && fits_near(call, kind, t.rows, h->n);
-    t.room = shared || near ? all : std::min(all, kRoom);
+    const int64_t all = t.rows * most_limbs(p.kind);
+    t.room = part->totals ? 0 : p.shared || p.near ? all : std::min(all, kRoom);
     const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
     if (allocate_zero(call, rows, &t, &columns) != WK_OK ||
-        (near && allocate_tables(call, &t) != WK_OK))
+        (p.near && allocate_tables(call, &t) != WK_OK))
         return call->error.status;
-
-    const bool complex = w->dtype >= WK_C64;
-    const wk_dtype part = w->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : w->dtype;
-    const wk_dtype sum = to->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : to->dtype;
-    const auto way = shared ? sum_in_shared : near ? sum_near : sum_in_global;
-    for (int i = 0; i <= (int)complex; i++) { // the parts apart
-        t.weights = {(const char *)w->data + i * wk_itemsize[part], part, complex ? 2 : 1};
-        const sums out = {(char *)to->data + i * wk_itemsize[sum], sum, complex ? 2 : 1};
-        const wk_status status = way(call, kind, t, out, &columns[i]);
-        if (status) return status;
+    const auto way = p.shared ? sum_in_shared : p.near ? sum_near : sum_in_global;
+    for (int i = 0; i < p.columns; i++) {
+        if (part->totals) t = with_state(t, p.kind, part->totals, i);
+        t.weights = {(const char *)call->where.data + i * wk_itemsize[p.part], p.part,
+                     p.columns};
+        const sums out = column_of(call, p, i);
+        if (way(call, p.kind, t, out, &columns[i]) != WK_OK ||
+            (part->totals && carries_after(call) && carry_limbs(call, p.kind, t, 0) != WK_OK))
+            return call->error.status;
     }
     return WK_OK;
 }

@@ -169,7 +169,22 @@ weights_finish(const weights_task __grid_constant__ t, const sums __grid_constan
     }
 }
 
+__global__ void
+weights_add(const weights_task __grid_constant__ t, const weights_task __grid_constant__ other)
+{
+    const int64_t step = (int64_t)gridDim.x * kThreads;
+    const int64_t first = (int64_t)blockIdx.x * kThreads + threadIdx.x;
+    for (int64_t i = first; i < t.room; i += step) t.limbs[i] += other.limbs[i];
+    for (int64_t r = first; r < t.rows; r += step) t.flags[r] |= other.flags[r];
+}
+
 } // namespace
+
+wk_status
+add_totals(wk_call *call, const weights_task &t, const weights_task &other)
+{
+    return launch(call, grid_for(call, t.room, kThreads), kThreads, 0, weights_add, t, other);
+}
 
 wk_status
 find_places(wk_call *call, numbers kind, const weights_task &t, int64_t samples, span *places)

@@ -129,6 +129,7 @@ struct weights_task {
     unsigned *flags;           // [rows of a pass], of WK_HAS_..., likewise
     const span *places;        // null: all
     long long *tables;         // of weights_near.cu
+    bool kept;                 // limbs and flags go on from call to call: nothing is finished
 };
 
 // The limbs of a pass over some rows: from which place on, and how many a row.
@@ -262,6 +263,9 @@ wk_status find_places(wk_call *call, numbers kind, const weights_task &t, int64_
 wk_status carry_limbs(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
 wk_status finish_rows(wk_call *call, numbers kind, const weights_task &t, const sums &out,
                       int64_t pass);
+
+// The limbs and flags of another GPU are added to the task's; weights_finish.cu.
+wk_status add_totals(wk_call *call, const weights_task &t, const weights_task &other);
 
 wk_status add_global(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
 

@@ -6,6 +6,7 @@
 #include "runtime/layout.cuh"
 #include "walk.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace
@@ -13,28 +14,48 @@ namespace
 
 using wk::gpu;
 
-// An input on the host with more axes than a kernel takes, gathered whole; they are rare.
+struct host_block {
+    void *memory = nullptr;
+    ~host_block()
+    {
+        free(memory);
+    }
+};
+
+// An array on the host, packed whole.
 wk_status
-gather_axes(wk_call *call, void **packed)
+gather(wk_call *call, wk_array *a, host_block *packed)
 {
-    wk_array *a = &call->in;
+    constexpr int64_t kAtOnce = 1 << 20; // elements between two looks whether to stop
     wk_walk walk;
     const int64_t n = wk_size(a), bytes = n * wk_itemsize[a->dtype];
-    *packed = malloc(bytes > 0 ? (size_t)bytes : 1);
-    if (*packed == nullptr)
+    packed->memory = malloc((size_t)bytes);
+    if (packed->memory == nullptr)
         return WK_FAIL(&call->error, WK_EMEMORY,
                        "cannot allocate %lld bytes to gather an array of %d axes",
                        (long long)bytes, a->ndim);
     wk_walk_c_order(a, &walk);
-    wk_gather(&walk, 0, n, *packed);
+    for (int64_t i = 0; i < n && !wk::host->interrupted(); i += kAtOnce)
+        wk_gather(&walk, i, std::min(i + kAtOnce, n), (char *)packed->memory + i * walk.item);
     wk_set_contiguous(a);
-    a->host = *packed;
+    a->host = packed->memory;
     a->first = 0;
     a->bytes = bytes;
+    return WK_OK;
+}
+
+// What has more axes than a kernel takes; a mask has its array's axes. They are rare.
+wk_status
+gather_axes(wk_call *call, host_block *in, host_block *where)
+{
+    const bool masked = call->where.ndim >= 0;
+    if (gather(call, &call->in, in) != WK_OK ||
+        (masked && gather(call, &call->where, where) != WK_OK))
+        return call->error.status;
     if (call->op == WK_REDUCE)
-        wk_fuse_reduced(a, &call->args.reduce);
+        wk_fuse_reduced(&call->in, masked ? &call->where : nullptr, &call->args.reduce);
     else
-        wk_fuse(a, 0);
+        wk_fuse(&call->in, 0);
     return WK_OK;
 }
 
@@ -43,14 +64,13 @@ slot_run(wk_call *call, wk_launch *launch, int takes_parts)
 {
     if (wk::check_process(&call->error) != WK_OK) return call->error.status;
     if (call->in.host == nullptr) return wk::run_resident(call, launch);
-    void *packed = nullptr;
+    host_block in, where;
     const bool many = call->in.ndim > wk::kAxes && wk_size(&call->in) > 0;
     wk_status status = many && (call->op == WK_REDUCE || call->op == WK_TRANSPOSE)
-                           ? gather_axes(call, &packed)
+                           ? gather_axes(call, &in, &where)
                            : WK_OK;
     if (status == WK_OK) status = wk::run_streamed(call, launch, takes_parts);
     if (call->progress) call->progress[0] = call->progress[1];
-    free(packed);
     return status;
 }
 

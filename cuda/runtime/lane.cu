@@ -31,6 +31,14 @@ trip::fail(const wk_error *error)
     failed.store(true);
 }
 
+void
+trip::stop()
+{
+    wk_error error = {};
+    WK_FAIL(&error, WK_EINTERRUPT, "stopped by a signal");
+    fail(&error);
+}
+
 wk_status
 lane::open(trip *trip, gpu *gpu, session *s, int64_t from, int64_t units, char *lies)
 {
@@ -204,8 +212,10 @@ lane::help()
 void
 lane::work()
 {
-    while (!finished())
+    while (!finished()) {
+        if (host->interrupted()) t->stop();
         if (!help()) wk_pause();
+    }
 }
 
 // ---- what one thread at a time does ---------------------------------------------------------

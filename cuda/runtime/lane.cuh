@@ -32,6 +32,7 @@ struct trip {
     std::mutex lock; // of the error in call
 
     void fail(const wk_error *error);
+    void stop(); // it was interrupted
 };
 
 class lane

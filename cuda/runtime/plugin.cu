@@ -3,6 +3,8 @@
 #include "runtime/device.cuh"
 #include "runtime/driver.cuh"
 
+#include "settings.h"
+
 #define ROW_cpu(op, variant)
 #define ROW_cuda(op, variant) wk_##op##_cuda_##variant,
 #define ROW(op, backend, variant, dtypes, production, teaches) ROW_##backend(op, variant)
@@ -14,8 +16,7 @@ extern "C" __attribute__((visibility("default"))) const wk_plugin *
 wk_plugin_open(const wk_host *host)
 {
     wk::host = host;
-    static const wk_plugin plugin = {WK_ABI, &wk::backend, launches,
-                                     (int)(sizeof launches / sizeof launches[0]),
-                                     wk::driver_build()};
+    wk_settings_use(host->settings);
+    static const wk_plugin plugin = {WK_CONTRACT, &wk::backend, launches, wk::driver_build()};
     return &plugin;
 }

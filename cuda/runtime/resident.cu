@@ -45,11 +45,8 @@ suit(wk_call *call)
         w->data = packed;
         w->first = 0;
     }
-    if (call->op == WK_REDUCE) {
-        wk_reduce_args args = call->args.reduce;
-        if (call->where.ndim >= 0) wk_fuse_reduced(&call->where, &args);
-        wk_fuse_reduced(a, &call->args.reduce);
-    }
+    if (call->op == WK_REDUCE)
+        wk_fuse_reduced(a, call->where.ndim < 0 ? nullptr : &call->where, &call->args.reduce);
     if (call->op == WK_TRANSPOSE) wk_fuse(a, 0);
     if (call->op == WK_STENCIL1D) wk_set_lines(a, &call->args.stencil);
     return WK_OK;

@@ -1,14 +1,13 @@
 // station.cu -- see station.cuh.
 #include "runtime/station.cuh"
 
+#include "settings.h"
+
 #include <algorithm>
-#include <cstdlib>
 #include <sys/mman.h>
 
 namespace wk
 {
-
-const wk_host *host;
 
 namespace
 {
@@ -38,10 +37,8 @@ work_along(void *arg, int64_t begin, int64_t end, int)
 int64_t
 piece_size(int64_t bytes)
 {
-    const char *text = std::getenv("WARPKIT_PIECE");
-    const int64_t given = text ? std::strtoll(text, nullptr, 10) : 0;
-    if (given > 0) return std::min(std::max<int64_t>(given, 1024), kMostPiece);
-    return std::min(std::max(bytes / 16, kLeastPiece), kPiece); // 16: small calls overlap too
+    const int64_t usual = std::min(std::max(bytes / 16, kLeastPiece), kPiece);
+    return wk_setting_value(WK_SET_PIECE, usual); // 16: small calls overlap too
 }
 
 bool

@@ -14,6 +14,10 @@ namespace wk
 namespace
 {
 
+// Of the sums of weights, bytes: 10^6 bins of float64 take 0.7 GB. Beyond, as many bins as 64 MiB hold
+// at a time, for which all weights must be there.
+constexpr int64_t kMostState = int64_t{1} << 30;
+
 __global__ void
 add_words(uint64_t *to, const uint64_t *from, int64_t n)
 {
@@ -31,12 +35,25 @@ is_tree(const wk_call *call)
            wk_family_of(call->args.reduce.fold, call->outs, call->in.dtype) == WK_FAMILY_TREE;
 }
 
+bool
+sums_weights(const wk_call *call)
+{
+    return call->op == WK_HISTOGRAM && call->where.ndim >= 0;
+}
+
+// Do pieces keep totals, which a last launch finishes?
+bool
+keeps_totals(const wk_call *call, const wk_cut *cut)
+{
+    return cut->folds || sums_weights(call);
+}
+
 // Totals, or counts: what every GPU has for itself until the end.
 wk_status
 state_bytes(wk_call *call, const wk_cut *cut, wk_launch *launch, int64_t *bytes)
 {
     *bytes = call->op == WK_HISTOGRAM ? call->out[0].bytes : 0;
-    if (!cut->folds) return WK_OK;
+    if (!keeps_totals(call, cut)) return WK_OK;
     int64_t words = cut->chunks * (wk_is_complex(call->in.dtype) ? 2 : 1);
     if (!is_tree(call)) {
         call->part.words = &words;
@@ -44,7 +61,9 @@ state_bytes(wk_call *call, const wk_cut *cut, wk_launch *launch, int64_t *bytes)
         call->part.words = nullptr;
         if (status) return status;
     }
-    *bytes = call->args.reduce.outputs * words * 8;
+    const int64_t totals =
+        sums_weights(call) ? wk_size(&call->out[0]) : call->args.reduce.outputs;
+    *bytes = totals * words * 8;
     return WK_OK;
 }
 
@@ -58,9 +77,9 @@ open_lane(station *at, trip *t, int64_t first, int64_t count, int64_t state, voi
     if (state > 0) {
         if (allocate(call, state, block) != WK_OK || clear(call, *block, state) != WK_OK)
             return wk_fail_as(&t->call->error, &call->error);
-        if (t->cut->folds) at->road->part.totals = *block;
+        if (keeps_totals(call, t->cut)) at->road->part.totals = *block;
     }
-    if (call->op == WK_HISTOGRAM) {
+    if (call->op == WK_HISTOGRAM && !sums_weights(call)) {
         at->road->part.later = 1;
         call->out[0].data = *block;
         at->road->result = &call->out[0];
@@ -128,7 +147,7 @@ finish(wk_call *call, const wk_cut *cut, wk_launch *launch, station *home, void 
     current_device current;
     if (current.set(home->g->device, &call->error) != WK_OK) return call->error.status;
     there->out[0].data = state;
-    if (cut->folds) {
+    if (keeps_totals(call, cut)) {
         for (int i = 0; i < call->outs; i++)
             if (allocate(there, call->out[i].bytes, &there->out[i].data) != WK_OK)
                 return wk_fail_as(&call->error, &there->error);
@@ -162,6 +181,14 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
     void *states[kMostGpus] = {};
     int64_t state = 0;
     if (state_bytes(call, cut, launch, &state) != WK_OK) return call->error.status;
+    if (sums_weights(call) && state > kMostState) {
+        if (count == 1) return run_whole(call, launch);
+        return WK_FAIL(
+            &call->error, WK_EVALUE,
+            "sums of weights in %lld bins take %lld bytes on each device, which only "
+            "one device does without: name one",
+            (long long)wk_size(&call->out[0]), (long long)state);
+    }
     trip t;
     t.call = call;
     t.cut = cut;
@@ -181,7 +208,7 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
         if (t.failed) status = call->error.status;
     }
     if (!status && state > 0) {
-        wk_launch *add = cut->folds && !is_tree(call) ? launch : nullptr;
+        wk_launch *add = keeps_totals(call, cut) && !is_tree(call) ? launch : nullptr;
         status = gather_states(call, add, stations.get(), count, states, state);
         if (!status) status = finish(call, cut, launch, &stations[0], states[0]);
     }
@@ -197,9 +224,9 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
 wk_status
 run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
 {
-    const int64_t in = wk_size(&call->in) * wk_itemsize[call->in.dtype], out = out_bytes(call);
-    const int64_t piece = piece_size(std::max(in, out));
-    if (call->where.ndim >= 0 && in > 0) return run_whole(call, launch);
+    const int beside = call->where.ndim >= 0 ? wk_itemsize[call->where.dtype] : 0;
+    const int64_t in = wk_size(&call->in) * (wk_itemsize[call->in.dtype] + beside);
+    const int64_t out = out_bytes(call), piece = piece_size(std::max(in, out));
     const bool block =
         call->op >= WK_SMEM_TILE; // what one block takes: never more than a little
     if (in == 0 || block || in + out <= std::min(kSmallCall, piece))

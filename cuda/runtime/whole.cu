@@ -5,19 +5,6 @@
 namespace wk
 {
 
-// The mask of a reduction, the weights of a histogram: the block as it is.
-static wk_status
-bring_mask(station *at, wk_call *call)
-{
-    wk_call *there = &at->call;
-    if (call->where.ndim < 0) return WK_OK;
-    if (allocate(there, call->where.bytes, &there->where.data) != WK_OK ||
-        copy_in(there->where.data, call->where.host, call->where.bytes, at->s.stream,
-                &there->error) != WK_OK)
-        return wk_fail_as(&call->error, &there->error);
-    return WK_OK;
-}
-
 static wk_status
 in_one_piece(station *at, wk_call *call, wk_launch *launch)
 {
@@ -35,7 +22,6 @@ in_one_piece(station *at, wk_call *call, wk_launch *launch)
         return wk_fail_as(&call->error, &at->call.error);
     if (carry(at, call, &cut, way::in, in, all.in_bytes) != WK_OK) return call->error.status;
     wk_piece_call(call, &cut, &all, in, out, &at->call);
-    if (bring_mask(at, call) != WK_OK) return call->error.status;
     if (launch(&at->call) != WK_OK) return wk_fail_as(&call->error, &at->call.error);
     if (!apart) return carry(at, call, &cut, way::out, out, all.out_bytes);
     wk_call one = *call;

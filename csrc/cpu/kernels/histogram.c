@@ -76,13 +76,20 @@ tally_u16(uint32_t *counts, int64_t stride, const uint16_t *x, int64_t n)
     for (; i < n; i++) counts[x[i]]++;
 }
 
+/* Asked once in 16 blocks. */
+static int
+stopped(int64_t i)
+{
+    return i / WK_BIN_BLOCK % 16 == 15 && wk_interrupted();
+}
+
 static void
 count_in_result(const job *j, const char *x, int64_t n)
 {
     const int64_t outs = j->outs;
     int64_t *out = j->out;
     int64_t bin[WK_BIN_BLOCK];
-    for (int64_t i = 0; i < n; i += WK_BIN_BLOCK) {
+    for (int64_t i = 0; i < n && !stopped(i); i += WK_BIN_BLOCK) {
         const int64_t some = n - i < WK_BIN_BLOCK ? n - i : WK_BIN_BLOCK;
         wk_bins_of(&j->binner, x + i * j->item, some, bin);
         for (int64_t k = 0; k < some; k++) __builtin_prefetch(j->out + bin[k], 1);
@@ -95,7 +102,7 @@ static void
 count_blocks(const job *j, const char *x, int64_t n, uint32_t *counts)
 {
     int64_t bin[WK_BIN_BLOCK];
-    for (int64_t i = 0; i < n; i += WK_BIN_BLOCK) {
+    for (int64_t i = 0; i < n && !stopped(i); i += WK_BIN_BLOCK) {
         const int64_t some = n - i < WK_BIN_BLOCK ? n - i : WK_BIN_BLOCK;
         wk_bins_of(&j->binner, x + i * j->item, some, bin);
         switch (j->tables) {
@@ -120,12 +127,15 @@ count_task(void *arg, int64_t begin, int64_t end, int thread)
     } else {
         uint32_t *counts = j->counts + own * j->tables * j->stride;
         j->used[own] = 1;
-        if (!j->patterns)
-            count_blocks(j, x, end - begin, counts);
-        else if (j->item == 1)
-            tally_u8(counts, j->stride, (const uint8_t *)x, end - begin);
-        else
-            tally_u16(counts, j->stride, (const uint16_t *)x, end - begin);
+        if (!j->patterns) count_blocks(j, x, end - begin, counts);
+        for (int64_t n; j->patterns && begin < end && !wk_interrupted(); begin += n) {
+            n = end - begin < GRAIN ? end - begin : GRAIN;
+            const char *some = j->in + begin * j->item;
+            if (j->item == 1)
+                tally_u8(counts, j->stride, (const uint8_t *)some, n);
+            else
+                tally_u16(counts, j->stride, (const uint16_t *)some, n);
+        }
     }
     wk_fp_end(state);
 }

@@ -196,15 +196,20 @@ WK_ISA_NAME(wk_write_runs)(wk_context *context, const void *in, int64_t n, wk_dt
     j.kind = (keys ? of_keys : plain) + dtype;
     if (n == 0) return 0;
     if (n <= GRAIN || wk_thread_count(context) == 1) { /* read once */
-        int64_t before = 0;
-        const int64_t r = j.kind->write(&j, 0, n, 0, &before);
-        counts[r - 1] = n - before;
+        int64_t before = 0, r = 0;
+        for (int64_t b = 0; b * GRAIN < n && !wk_interrupted(); b++)
+            r = j.kind->write(&j, b * GRAIN, end_of(&j, b), r, &before);
+        if (r > 0) counts[r - 1] = n - before; /* 0: stopped before the first */
         return r;
     }
     const int64_t blocks = (n + GRAIN - 1) / GRAIN;
     j.blocks = malloc((size_t)blocks * sizeof *j.blocks);
     if (j.blocks == NULL) return -1;
     wk_parallel(context, blocks, 1, count_task, &j);
+    if (wk_interrupted()) {
+        free(j.blocks);
+        return 0;
+    }
     int64_t total = 0, last = 0;
     for (int64_t b = 0; b < blocks; b++) {
         const struct block own = j.blocks[b];

@@ -45,8 +45,10 @@ SUMS(line_of_kind)(const S *x, int64_t step, const S *taps, int64_t count, int64
                    const wk_stencil_kind kind)
 {
     int64_t i = 0;
-    for (; i + 8 * VL <= n; i += 8 * VL)
+    for (; i + 8 * VL <= n; i += 8 * VL) {
+        if (stopped(count)) return;
         SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 8, kind);
+    }
     if (i + 4 * VL <= n) {
         SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 4, kind);
         i += 4 * VL;
@@ -69,6 +71,7 @@ SUMS(short_of_kind)(const S *x, int64_t pitch, int64_t step, const S *taps, int6
     int64_t l = 0;
     for (; l + 8 <= lines; l += 8, x += 8 * pitch, y += 8 * n)
         for (int64_t i = 0; i < n; i += VL) {
+            if (stopped(count)) return;
             if (i + VL > n && n >= VL) i = n - VL;
             SUMS(line_block)(x + i, pitch, step, taps, count, y + i, n, 8, kind);
         }
@@ -149,8 +152,10 @@ SUMS(columns_of_kind)(const S *const *rows, int64_t from, int64_t n, const S *ta
                       const wk_stencil_kind kind)
 {
     int64_t c = 0;
-    for (; c + 2 * VL <= n; c += 2 * VL)
+    for (; c + 2 * VL <= n; c += 2 * VL) {
+        if (stopped(count)) return;
         SUMS(column_block)(rows, from + c, taps, count, y + c, pitch, outputs, 2, kind);
+    }
     for (; c < n; c += VL) {
         if (c + VL > n && n >= VL) c = n - VL;
         SUMS(column_block)(rows, from + c, taps, count, y + c, pitch, outputs, 1, kind);

@@ -127,7 +127,7 @@ WK_ISA_NAME(SUMS(wk_stencil_lines))(void *arg, int64_t begin, int64_t end, int t
 {
     const wk_stencil *j = arg;
     const wk_fp_state state = wk_fp_begin();
-    for (int64_t task = begin; task < end; task++) {
+    for (int64_t task = begin; task < end && !wk_interrupted(); task++) {
         const int64_t first = task / j->row_blocks * j->group;
         const int64_t i = task % j->row_blocks * j->rows;
         const int64_t lines = j->outer - first < j->group ? j->outer - first : j->group;
@@ -255,7 +255,7 @@ SUMS(blocks)(const wk_stencil *j, int64_t begin, int64_t end, char *scratch, int
     b.ring = b.cval + pitch;
     b.y = b.ring + j->ring * pitch;
     SUMS(fill)(j, j->columns, b.cval);
-    for (int64_t task = begin; task < end; task++) {
+    for (int64_t task = begin; task < end && !wk_interrupted(); task++) {
         const int64_t rest = task / j->column_blocks;
         b.c = task % j->column_blocks * j->columns;
         b.i = rest % j->row_blocks * j->rows;

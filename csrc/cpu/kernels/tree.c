@@ -315,7 +315,7 @@ WK_ISA_NAME(wk_reduce_tree)(wk_call *call)
     }
     wk_parallel(call->context, items, each < TASK ? TASK / each : 1,
                 columns ? columns_task : rows_task, &j);
-    if (j.totals)
+    if (j.totals && !wk_interrupted())
         wk_parallel(call->context, args->outputs, j.chunks < TASK ? TASK / j.chunks : 1,
                     totals_task, &j);
     free(j.totals);

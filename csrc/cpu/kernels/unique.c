@@ -223,6 +223,7 @@ count_values(job *j, wk_call *call)
     j->used = calloc((size_t)threads, 1);
     if (j->tables == NULL || j->used == NULL) return -1;
     wk_parallel(call->context, blocks_of(j), 1, kinds[j->dtype].count, j);
+    if (wk_interrupted()) return -1;
     return list(j, threads, call->out[0].data, call->out[1].data);
 }
 
@@ -263,13 +264,15 @@ sort(job *j, wk_call *call)
     j->buckets = malloc((size_t)(digits + 1) * sizeof *j->buckets);
     if (j->keys == NULL || j->starts == NULL || j->buckets == NULL) return -1;
     wk_parallel(call->context, blocks_of(j), 1, k->digits, j);
+    if (wk_interrupted()) return -1;
     const int64_t most = place_buckets(j);
     j->room = most < ROOM ? most : ROOM;
     wk_parallel(call->context, blocks_of(j), 1, k->deal, j);
+    if (wk_interrupted()) return -1; /* places that nothing was dealt to */
     j->scratch = malloc((size_t)(threads * j->room) * item);
     if (j->scratch == NULL) return -1;
     wk_parallel(call->context, digits, 1, item == 8 ? sort_task_64 : sort_task_32, j);
-    if (atomic_load(&j->failed)) return -1;
+    if (wk_interrupted() || atomic_load(&j->failed)) return -1;
     return WK_ISA_NAME(wk_write_runs)(call->context, j->keys, j->n, j->dtype, 1,
                                       call->out[0].data, call->out[1].data);
 }
@@ -283,6 +286,7 @@ find_ends(job *j, wk_call *call)
     j->ends = malloc((size_t)blocks * sizeof *j->ends);
     if (j->ends == NULL) return -1;
     wk_parallel(call->context, blocks, 1, kinds[j->dtype].ends, j);
+    if (wk_interrupted()) return -1;
     j->low = UINT64_MAX;
     for (int64_t b = 0; b < blocks; b++) {
         j->low = j->ends[b].low < j->low ? j->ends[b].low : j->low;

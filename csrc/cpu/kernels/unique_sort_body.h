@@ -41,6 +41,7 @@ SORT(sort)(K *a, K *b, int64_t n, int there)
         ends[d] = at;
         at += own;
     }
+    if (n >= GRAIN && wk_interrupted()) return;
     for (int64_t i = 0; i < n; i++) b[ends[a[i] >> shift & mask]++] = a[i];
     if (shift == 0 || largest <= LEAF) { /* all buckets are short: neighbours at most change */
         if (shift) SORT(insert)(b, n);

@@ -145,7 +145,7 @@ add_task(void *arg, int64_t begin, int64_t end, int thread)
     const int64_t own = j->grain > GRAIN ? begin / j->grain : thread;
     int64_t *sums = j->sums + own * j->tables * j->stride;
     j->used[own] = 1;
-    for (; begin < end; begin += WK_BIN_BLOCK)
+    for (int k = 1; begin < end && (k % 16 || !wk_interrupted()); begin += WK_BIN_BLOCK, k++)
         add_block(j, begin, end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK, sums);
     wk_fp_end(state);
 }
