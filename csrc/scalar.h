@@ -108,6 +108,38 @@ wk_unorder_f64(int64_t key)
     return wk_one_nan_f64(wk_from_bits_f64((uint64_t)(key ^ ((key >> 63) & INT64_MAX))));
 }
 
+/* ---- the order of complex numbers ------------------------------------------------------- */
+/* By their real parts, then by their imaginary ones, as floats compare. Of numbers that are equal so
+ * those with -0.0 are below, in the real part first: which one is the least depends on no order. */
+
+/* Is x below y, or neither below the other and `rest` so? Without branches both ends take a GPU 22
+ * instructions an element of complex64, with them 36 (sm_90); a CPU takes 1.9 ns, with them 0.9 to 1.4. */
+#ifdef __CUDACC__
+#define WK_BELOW(x, y, rest) (((x) < (y)) | (((x) == (y)) & (rest)))
+#else
+#define WK_BELOW(x, y, rest) ((x) < (y) || ((x) == (y) && (rest)))
+#endif
+
+WK_FN int
+wk_below_c64(float real, float imag, float other_real, float other_imag)
+{
+    const uint64_t bits = (uint64_t)wk_bits_f32(real) << 32 | wk_bits_f32(imag);
+    const uint64_t others = (uint64_t)wk_bits_f32(other_real) << 32 | wk_bits_f32(other_imag);
+    return WK_BELOW(real, other_real, WK_BELOW(imag, other_imag, others < bits));
+}
+
+WK_FN int
+wk_below_c128(double real, double imag, double other_real, double other_imag)
+{
+    const uint64_t bits[2] = {wk_bits_f64(real), wk_bits_f64(imag)};
+    const uint64_t others[2] = {wk_bits_f64(other_real), wk_bits_f64(other_imag)};
+    return WK_BELOW(
+        real, other_real,
+        WK_BELOW(imag, other_imag, WK_BELOW(others[0], bits[0], others[1] < bits[1])));
+}
+
+#undef WK_BELOW
+
 /* ---- sort keys of the per-warp histogram ------------------------------------------------ */
 /* Unsigned, ascending as numpy.unique. -0.0 and 0.0 are one value (0.0); all NaN are one
  * value, the last. */

@@ -265,6 +265,41 @@ def test_the_sign_of_zero(device, dtype):
         check(device, negative, "sum", initial=0.0)
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_complex_numbers_are_ordered_as_numpy_orders_them(device, dtype):
+    """The sign of a zero decides only between numbers that are equal."""
+    parts = np.array([-0.0, 0.0, -1.0, 0.5, np.inf, -np.inf], np.zeros(0, dtype).real.dtype)
+    each = joined(*(x.ravel() for x in np.meshgrid(parts, parts)))
+    at = np.random.default_rng(0).integers(0, each.size, (400, 33))
+    for a in (np.stack(np.meshgrid(each, each), -1).reshape(-1, 2), each[at]):
+        for op in ("min", "max", "nanmin", "nanmax"):
+            got = warpkit.reduce(a, op, 1, device=device)
+            np.testing.assert_array_equal(got, getattr(np, op)(a, axis=1))
+            index = warpkit.reduce(a, "arg" + op[-3:], 1, device=device)
+            np.testing.assert_array_equal(got, a[np.arange(len(a)), index])
+            check(device, a, op, 1)
+            check(device, np.ascontiguousarray(a.T), op, 0)
+            check(device, a[:, ::-1], op, 1)
+            for initial in (complex(-0.0, -0.0), complex(0.0, 0.5), np.nan):
+                check(device, a[:40], op, 1, initial=initial)
+        check(device, a, "ptp", 1)
+        with np.errstate(invalid="ignore"):
+            got = warpkit.reduce(a, "ptp", 1, device=device)
+            np.testing.assert_array_equal(got.real, np.ptp(a, axis=1).real)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_of_equal_complex_numbers_an_order_decides_that_no_permutation_changes(device, dtype):
+    zeros = np.array([complex(r, i) for r in (-0.0, 0.0) for i in (-0.0, 0.0)], dtype)
+    for order in itertools.permutations(zeros):
+        for n in (4, 1030):
+            a = np.resize(np.array(order), n)
+            assert_same(warpkit.reduce(a, "min", device=device), zeros[0])
+            assert_same(warpkit.reduce(a, "max", device=device), zeros[3])
+            check(device, a[:3], "min")
+            check(device, a[:3], "max")
+
+
 @pytest.mark.parametrize("dtype", REALS)
 def test_nan_is_found_everywhere_and_skipped_everywhere(device, dtype):
     for n in (33, 1025):

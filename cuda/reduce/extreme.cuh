@@ -160,36 +160,37 @@ struct real_extremes {
     }
 };
 
-// By real part, then by imaginary part; NaN in either beats all, as in NumPy.
+// As scalar.h orders complex numbers; NaN in either part beats all, as in NumPy.
 template <typename T>
 struct complex_extremes {
     using R = decltype(T{}.re);
-    using K = key_t<R>;
     static constexpr int kWords = 4;
-    static constexpr K kTop = std::numeric_limits<K>::max(),
-                       kBottom = std::numeric_limits<K>::min();
-    K least[2], most[2];
+    static constexpr R kTop = std::numeric_limits<R>::infinity();
+    T least, most; // of those without NaN
+    bool nan;
 
     __device__ void start()
     {
-        least[0] = least[1] = kTop;
-        most[0] = most[1] = kBottom;
+        least = {kTop, kTop};
+        most = {-kTop, -kTop};
+        nan = false;
     }
-    static __device__ bool below(const K *a, const K *b)
+    static __device__ bool below(const T &a, const T &b)
     {
-        return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
+        if constexpr (sizeof(R) == 4)
+            return wk_below_c64(a.re, a.im, b.re, b.im);
+        else
+            return wk_below_c128(a.re, a.im, b.re, b.im);
     }
-    __device__ void take_keys(const K *low, const K *high)
+    __device__ void take_ends(const T &low, const T &high)
     {
-        if (below(low, least)) least[0] = low[0], least[1] = low[1];
-        if (below(most, high)) most[0] = high[0], most[1] = high[1];
+        if (below(low, least)) least = low;
+        if (below(most, high)) most = high;
     }
     __device__ void take(T x)
     {
-        const bool nan = is_nan(x);
-        const K low[2] = {nan ? kBottom : key_of(x.re), nan ? kBottom : key_of(x.im)};
-        const K high[2] = {nan ? kTop : low[0], nan ? kTop : low[1]};
-        take_keys(low, high);
+        nan = nan | is_nan(x);
+        take_ends(x, x);
     }
     template <typename E, int N>
     __device__ void take_all(const E (&x)[N], uint32_t ok)
@@ -203,26 +204,41 @@ struct complex_extremes {
                 if (ok >> j & 1) take(x[j]);
         }
     }
+    // Bits in a word each; NaN in the first of the parts, if any.
+    static __device__ uint64_t word_of(R x)
+    {
+        if constexpr (sizeof(R) == 4)
+            return wk_bits_f32(x);
+        else
+            return wk_bits_f64(x);
+    }
+    static __device__ R part_of(uint64_t word)
+    {
+        if constexpr (sizeof(R) == 4)
+            return wk_from_bits_f32((uint32_t)word);
+        else
+            return wk_from_bits_f64(word);
+    }
     __device__ void save(uint64_t *words) const
     {
-        for (int i = 0; i < 2; i++) {
-            words[i] = (uint64_t)least[i];
-            words[2 + i] = (uint64_t)most[i];
-        }
+        words[0] = word_of(nan ? (R)wk_nan() : least.re);
+        words[1] = word_of(least.im);
+        words[2] = word_of(most.re);
+        words[3] = word_of(most.im);
     }
     __device__ void merge(const uint64_t *words)
     {
-        const K low[2] = {(K)words[0], (K)words[1]}, high[2] = {(K)words[2], (K)words[3]};
-        take_keys(low, high);
+        const T low = {part_of(words[0]), part_of(words[1])};
+        nan = nan | is_nan(low);
+        take_ends(low, {part_of(words[2]), part_of(words[3])});
     }
     __device__ void finish(int fold, void *out, int dtype, int64_t output) const
     {
-        const auto l0 = number_of<R>(least[0]), l1 = number_of<R>(least[1]);
-        const auto m0 = number_of<R>(most[0]), m1 = number_of<R>(most[1]);
-        const double re = fold == WK_MIN ? l0 : fold == WK_MAX ? m0 : m0 - l0;
-        const double im = fold == WK_MIN ? l1 : fold == WK_MAX ? m1 : m1 - l1;
-        store(out, dtype, 2 * output, re);
-        store(out, dtype, 2 * output + 1, im);
+        const T x = fold == WK_MIN ? least : most;
+        double re = (double)x.re, im = (double)x.im;
+        if (fold == WK_PTP) re -= (double)least.re, im -= (double)least.im;
+        store(out, dtype, 2 * output, nan ? wk_nan() : re);
+        store(out, dtype, 2 * output + 1, nan ? wk_nan() : im);
     }
 };
 
@@ -299,8 +315,7 @@ struct extremes : never_fails<extremes<E>> {
     static __device__ void nothing(extremes_of<T> *all)
     {
         if constexpr (is_complex<T>)
-            all->least[0] = all->least[1] = all->most[0] = all->most[1] =
-                complex_extremes<T>::kTop;
+            all->nan = true;
         else
             all->least = all->most = real_extremes<T>::kTop;
     }

@@ -82,9 +82,10 @@ def reduce(
              prod                floats and complex numbers in float64 by a tree that depends on n
                                  alone, elements in the order in which they lie in memory
              NaN propagates; of infinities of both signs the sum is NaN; a result that is NaN is
-             the one quiet positive NaN. Of zeros min takes -0.0, max 0.0; argmin and argmax take
-             the first of equals, and of NaN the first. The sum of -0.0 alone is -0.0, of nothing
-             0.0. device, stream, variant and progress are the module's (see help(warpkit))
+             the one quiet positive NaN. Of zeros min takes -0.0, max 0.0 (of complex numbers, only
+             where both parts are equal so); argmin and argmax take the first of equals, and of NaN
+             the first. The sum of -0.0 alone is -0.0, of nothing 0.0. device, stream, variant and
+             progress are the module's (see help(warpkit))
     Source   numpy.sum and its sisters; exact sums: Collange, Defour, Graillat, Iakymchuk (2015),
              hal-00949355; R. Neal (2015), "Fast exact summation using small and large
              superaccumulators"

@@ -482,11 +482,15 @@ def _arg(x: np.ndarray, counts: np.ndarray, fold: str) -> np.ndarray:
 
 
 def _extreme(x: np.ndarray, counts: np.ndarray, op: str, initial: Any) -> np.ndarray:
-    """min or max: NaN wins; -0.0 lies below 0.0; complex numbers by their real parts first."""
+    """min or max: NaN wins; complex numbers by their real parts first; among equals -0.0 is least,
+    of complex numbers in the real part first."""
     x, counts = _with_initial(x, counts, initial)
     if x.shape[-1] == 0 and len(x):
         raise ValueError(f"zero-size array to reduction operation {op}imum which has no identity")
-    keys = [_key(part) for part in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
+    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+    keys = [_key(part) for part in parts]
+    if len(parts) == 2:  # a zero's sign comes after both values
+        keys = [_key(np.where(part == 0, 0.0, part)) for part in parts] + keys
     worst = np.iinfo(keys[0].dtype).max if op == "min" else np.iinfo(keys[0].dtype).min
     left = counts
     for key in keys:

@@ -1,7 +1,6 @@
 /* extreme.c -- min and max: integers as they are, floats as ordered integers.
  *
- * A complex number's order is that of its parts' keys, the real one's first; with a NaN in either
- * part it wins. */
+ * A complex number's order is scalar.h's; with a NaN in either part it wins. */
 #include "cpu/isa.h"
 #include "cpu/reduction.h"
 #include "keys.h"
@@ -30,33 +29,48 @@
 
 /* ---- complex ------------------------------------------------------------------------------ */
 
-/* A NaN becomes the key pair that wins; max turns all keys round. An accumulator holds keys. */
+/* An accumulator holds an element; {NaN, 0} where there was none yet, {0, NaN} where one had a NaN. */
+typedef struct element {
+    double real, imag;
+} element;
+
 static inline int
-before(const int64_t *a, const int64_t *b)
+before(element a, element b, int most)
 {
-    return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
+    return most ? wk_below_c128(b.real, b.imag, a.real, a.imag)
+                : wk_below_c128(a.real, a.imag, b.real, b.imag);
 }
 
 static inline void
-complex_key(double real, double imag, int most, int64_t *key)
+take(wk_value *place, element x, int most)
 {
-    const int nan = real != real || imag != imag;
-    key[0] = nan ? INT64_MIN : wk_order_f64(real, 0) ^ -(int64_t)most;
-    key[1] = nan ? INT64_MIN : wk_order_f64(imag, 0) ^ -(int64_t)most;
+    element best;
+    memcpy(&best, place, sizeof best);
+    if (x.real != x.real || best.imag != best.imag) return;
+    if (best.real != best.real || x.imag != x.imag || before(x, best, most))
+        memcpy(place, &x, sizeof x);
+}
+
+static inline element
+element_of(const void *x, int64_t i, int wide)
+{
+    const float *f = (const float *)x + 2 * i;
+    const double *d = (const double *)x + 2 * i;
+    return wide ? (element){d[0], d[1]} : (element){f[0], f[1]};
 }
 
 static inline void
 complex_run(wk_value *place, const void *x, int64_t n, int wide, int most)
 {
+    int nan = 0;
+    if (n == 0) return;
+    element best = element_of(x, 0, wide);
     for (int64_t i = 0; i < n; i++) {
-        const double real = wide ? ((const double *)x)[2 * i] : ((const float *)x)[2 * i];
-        const double imag =
-            wide ? ((const double *)x)[2 * i + 1] : ((const float *)x)[2 * i + 1];
-        int64_t key[2], best[2];
-        memcpy(best, place, sizeof best);
-        complex_key(real, imag, most, key);
-        if (before(key, best)) memcpy(place, key, sizeof key);
+        const element one = element_of(x, i, wide);
+        nan |= __builtin_isunordered(one.real, one.imag);
+        if (before(one, best, most)) best = one;
     }
+    take(place, nan ? (element){0, wk_nan()} : best, most);
 }
 
 #define COMPLEX(type, wide)                                                                    \
@@ -76,30 +90,29 @@ COMPLEX(c128, 1)
 static void
 start_complex(void *lanes, int64_t stride)
 {
-    int64_t *key = lanes;
+    const element none = {wk_nan(), 0};
     (void)stride;
-    key[0] = key[1] = INT64_MAX;
+    memcpy(lanes, &none, sizeof none);
 }
 
-static void
-merge_complex(wk_value *a, const wk_value *b)
+static inline void
+merge_complex(wk_value *a, const wk_value *b, int most)
 {
-    int64_t mine[2], other[2];
-    memcpy(mine, a, sizeof mine);
-    memcpy(other, b, sizeof other);
-    if (before(other, mine)) *a = *b;
+    element x;
+    memcpy(&x, b, sizeof x);
+    take(a, x, most);
 }
 
 static void
 min_merge_complex(wk_acc *a, const wk_acc *b)
 {
-    merge_complex(&a->least, &b->least);
+    merge_complex(&a->least, &b->least, 0);
 }
 
 static void
 max_merge_complex(wk_acc *a, const wk_acc *b)
 {
-    merge_complex(&a->most, &b->most);
+    merge_complex(&a->most, &b->most, 1);
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */

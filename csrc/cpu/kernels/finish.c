@@ -155,14 +155,12 @@ finish_variance(const wk_reduction *r, const wk_acc *a, int root, wk_dtype dtype
 
 /* ---- the least and the most --------------------------------------------------------------- */
 
-/* One part of a complex number of which a and b are the keys; max keeps them turned round. */
+/* One part of a complex number; there was none, or a NaN, where either is NaN. */
 static double
-complex_part(const wk_value *place, int part, int most)
+complex_part(const wk_value *place, int part)
 {
-    int64_t key[2];
-    memcpy(key, place, sizeof key);
-    const int nan = key[0] == INT64_MIN || key[0] == INT64_MAX;
-    return nan ? wk_nan() : wk_unorder_f64(key[part] ^ -(int64_t)most);
+    const double *x = place->f64;
+    return __builtin_isunordered(x[0], x[1]) ? wk_nan() : x[part];
 }
 
 double
@@ -213,10 +211,9 @@ finish_extreme(const wk_acc *a, wk_fold fold, wk_dtype in, const wk_array *out, 
     const int complex = wk_is_complex(in);
     const wk_dtype part = wk_real_of(out->dtype);
     for (int i = 0; i <= complex; i++) {
-        double x = complex ? complex_part(place, i, fold != WK_MIN)
-                           : WK_ISA_NAME(wk_real_of_key)(place, in);
+        double x = complex ? complex_part(place, i) : WK_ISA_NAME(wk_real_of_key)(place, in);
         if (fold == WK_PTP) {
-            x -= complex ? complex_part(&a->least, i, 0)
+            x -= complex ? complex_part(&a->least, i)
                          : WK_ISA_NAME(wk_real_of_key)(&a->least, in);
             x = wk_narrow((wk_near){x, 0, 1}, part);
         }
