@@ -373,23 +373,24 @@ wk_take_square(const wk_limbs *a, const wk_limbs *sum)
 }
 
 /* The variance, its root if so, of `sums` sums beside one sum of squares. m->squares.limb has room
- * for four more limbs than its count, all zero. Of no more elements than ddof takes away: NaN if there is
- * no spread, else infinity. */
+ * for four more limbs than its count, all zero. As NumPy divides by n - ddof, or 0 where that is less:
+ * of no more elements than ddof takes away NaN if there is no spread, else infinity. */
 WK_COLD double
 wk_finish_variance(wk_moments *m, const wk_limbs *sums, int count, double ddof, int root,
                    wk_format f)
 {
     const double d = (double)m->n - ddof;
-    if (m->flags & (WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF) || m->n == 0) return wk_nan();
+    if (m->flags & (WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF) || d != d) return wk_nan();
     wk_limbs all = m->squares;
     all.count += 4;
     wk_times(&all, (uint64_t)m->n);
     for (int i = 0; i < count; i++) wk_take_square(&all, &sums[i]);
     wk_limbs_carry(&all);
     wk_leading v = wk_leading_of(&all);
-    if (!(d > 0)) return wk_is_zero(&v) ? wk_nan() : wk_infinity(0);
+    if (wk_is_zero(&v)) return d > 0 ? 0.0 : wk_nan(); /* of no element too */
+    if (!(d > 0)) return wk_infinity(0);
     wk_divide(&v, (uint64_t)m->n);
-    const int whole = ddof == (double)(int64_t)ddof && fabs(ddof) < 4611686018427387904.0;
+    const int whole = fabs(ddof) < 4611686018427387904.0 && ddof == (double)(int64_t)ddof;
     if (whole) {
         wk_divide(&v, (uint64_t)(m->n - (int64_t)ddof));
         wk_normalise(&v);

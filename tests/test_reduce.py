@@ -577,6 +577,25 @@ def test_variances_divide_by_n_less_ddof(device, dtype):
     check(device, np.full((2, 9), a[0, 0]), "var", 1, ddof=9)  # 0 / 0
 
 
+DDOFS = (np.nan, np.inf, -np.inf, -1, -2.5, 2, 2.5, 3, 1e300, -1e300, 2.0**62, -(2.0**62))
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_any_ddof_gives_what_numpys_formula_gives(device, dtype):
+    rows = [[1, 0], [1, 1]] + ([[np.nan, np.nan], [1, np.nan]] if dtype not in INTEGERS else [])
+    a, long = np.array(rows).astype(dtype), np.tile(values(dtype, 300), (3, 1))
+    for op, ddof in itertools.product(("var", "std", "nanvar", "nanstd"), DDOFS):
+        for x, axis in ((a, 1), (np.ascontiguousarray(a.T), 0), (a[:, :0], 1), (a[:, :1], 1)):
+            check(device, x, op, axis, ddof=ddof)
+            if dtype == "bfloat16":
+                continue  # NumPy's functions do not take it
+            got = warpkit.reduce(x, op, axis, ddof=ddof, device=device)
+            want = getattr(np, op)(x, axis=axis, ddof=ddof)
+            np.testing.assert_allclose(got, want, 1e-2 if dtype == "float16" else 1e-6)
+        check(device, long, op, ddof=ddof)
+        check(device, long, op, 1, ddof=ddof)
+
+
 # ---- dtype -------------------------------------------------------------------------------------
 
 
@@ -841,6 +860,8 @@ WARNED = [
     (nan_column(), "nanmean", {}, "Mean of empty slice"),
     (np.zeros((0, 2)), "var", {}, "Degrees of freedom <= 0 for slice"),
     (np.ones((2, 2)), "std", {"ddof": 2}, "Degrees of freedom <= 0 for slice"),
+    (np.ones((2, 2)), "var", {"ddof": np.inf}, "Degrees of freedom <= 0 for slice"),
+    (np.ones((2, 2)), "nanvar", {"ddof": np.inf}, "Degrees of freedom <= 0 for slice."),
     (np.ones((3, 2)), "std", {"ddof": 1, "where": [True, False]}, "Degrees of freedom"),
     (nan_column(), "nanvar", {}, "Degrees of freedom <= 0 for slice"),
     (nan_column(), "nanmin", {}, "All-NaN slice encountered"),
@@ -867,6 +888,8 @@ QUIET = [
     (np.array([np.nan]), "nansum", {}),
     (np.array([np.nan]), "nanmin", {"initial": 3}),
     (np.zeros((0, 0)), "sum", {"axis": 0}),
+    *((np.ones((2, 2)), op, {"ddof": d}) for op in ("var", "nanstd") for d in (np.nan, -np.inf)),
+    (np.array([np.nan, 1.0]), "nanvar", {"ddof": np.nan}),
 ]
 
 

@@ -229,7 +229,7 @@ check_empty(const request *r, int i, int masked, int64_t n, wk_dtype in)
     }
     if (n == 0 && fold == WK_MEAN)
         return PyErr_WarnEx(PyExc_RuntimeWarning, "Mean of empty slice", 1);
-    if ((fold == WK_VAR || fold == WK_STD) && !((double)n > r->ddof))
+    if ((fold == WK_VAR || fold == WK_STD) && r->ddof >= (double)n)
         return PyErr_WarnEx(PyExc_RuntimeWarning,
                             r->skip_nan[i] && in >= WK_F16 /* NumPy's nanvar has a full stop */
                                 ? "Degrees of freedom <= 0 for slice."

@@ -272,11 +272,13 @@ def _variances(
         for e, s in zip(parts, squares, strict=True):
             top += (count * s[i] - e.sums[i] ** 2) << 2 * (e.base - base)
         divisor = float(count) - ddof
-        if odd or count == 0 or (not divisor > 0 and (top == 0 or strict)):
+        if odd or math.isnan(divisor) or (not divisor > 0 and (top == 0 or strict)):
             found.append(math.nan)
         elif not divisor > 0:
             found.append(math.inf)
-        elif ddof == int(ddof):
+        elif top == 0:  # of no element too
+            found.append(0.0)
+        elif abs(ddof) < 2**62 and ddof == int(ddof):
             bottom = count * (count - int(ddof))
             found.append((nearest_root if root else nearest)(top, bottom, 2 * base, dtype))
         else:
