@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo notebooks test numpy-tests scipy-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test peer-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -77,11 +77,19 @@ clang: build/clang/done ## the row suite on the emulated device as clang++ build
 mutate: $(VENV)/installed ## remove each barrier and fence of the kernels, list those nothing misses
 	$(PY) tools/mutate.py $(if $(CI),cuda/histogram/0)
 
-numpy-tests: $(VENV)/installed ## NumPy's own tests of its reductions and histograms, run on warpkit's
-	$(PY) tools/numpy_tests.py
+$(VENV)/peers: $(VENV)/installed
+	$(PY) -m pip install -q --group peers
+	@touch $@
 
-scipy-tests: $(VENV)/installed ## SciPy's own tests of its 1D filters, run on warpkit's
-	$(PY) tools/scipy_tests.py
+# CuPy's tests are in its sources only, which are not built.
+CUPY = cupy-14.2.0
+CUPY_SOURCE ?= build/peers/$(CUPY)
+build/peers/$(CUPY): | $(VENV)/peers
+	$(PY) -m pip download -q --no-deps --no-binary cupy -d build/peers $(subst cupy-,cupy==,$(CUPY))
+	tar -xzf $@.tar.gz -C build/peers
+
+peer-tests: $(VENV)/peers $(CUPY_SOURCE) ## tests of NumPy, SciPy, CuPy, bottleneck, the array API, run on warpkit's functions
+	CUPY_SOURCE=$(CUPY_SOURCE) $(PY) tools/peer_tests.py
 
 # Python's time is most of it: processes that share the GPU take 100 s where one takes 500 (H100, 16 cores).
 gpu-test: $(VENV)/installed ## the test suite on the GPU; writes tests/gpu_record.json

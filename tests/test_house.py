@@ -83,6 +83,17 @@ def test_faults_are_planted_where_their_texts_are():
     assert [(name, x) for name, x, _ in faults if (ROOT / name).read_text().count(x) != 1] == []
 
 
+def test_what_fails_of_other_projects_tests_has_a_reason():
+    page = (ROOT / "docs" / "peer_tests.md").read_text()
+    tool = runpy.run_path(str(ROOT / "tools" / "peer_tests.py"))
+    assert [
+        heading for heading, _ in tool["SUITES"].values() if f"## {heading}\n" not in page
+    ] == []
+    assert len(tool["COUNTS"].findall(page)) == len(tool["SUITES"])
+    assert [row["test"] for row in tool["ROW"].finditer(page) if len(row["why"]) < 20] == []
+    assert tool["UNEXPLAINED"] not in page
+
+
 def test_no_source_names_a_place_on_somebodys_machine():
     found = []
     files = [p for p in ROOT.iterdir() if p.is_file()]

@@ -1,0 +1,1 @@
+"""Adapters for tools/peer_tests.py: each runs a project's own tests on warpkit's functions."""
