@@ -207,7 +207,7 @@ def test_a_mean_of_nothing_warns_as_numpys_does(device):
         assert np.isnan(got).all()
 
 
-@pytest.mark.parametrize("op", ["median", "", "SUM", 3, None])
+@pytest.mark.parametrize("op", ["median", "", "SUM", "sum\0", "nan\0", "\ud800", 3, None])
 def test_an_unknown_op_lists_those_there_are(device, op):
     words = [repr(op), *map(repr, helpers.FOLDS)]
     check_error(device, lambda d: warpkit.reduce(A, op, device=d), ValueError, words)
@@ -266,7 +266,7 @@ def test_what_convolves_nothing_is_refused(device, taps):
         warpkit.convolve1d(A, taps, device=device)
 
 
-@pytest.mark.parametrize("mode", ["circular", "", 3, None])
+@pytest.mark.parametrize("mode", ["circular", "", "wrap\0x", "\ud800", 3, None])
 def test_an_unknown_mode_lists_those_there_are(device, mode):
     check_error(
         device,
@@ -526,7 +526,20 @@ def test_a_bincount_that_no_memory_holds_says_how_much_it_asked_for(device):
 
 
 @pytest.mark.parametrize(
-    "name", ["gpu", "", "CPU", "cuda:", "cuda:x", "cuda:-1", " cpu", "cpu:0x0"]
+    "name",
+    [
+        "gpu",
+        "",
+        "CPU",
+        "cuda:",
+        "cuda:x",
+        "cuda:-1",
+        " cpu",
+        "cpu:0x0",
+        "cpu\0",
+        "cuda:0\0x",
+        "\ud800",
+    ],
 )
 def test_an_unknown_device_is_named_beside_those_there_are(name):
     for call in (lambda: warpkit.reduce(A, device=name), lambda: warpkit.memory_info(name),
@@ -575,12 +588,12 @@ def test_an_unknown_variant_lists_those_there_are(device, op):
     arguments = (TAPS,) if op == "stencil1d" else ()
     known = [row.name for row in helpers.rows(op) if row.device == device]
     others = {v.name for v in warpkit.variants(op)} - set(known)
-    for name in ["nonsense", "", *others]:
+    for name in ["nonsense", "", f"{known[0]}\0x", "\ud800", *others]:
         check_error(
             device,
             lambda d, n=name: getattr(warpkit, op)(A, *arguments, device=d, variant=n),
             ValueError,
-            [op, f"'{name}'", *known],
+            [op, ascii(name), *known],
         )
 
 
@@ -593,6 +606,21 @@ def test_a_variant_far_too_long_is_an_error_too(device):
 def test_an_unknown_operation_lists_those_there_are():
     with pytest.raises(ValueError, match=r"'sum'.*reduce, transpose, stencil1d, histogram"):
         warpkit.variants("sum")
+
+
+def test_a_list_of_devices_holds_names_and_no_lists():
+    nested = ["emu"]
+    for _ in range(100_000):
+        nested = [nested]
+    endless = []
+    endless.append(endless)
+    for devices in ([["emu"]], (["emu"], "emu"), [None], [3], nested, endless):
+        for call in (lambda d=devices: warpkit.reduce(A, device=d),
+                     lambda d=devices: warpkit.set_default_device(d)):  # fmt: skip
+            error = raised(call)
+            assert type(error) is TypeError
+            assert "str" in str(error)
+    check_next_call(None)
 
 
 @pytest.mark.parametrize("option", [{"device": 3}, {"variant": 3}, {"device": b"cpu"}])

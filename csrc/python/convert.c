@@ -3,6 +3,16 @@
 
 #include "settings.h"
 
+const char *
+wk_text_of(PyObject *object)
+{
+    Py_ssize_t length;
+    if (!PyUnicode_Check(object)) return NULL;
+    const char *text = PyUnicode_AsUTF8AndSize(object, &length);
+    if (text == NULL) PyErr_Clear();
+    return text && strlen(text) == (size_t)length ? text : NULL;
+}
+
 /* Of ml_dtypes, which is not a part of NumPy, and is known by its name. */
 static int
 is_bfloat16(const PyArray_Descr *d)
@@ -136,7 +146,13 @@ parse_devices(PyObject *list, wk_device *device)
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
     wk_device all = {.given = 0}, one;
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (!wk_device_arg(PySequence_Fast_GET_ITEM(list, i), &one)) return 0;
+        PyObject *item = PySequence_Fast_GET_ITEM(list, i);
+        if (!PyUnicode_Check(item)) { /* nor a list, which might be this one */
+            PyErr_Format(PyExc_TypeError, "a list of devices names them by str, not by %.100s",
+                         Py_TYPE(item)->tp_name);
+            return 0;
+        }
+        if (!wk_device_arg(item, &one)) return 0;
         const int fits = one.given == 1 && one.devices == 0 && one.kind != WK_CPU &&
                          one.ordinal < 32 && (i == 0 || one.kind == all.kind);
         if (!fits || all.devices >> one.ordinal & 1) {
@@ -160,24 +176,23 @@ wk_device_arg(PyObject *object, void *slot)
     *device = (wk_device){.given = 0};
     if (object == Py_None) return 1;
     if (PyList_Check(object) || PyTuple_Check(object)) return parse_devices(object, device);
-    const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
-    if (text == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_Format(PyExc_TypeError,
-                         "device must be a str, a list of them, or None, not %.100s",
-                         Py_TYPE(object)->tp_name);
+    if (!PyUnicode_Check(object)) {
+        PyErr_Format(PyExc_TypeError,
+                     "device must be a str, a list of them, or None, not %.100s",
+                     Py_TYPE(object)->tp_name);
         return 0;
     }
-    if (strcmp(text, "auto") == 0) {
+    const char *text = wk_text_of(object);
+    if (text && strcmp(text, "auto") == 0) {
         device->given = 2;
         return 1;
     }
-    if (parse_device(text, device)) return 1;
+    if (text && parse_device(text, device)) return 1;
     PyErr_Format(
         PyExc_ValueError,
-        "unknown device '%s'; a device is 'cpu', 'cuda', 'cuda:1', 'cuda:all', 'auto' or "
+        "unknown device %R; a device is 'cpu', 'cuda', 'cuda:1', 'cuda:all', 'auto' or "
         "'emu', and warpkit.devices() lists those present",
-        text);
+        object);
     return 0;
 }
 

@@ -4,7 +4,7 @@
 static int
 dtype_of_typestr(PyObject *text)
 {
-    const char *s = PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    const char *s = wk_text_of(text);
     for (int d = 0; s && d < WK_DTYPES; d++) {
         const char *name = wk_typestr_of(d);
         const int single = wk_itemsize[d] == 1;           /* then the byte order says nothing */
@@ -13,11 +13,10 @@ dtype_of_typestr(PyObject *text)
             (*s == name[0] || (any && *s == '=') || (single && strchr("<>|", *s))))
             return d;
     }
-    if (!PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError,
-                     "typestr %R is not taken; warpkit takes bool, integers of 8 to 64 bits, "
-                     "float16, float32, float64, complex64 and complex128 in native byte order",
-                     text);
+    PyErr_Format(PyExc_TypeError,
+                 "typestr %R is not taken; warpkit takes bool, integers of 8 to 64 bits, "
+                 "float16, float32, float64, complex64 and complex128 in native byte order",
+                 text);
     return -1;
 }
 

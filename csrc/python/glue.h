@@ -43,6 +43,10 @@ wk_state *wk_state_of(PyObject *module);
 
 int wk_device_arg(PyObject *object, void *slot);
 
+/* A str as one of our names could be it; NULL: none of them, with no exception set. A str that has
+ * a NUL in it, or half of a surrogate pair, is nobody's name. */
+const char *wk_text_of(PyObject *object);
+
 /* wk_slot_of, with the GIL released while a driver starts. */
 const wk_slot *wk_load_slot(wk_state *state, wk_kind kind);
 
@@ -147,6 +151,7 @@ typedef struct wk_options { /* what every operation takes */
     PyObject *stream;       /* borrowed */
     PyObject *stream_owner; /* whose life is the stream's; NULL: it stays; borrowed */
     const char *variant;
+    PyObject *shown; /* the variant's text, if the str itself holds none; owned */
     int64_t *progress;
 } wk_options;
 

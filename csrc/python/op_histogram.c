@@ -16,13 +16,13 @@ static int
 kind_of(PyObject *object, wk_bins_kind *kind)
 {
     static const char *const names[] = {"uniform", "edges", "values"};
-    const char *text = PyUnicode_AsUTF8(object);
+    const char *text = wk_text_of(object);
     for (int i = 0; text && i < 3; i++) {
         if (strcmp(text, names[i]) != 0) continue;
         *kind = i;
         return 0;
     }
-    if (text) PyErr_Format(PyExc_ValueError, "unknown kind of bins %R", object);
+    PyErr_Format(PyExc_ValueError, "unknown kind of bins %R", object);
     return -1;
 }
 

@@ -14,9 +14,8 @@ static const char *const kinds[] = {"idx",     "up",   "down", "xor",       "rot
 static int
 named(PyObject *name, const char *const *names, int count, const char *what)
 {
-    const char *text = PyUnicode_AsUTF8(name);
-    if (text == NULL) return -1;
-    for (int i = 0; i < count; i++)
+    const char *text = wk_text_of(name);
+    for (int i = 0; text && i < count; i++)
         if (strcmp(text, names[i]) == 0) return i;
     PyErr_Format(PyExc_ValueError, "there is no %s %R", what, name);
     return -1;

@@ -56,15 +56,14 @@ unknown_op(PyObject *object)
                      known[0] ? ", " : "", nan ? "nan" : "", wk_fold_names[f]);
         }
     }
-    if (!PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "unknown op %R; there are: %s", object, known);
+    PyErr_Format(PyExc_ValueError, "unknown op %R; there are: %s", object, known);
     return -1;
 }
 
 static int
 fold_of(PyObject *object, wk_fold *fold, int *skip_nan)
 {
-    const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    const char *text = wk_text_of(object);
     if (text == NULL) return unknown_op(object);
     *skip_nan = strncmp(text, "nan", 3) == 0;
     if (*skip_nan) text += 3;

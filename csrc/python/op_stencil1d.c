@@ -26,7 +26,7 @@ mode_of(PyObject *object, request *r)
         {"reflect", WK_REFLECT},        {"constant", WK_CONSTANT}, {"nearest", WK_NEAREST},
         {"mirror", WK_MIRROR},          {"wrap", WK_WRAP},         {"grid-mirror", WK_REFLECT},
         {"grid-constant", WK_CONSTANT}, {"grid-wrap", WK_WRAP}};
-    const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    const char *text = wk_text_of(object);
     r->valid = text && strcmp(text, "valid") == 0;
     r->mode = WK_NEAREST; /* that of "valid", which meets no end */
     if (r->valid) return 0;
@@ -35,11 +35,10 @@ mode_of(PyObject *object, request *r)
         r->mode = modes[i].mode;
         return 0;
     }
-    if (!PyErr_Occurred())
-        PyErr_Format(PyExc_RuntimeError, /* SciPy's type */
-                     "boundary mode not supported: %R; there are: 'reflect', 'constant', "
-                     "'nearest', 'mirror', 'wrap', 'valid'",
-                     object);
+    PyErr_Format(PyExc_RuntimeError, /* SciPy's type */
+                 "boundary mode not supported: %R; there are: 'reflect', 'constant', "
+                 "'nearest', 'mirror', 'wrap', 'valid'",
+                 object);
     return -1;
 }
 

@@ -34,15 +34,21 @@ adopt(wk_state *state, PyObject *object, wk_operand *operand)
 /* ---- options ------------------------------------------------------------------------------ */
 
 static int
-variant_of(PyObject *object, const char **variant)
+variant_of(PyObject *object, wk_options *options)
 {
-    *variant = NULL;
     if (object == Py_None) return 0;
-    if (PyUnicode_Check(object)) *variant = PyUnicode_AsUTF8(object);
-    if (*variant == NULL && !PyErr_Occurred())
+    if (!PyUnicode_Check(object)) {
         PyErr_Format(PyExc_TypeError, "variant must be a str or None, not %.100s",
                      Py_TYPE(object)->tp_name);
-    return *variant ? 0 : -1;
+        return -1;
+    }
+    options->variant = wk_text_of(object);
+    if (options->variant) return 0;
+    PyObject *shown = PyObject_ASCII(object); /* no row has it, and the error says so */
+    if (shown) options->shown = PyUnicode_Substring(shown, 1, PyUnicode_GET_LENGTH(shown) - 1);
+    Py_XDECREF(shown);
+    options->variant = options->shown ? PyUnicode_AsUTF8(options->shown) : NULL;
+    return options->variant ? 0 : -1;
 }
 
 static int
@@ -81,7 +87,7 @@ options_of(wk_state *state, PyObject *const *args, int outs, wk_options *options
     options->stream = args[2];
     if (outs_of(state, options, outs) < 0) return -1;
     if (!wk_device_arg(args[1], &options->device)) return -1;
-    if (variant_of(args[3], &options->variant) < 0) return -1;
+    if (variant_of(args[3], options) < 0) return -1;
     if (args[4] == Py_None) return 0;
     PyArrayObject *counter = PyArray_Check(args[4]) ? (PyArrayObject *)args[4] : NULL;
     if (counter == NULL || PyArray_TYPE(counter) != NPY_INT64 || PyArray_SIZE(counter) != 2 ||

@@ -309,5 +309,6 @@ wk_end(wk_frame *f, int status, int scalars)
     }
     wk_operand_clear(&f->operand);
     wk_operand_clear(&f->where);
+    Py_CLEAR(f->options.shown);
     return given;
 }
