@@ -152,6 +152,73 @@ def test_what_folds_and_crosses_is_not_taken_by_every_operation(device, dtype):
         )
 
 
+def masked(a):
+    return np.ma.masked_array(a, np.arange(np.size(a)).reshape(np.shape(a)) % 2)
+
+
+FLOATS, WHOLE, RECORDS = np.ones(4), np.arange(4), np.zeros(4, "i4, f8")
+MASKED = {
+    "reduce": lambda d: warpkit.reduce(masked([1.0, 2.0, 100.0, 3.0]), "max", device=d),
+    "reduce, no mask": lambda d: warpkit.reduce(np.ma.masked_array(FLOATS), device=d),
+    "reduce, two dtypes": lambda d: warpkit.reduce(masked(FLOATS), dtype=bool, device=d),
+    "describe": lambda d: warpkit.describe(masked(FLOATS), device=d),
+    "where": lambda d: warpkit.reduce(FLOATS, where=masked(FLOATS > 0), device=d),
+    "initial": lambda d: warpkit.reduce(FLOATS, initial=np.ma.masked, device=d),
+    "out": lambda d: warpkit.reduce(A, "sum", 0, out=masked(np.ones(3)), device=d),
+    "outs": lambda d: warpkit.reduce(
+        A, ("min", "max"), 0, out=(np.ones(3), masked(np.ones(3))), device=d
+    ),
+    "transpose": lambda d: warpkit.transpose(masked(A), device=d),
+    "transpose of records": lambda d: warpkit.transpose(masked(RECORDS), device=d),
+    "out of records": lambda d: warpkit.transpose(RECORDS, out=masked(RECORDS), device=d),
+    "moveaxis": lambda d: warpkit.moveaxis(masked(A), 0, 1, device=d),
+    "ascontiguousarray": lambda d: warpkit.ascontiguousarray(masked(A), device=d),
+    "stencil1d": lambda d: warpkit.stencil1d(masked(FLOATS), TAPS, device=d),
+    "coefficients": lambda d: warpkit.stencil1d(FLOATS, masked(TAPS), device=d),
+    "output": lambda d: warpkit.stencil1d(FLOATS, TAPS, output=masked(FLOATS), device=d),
+    "convolve1d": lambda d: warpkit.convolve1d(FLOATS, masked(TAPS), device=d),
+    "gradient1d": lambda d: warpkit.gradient1d(masked(FLOATS), device=d),
+    "histogram": lambda d: warpkit.histogram(masked(FLOATS), device=d),
+    "edges": lambda d: warpkit.histogram(FLOATS, masked([0.0, 1.0, 2.0]), device=d),
+    "weights": lambda d: warpkit.histogram(FLOATS, weights=masked(FLOATS), device=d),
+    "out of histogram": lambda d: warpkit.histogram(FLOATS, 4, out=masked(WHOLE), device=d),
+    "bincount": lambda d: warpkit.bincount(masked(WHOLE), device=d),
+    "bincount, weights": lambda d: warpkit.bincount(WHOLE, masked(FLOATS), device=d),
+    "warp_histogram": lambda d: warpkit.warp_histogram(masked(FLOATS), device=d),
+    "run_length": lambda d: warpkit.run_length(masked(FLOATS), device=d),
+    "unique_counts": lambda d: warpkit.unique_counts(masked(FLOATS), device=d),
+    "shfl": lambda d: warpkit.warp.shfl_xor(masked(FLOATS), 1, device=d),
+    "sources": lambda d: warpkit.warp.shfl(FLOATS, masked(WHOLE), device=d),
+    "tile": lambda d: warpkit.smem.tile(masked(A), device=d),
+    "words": lambda d: warpkit.smem.read(masked(np.arange(32)), device=d),
+    "wavefronts": lambda d: warpkit.smem.wavefronts(masked(np.arange(32))),
+    "asarray": lambda d: warpkit.asarray(masked(FLOATS), device="emu" if d == "cpu" else d),
+    "from_dlpack": lambda d: warpkit.from_dlpack(masked(FLOATS)),
+    "explain": lambda d: warpkit.explain("reduce", masked(FLOATS), device=d),
+    "explain a transpose": lambda d: warpkit.explain("transpose", masked(A), device=d),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_masked_array_is_refused_with_the_way_out(device, name):
+    check_error(device, MASKED[name], TypeError, ["filled", "a.data", "where=~a.mask"])
+
+
+def test_a_device_array_is_not_assigned_a_masked_array(device):
+    if device != "cpu":
+        with pytest.raises(TypeError, match="filled"):
+            warpkit.asarray(FLOATS, device=device)[:] = masked(FLOATS)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of np.matrix
+def test_other_subclasses_of_ndarray_are_taken_as_arrays(device, tmp_path):
+    mapped = np.memmap(tmp_path / "a", float, "w+", shape=A.shape)
+    mapped[:] = A
+    for a in (np.asmatrix(A), mapped, A.view(np.recarray)):
+        assert warpkit.reduce(a, device=device) == 15
+        assert np.asarray(warpkit.transpose(a, device=device)).tolist() == A.T.tolist()
+
+
 def test_strings_are_numpys_error(device):
     for a in (np.array(["a", "b"]), np.array([b"a", b"b"])):
         check_error(
@@ -528,17 +595,8 @@ def test_a_bincount_that_no_memory_holds_says_how_much_it_asked_for(device):
 @pytest.mark.parametrize(
     "name",
     [
-        "gpu",
-        "",
-        "CPU",
-        "cuda:",
-        "cuda:x",
-        "cuda:-1",
-        " cpu",
-        "cpu:0x0",
-        "cpu\0",
-        "cuda:0\0x",
-        "\ud800",
+        *("gpu", "", "CPU", "cuda:", "cuda:x", "cuda:-1", " cpu", "cpu:0x0"),
+        *("cpu\0", "cuda:0\0x", "\ud800"),
     ],
 )
 def test_an_unknown_device_is_named_beside_those_there_are(name):

@@ -99,6 +99,7 @@ PyArrayObject *
 wk_numpy_of(PyObject *object)
 {
     PyArrayObject *a = (PyArrayObject *)PyArray_FROM_O(object);
+    if (a && wk_check_unmasked((PyObject *)a) < 0) Py_CLEAR(a);
     if (a == NULL) return NULL;
     const int dtype = wk_dtype_of(PyArray_DESCR(a));
     if (dtype < 0) {

@@ -136,6 +136,11 @@ const char *wk_typestr_of(wk_dtype dtype);
 /* A tuple of ints, as many as wanted or (-1) at most WK_MAX_DIMS; how many, or -1. */
 int wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted);
 
+/* ---- what no argument may be (guards.c) ---------------------------------------------------- */
+
+/* -1 with an exception set for a numpy.ma.MaskedArray. */
+int wk_check_unmasked(PyObject *object);
+
 /* ---- operands, options (operand.c), results (result.c) ------------------------------------ */
 
 typedef struct wk_operand {
@@ -242,6 +247,7 @@ WK_ENTRY(wk_py_empty);
 WK_ENTRY(wk_py_upload);
 WK_ENTRY(wk_py_foreign);
 WK_ENTRY(wk_py_register);
+PyObject *wk_py_unmasked(PyObject *module, PyObject *object);
 
 int wk_check_count(const char *name, Py_ssize_t count, Py_ssize_t wanted);
 

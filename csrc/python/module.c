@@ -21,6 +21,7 @@ static PyMethodDef methods[] = {
     {"operand", FAST(wk_py_operand)},
     {"empty", FAST(wk_py_empty)},
     {"upload", FAST(wk_py_upload)},
+    {"unmasked", wk_py_unmasked, METH_O, NULL},
     {"foreign", FAST(wk_py_foreign)},
     {"to_dlpack", FAST(wk_py_to_dlpack)},
     {"from_dlpack", FAST(wk_py_from_dlpack)},

@@ -135,6 +135,7 @@ where_of(wk_frame *f, PyObject *where)
                       PyLong_CheckExact(where) || PyBool_Check(where) || where == Py_None ||
                       PyArray_Check(where) || PyArray_CheckScalar(where);
     if (plain) {
+        if (wk_check_unmasked(where) < 0) return -1;
         f->where.array = PyArray_FromAny(where, PyArray_DescrFromType(NPY_BOOL), 0, 0, 0, NULL);
         return f->where.array ? 0 : -1;
     }
@@ -473,6 +474,7 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *story
     if (r.keepdims < 0 || folds_of(args[1], &r) < 0) return NULL;
     if (args[4] != Py_None && (r.dtype = wk_dtype_arg(args[4])) < 0) return NULL;
     r.initial = args[5] == wk_state_of(module)->no_value ? NULL : args[5];
+    if (r.initial && wk_check_unmasked(r.initial) < 0) return NULL;
     r.ddof = PyFloat_AsDouble(args[7]);
     if (r.ddof == -1 && PyErr_Occurred()) return NULL;
     int status = wk_begin(module, &f, WK_REDUCE, r.outs, args[0], args + 8), cast = 0;

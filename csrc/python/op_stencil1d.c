@@ -79,7 +79,8 @@ static int
 coefficients_of(PyObject *object, request *r)
 {
     PyArrayObject *given = (PyArrayObject *)PyArray_FROM_O(object);
-    if (given == NULL || check_coefficients(given, r) < 0) {
+    if (given == NULL || wk_check_unmasked((PyObject *)given) < 0 ||
+        check_coefficients(given, r) < 0) {
         Py_XDECREF(given);
         return -1;
     }

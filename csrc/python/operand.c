@@ -56,7 +56,7 @@ out_of(wk_state *state, PyObject *out, wk_operand *target)
 {
     if (PyArray_Check(out)) {
         target->array = Py_NewRef(out);
-        return 0;
+        return wk_check_unmasked(out);
     }
     if (wk_is_device_array(state, out)) return wk_operand_of(state, out, target);
     const int found = is_plain(out) || state->adopt == NULL ? 0 : adopt(state, out, target);

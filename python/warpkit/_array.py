@@ -96,8 +96,8 @@ class DeviceArray(_core.DeviceArray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         view = self[key]
-        value = np.asarray(value, self.dtype) if not isinstance(value, DeviceArray) else value
-        if isinstance(value, np.ndarray):
+        if not isinstance(value, DeviceArray):
+            value = np.asarray(_core.unmasked(value), self.dtype)
             value = asarray(np.broadcast_to(value, view.shape), device=self.device)
         view._copy_from(value)
 

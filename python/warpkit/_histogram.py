@@ -380,7 +380,7 @@ def _between_edges(
 
 
 def _given_edges(bins: Any) -> np.ndarray:
-    edges = np.asarray(bins)
+    edges = np.asarray(_core.unmasked(bins))
     if edges.ndim != 1:
         raise ValueError(f"`bins` must be 1d, when an array, not {edges.ndim}d")
     if edges.dtype.name not in TAKEN:

@@ -145,7 +145,7 @@ def from_dlpack(
 
     if not isinstance(device, str | None):
         raise TypeError(f"device must be a str or None, not {_kind(device)}")
-    array, copied = _take(obj, _dlpack_device(obj), copy)
+    array, copied = _take(_core.unmasked(obj), _dlpack_device(obj), copy)
     lies = "cpu" if isinstance(array, np.ndarray) else array.device
     if device is None or same_device(lies, device):
         return array.copy() if copy and not copied else array

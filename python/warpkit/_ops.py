@@ -120,7 +120,7 @@ def convolve1d(
     Arguments, Returns, Raises, Notes   as stencil1d's
     Source   scipy.ndimage.convolve1d
     """
-    taps = np.asarray(coefficients)
+    taps = np.asarray(_core.unmasked(coefficients))
     if taps.ndim == 1:  # else stencil1d refuses them
         taps = taps[::-1]
     if mode != "valid" and -(taps.size // 2) <= origin <= (taps.size - 1) // 2:

@@ -126,7 +126,7 @@ def ascontiguousarray(a: Any, /, *, device: Device = None, stream: Any = None) -
 
 def _array(a: Any) -> tuple[Any, bool]:
     """``a`` as an array, and is that another object, which NumPy made of what is no array?"""
-    if isinstance(a, np.ndarray):
+    if isinstance(_core.unmasked(a), np.ndarray):
         return a, False
     try:
         array, library = _core.operand(a)
@@ -153,6 +153,7 @@ def _records(a: Any) -> np.ndarray | None:
     """``a``, if it is its dtype that is refused, and its elements can be moved all the same."""
     if isinstance(a, list | tuple):
         a = np.asarray(a)
+    _core.unmasked(a)
     if not isinstance(a, np.ndarray) or a.dtype.hasobject or a.dtype.itemsize == 0:
         return None
     try:
@@ -216,7 +217,7 @@ def _transpose_units(
     view = np.transpose(a, axes)  # NumPy's errors
     if out is None:
         out = np.empty(view.shape, a.dtype)
-    if not isinstance(out, np.ndarray) or out.dtype != a.dtype:
+    if not isinstance(_core.unmasked(out), np.ndarray) or out.dtype != a.dtype:
         given = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
         raise TypeError(f"out must be a NumPy array of {a.dtype}, not {given}")
     if out.shape != view.shape:

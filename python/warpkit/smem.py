@@ -120,7 +120,7 @@ def wavefronts(words: ArrayLike, itemsize: int = WORD) -> int:
     itemsize = operator.index(itemsize)
     if itemsize not in (1, 2, 4, 8, 16):
         raise ValueError(f"itemsize must be 1, 2, 4, 8 or 16, not {itemsize}")
-    wanted = np.asarray(words)
+    wanted = np.asarray(_core.unmasked(words))
     if wanted.ndim != 1 or wanted.size > WARP or (wanted.size and wanted.dtype.kind not in "iu"):
         raise ValueError("words are one integer for each of up to 32 lanes")
     lanes = [int(w) if w >= 0 else None for w in wanted] + [None] * (WARP - wanted.size)
@@ -266,7 +266,7 @@ def read(
         raise ValueError(f"memory must be 'shared' or 'constant', not {memory!r}")
     if itemsize not in (4, 8, 16):
         raise ValueError(f"itemsize must be 4, 8 or 16, not {itemsize}")
-    wanted = np.asarray(words)
+    wanted = np.asarray(_core.unmasked(words))
     if wanted.dtype.kind not in "iu" or wanted.shape != (WARP,):
         raise ValueError(f"words are 32 integers, not {wanted.dtype} of shape {wanted.shape}")
     if wanted.min() < 0 or wanted.max() >= MOST:

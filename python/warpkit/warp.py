@@ -71,7 +71,7 @@ def shfl(
     """
     if isinstance(src_lane, int | np.integer):
         return _shuffle("idx", a, int(src_lane) % WARP, width, options)
-    sources = np.asarray(src_lane)
+    sources = np.asarray(_core.unmasked(src_lane))
     if sources.dtype.kind not in "iu":
         raise TypeError(f"src_lane must be integers, not {sources.dtype}")
     given = Given(*_core.operand(a))
