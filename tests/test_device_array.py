@@ -365,6 +365,63 @@ def test_a_wrong_out_is_refused_and_left_alone(gpu, place):
         warpkit.warp_histogram(a, out=np.zeros(3), device=gpu)
 
 
+def pairs_that_overlap(o):
+    return [(o[:8], o[:8]), (o[:8], o[7:15]), (o[:8], o[7::-1]), (o[:16:2], o[2:18:2])]
+
+
+def pairs_apart(o):
+    return [
+        (o[:8], o[8:16]),
+        (o[0:16:2], o[1:16:2]),
+        (o[14::-2], o[15::-2]),
+        (o[1:25:3], o[2:25:3]),
+    ]
+
+
+def where_results_may_lie(device):
+    yield lambda a: a
+    if device != "cpu":
+        yield lambda a: there(a, device)
+
+
+def test_results_that_overlap_are_refused(device):
+    a = values("float32", (8, 40))
+    for put in where_results_may_lie(device):
+        given = put(a)
+        for i in range(4):
+            o = put(np.full(40, 9.0, "f4"))
+            with pytest.raises(ValueError, match=r"out\[0\] and out\[1\] overlap"):
+                warpkit.reduce(
+                    given, ("min", "max"), 1, out=pairs_that_overlap(o)[i], device=device
+                )
+            assert (np.asarray(o) == 9).all()
+        values_, counts = put(np.zeros((10, 32), "f4")), put(np.zeros((10, 32), "i4"))
+        totals = put(np.zeros(10, "i4"))
+        for out in ((values_, values_.view("i4"), totals), (values_, counts, counts[3, :10])):
+            with pytest.raises(ValueError, match="overlap"):
+                warpkit.warp_histogram(given, out=out, device=device)
+        one = put(np.zeros((), "f4"))
+        with pytest.raises(ValueError, match="overlap"):
+            warpkit.reduce(given, ("min", "max"), out=(one, one), device=device)
+
+
+def test_results_woven_into_each_other_are_apart(device):
+    a = values("float32", (8, 40))
+    for put in where_results_may_lie(device):
+        for i in range(4):
+            o = put(np.full(40, 9.0, "f4"))
+            least, most = pairs_apart(o)[i]
+            warpkit.reduce(put(a), ("min", "max"), 1, out=(least, most), device=device)
+            assert (np.asarray(least) == a.min(1)).all()
+            assert (np.asarray(most) == a.max(1)).all()
+            assert np.count_nonzero(np.asarray(o) == 9) == 24
+        wide = put(np.zeros((5, 8, 4), "f4"))
+        columns = wide[:, :, :2], wide[:, :, 2:]
+        warpkit.reduce(put(a.reshape(5, 8, 4, 2)[:, :, ::2]), ("min", "max"), 3, out=columns)
+        nothing = put(np.zeros((0, 3), "f4"))
+        warpkit.reduce(put(np.zeros((0, 3, 2), "f4")), ("min", "max"), 2, out=(nothing, nothing))
+
+
 def test_out_on_the_cpu_is_numpys(device):
     a = values("float64", (50, 40))
     out = np.full((40, 50), 1.0)

@@ -136,11 +136,6 @@ const char *wk_typestr_of(wk_dtype dtype);
 /* A tuple of ints, as many as wanted or (-1) at most WK_MAX_DIMS; how many, or -1. */
 int wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted);
 
-/* ---- what no argument may be (guards.c) ---------------------------------------------------- */
-
-/* -1 with an exception set for a numpy.ma.MaskedArray. */
-int wk_check_unmasked(PyObject *object);
-
 /* ---- operands, options (operand.c), results (result.c) ------------------------------------ */
 
 typedef struct wk_operand {
@@ -225,6 +220,14 @@ int wk_wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *
 
 /* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
 int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
+
+/* ---- what no argument may be (guards.c): -1 with an exception set --------------------------- */
+
+/* A numpy.ma.MaskedArray. */
+int wk_check_unmasked(PyObject *object);
+
+/* Two outs that share a byte. */
+int wk_check_apart(const wk_operand *outs, int count);
 
 /* ---- entries ------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* guards.c -- what no argument may be, whatever the operation: an array that is masked. */
+/* guards.c -- what no argument may be, whatever the operation: masked, or in another result's memory. */
 #include "glue.h"
 
 /* Of a subclass of ndarray. Nobody has a masked array who has not imported numpy.ma. */
@@ -33,4 +33,79 @@ PyObject *
 wk_py_unmasked(PyObject *Py_UNUSED(module), PyObject *object)
 {
     return wk_check_unmasked(object) < 0 ? NULL : Py_NewRef(object);
+}
+
+/* ---- results in each other's memory -------------------------------------------------------- */
+
+typedef struct layout {      /* of an out; never read through */
+    char *start;             /* of element [0, ..., 0] */
+    int64_t item, low, high; /* bytes of an element; where elements begin and end, from start */
+    int ndim;
+    const npy_intp *shape;
+    npy_intp strides[WK_MAX_DIMS]; /* in bytes */
+} layout;
+
+static void
+layout_of(const wk_operand *out, layout *l)
+{
+    const wk_device_array *d = out->on_device ? (wk_device_array *)out->array : NULL;
+    PyArrayObject *a = (PyArrayObject *)out->array;
+    l->start = d ? d->start : PyArray_BYTES(a);
+    l->item = d ? wk_itemsize[d->dtype] : PyArray_ITEMSIZE(a);
+    l->ndim = d ? d->ndim : PyArray_NDIM(a);
+    l->shape = d ? d->shape : PyArray_DIMS(a);
+    l->low = 0;
+    l->high = l->item;
+    for (int i = 0; i < l->ndim; i++) {
+        if (l->shape[i] == 0) {
+            l->low = l->high = 0;
+            return;
+        }
+        l->strides[i] = d ? d->strides[i] * l->item : PyArray_STRIDE(a, i);
+        const int64_t reach = (l->shape[i] - 1) * l->strides[i];
+        *(reach < 0 ? &l->low : &l->high) += reach;
+    }
+}
+
+/* Views that are woven into each other share no byte: NumPy finds out, which looks at places alone. */
+static int
+woven(const layout *a, const layout *b)
+{
+    enum { MOST_WORK = 1000000 }; /* trials: about 10 ms; who needs more is taken to overlap */
+    const layout *const both[2] = {a, b};
+    PyObject *array[2] = {NULL, NULL}, *answer = NULL;
+    for (int i = 0; i < 2; i++)
+        array[i] = PyArray_New(&PyArray_Type, both[i]->ndim, both[i]->shape, NPY_VOID,
+                               both[i]->strides, both[i]->start, (int)both[i]->item, 0, NULL);
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy && array[0] && array[1])
+        answer = PyObject_CallMethod(numpy, "may_share_memory", "OOi", array[0], array[1],
+                                     MOST_WORK);
+    const int apart = answer ? !PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    Py_XDECREF(numpy);
+    Py_XDECREF(array[0]);
+    Py_XDECREF(array[1]);
+    return apart;
+}
+
+int
+wk_check_apart(const wk_operand *outs, int count)
+{
+    layout a, b;
+    for (int i = 1; i < count; i++) {
+        layout_of(&outs[i], &a);
+        for (int j = 0; j < i; j++) {
+            layout_of(&outs[j], &b);
+            if (!wk_overlap(a.start + a.low, a.high - a.low, b.start + b.low, b.high - b.low))
+                continue;
+            const int apart = woven(&a, &b);
+            if (apart == 0)
+                PyErr_Format(PyExc_ValueError,
+                             "out[%d] and out[%d] overlap; each result needs its own memory", j,
+                             i);
+            if (apart <= 0) return -1;
+        }
+    }
+    return 0;
 }

@@ -77,7 +77,7 @@ outs_of(wk_state *state, wk_options *options, int outs)
     }
     for (int i = 0; i < outs; i++)
         if (out_of(state, PyTuple_GET_ITEM(out, i), &options->target[i]) < 0) return -1;
-    return 0;
+    return wk_check_apart(options->target, outs);
 }
 
 static int
