@@ -151,6 +151,43 @@ def test_numbers_come_out_as_of_numpys_arrays(gpu):
         hash(d)
 
 
+COMPARISONS = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_are_refused_with_the_way_out(gpu, name):
+    compare = COMPARISONS[name]
+    d = there(np.arange(6.0), gpu)
+    total = warpkit.reduce(d)
+    for left, right in ((d, d), (d, d.copy()), (total, 15.0), (15.0, total), (total, 15),
+                        (d, None), (d, "x"), (d, [1, 2]), (d, object())):  # fmt: skip
+        with pytest.raises(
+            TypeError, match=r"float\(a\).*a.numpy.*cupy.asarray.*torch.from_dlpack"
+        ):
+            compare(left, right)
+    # What knows an answer gives it, from either side.
+    assert compare(total, np.float64(15)) == compare(15.0, 15.0)
+    assert compare(np.float64(15), total) == compare(15.0, 15.0)
+    a = np.full(6, 3.0)
+    assert compare(d, a).tolist() == compare(np.arange(6.0), a).tolist()
+    assert (total == pytest.approx(15)) is True
+
+
+def test_nothing_is_looked_for_in_a_device_array(gpu):
+    d = there(np.arange(6.0), gpu)
+    for value in (2.0, d, d[0]):
+        with pytest.raises(TypeError, match="compares nothing"):
+            value in d  # noqa: B015
+    assert d in [d, d]  # it is the same object
+
+
 def test_what_cannot_be_is_said(gpu):
     d = there(np.arange(3.0), gpu)
     with pytest.raises(ValueError, match="copy"):

@@ -12,6 +12,11 @@ from numpy.typing import DTypeLike
 
 from warpkit import _core, _interop
 
+NO_COMPARISON = (
+    "a DeviceArray compares nothing; compare float(a) or a.numpy(), which wait for the device, or "
+    "an array of a library that computes there: cupy.asarray(a), torch.from_dlpack(a)"
+)
+
 
 class DeviceArray(_core.DeviceArray):
     """An array in a device's memory; warpkit.asarray, empty and all operations make them.
@@ -28,7 +33,7 @@ class DeviceArray(_core.DeviceArray):
 
     __slots__ = ()
 
-    # What follows reads elements one by one or has no sense: better said than done slowly.
+    # As of NumPy's arrays, whose elements may change.
     __hash__ = None  # type: ignore[assignment]
 
     @property
@@ -93,6 +98,37 @@ class DeviceArray(_core.DeviceArray):
         # A last ... keeps NumPy from reading an element: there is none that it could read.
         tail = () if any(part is ... for part in parts) else (...,)
         return self._like(self._standin()[(*parts, *tail)])
+
+    def __contains__(self, value: object) -> bool:
+        raise TypeError(NO_COMPARISON)
+
+    def __eq__(self, other: object) -> Any:
+        return self._answer(other, "__eq__")
+
+    def __ne__(self, other: object) -> Any:
+        return self._answer(other, "__ne__")
+
+    def __lt__(self, other: Any) -> Any:
+        return self._answer(other, "__gt__")
+
+    def __le__(self, other: Any) -> Any:
+        return self._answer(other, "__ge__")
+
+    def __gt__(self, other: Any) -> Any:
+        return self._answer(other, "__lt__")
+
+    def __ge__(self, other: Any) -> Any:
+        return self._answer(other, "__le__")
+
+    def _answer(self, other: object, reflected: str) -> Any:
+        """The other side's answer to a comparison: NumPy's arrays and scalars have one. Without it
+        Python would compare identities."""
+        theirs = NotImplemented
+        if not isinstance(other, DeviceArray):
+            theirs = getattr(type(other), reflected)(other, self)
+        if theirs is NotImplemented:
+            raise TypeError(NO_COMPARISON)
+        return theirs
 
     def __setitem__(self, key: Any, value: Any) -> None:
         view = self[key]
