@@ -630,6 +630,13 @@ def test_bool_is_counted_as_0_and_1(wk):
 
 
 @over_devices
+@pytest.mark.parametrize("bins", ["auto", "sturges", "doane", 3, [0, 1, 2, 3]])
+def test_a_bool_of_any_byte_but_0_is_counted_as_1(wk, bins):
+    a = np.array([0, 1, 2, 3, 200, 0, 255], np.uint8).view(bool)
+    check_as(wk, a, a.astype(np.uint8), bins, None)
+
+
+@over_devices
 def test_ignored_nan_is_as_if_it_were_not_there(wk):
     a = np.array([[1.0, np.nan, 3.0], [2.5, -1.0, np.nan]])
     for bins in (4, "sqrt"):

@@ -355,7 +355,7 @@ def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _estimated_bins(a: np.ndarray, name: str, range: Any, weights: Any, nan: str) -> int:
-    a = a.view(np.uint8) if a.dtype == bool else a
+    a = a.astype(np.uint8) if a.dtype == bool else a  # a byte that is not 0 is 1
     if _is_float(a.dtype) and range is None and np.isnan(a).any():
         if nan == "raise":
             raise ValueError(_nan_message(a))
