@@ -4,6 +4,7 @@ import copy
 import gc
 import os
 import pickle
+import sys
 import threading
 
 import numpy as np
@@ -106,6 +107,52 @@ def test_a_view_that_numpy_refuses_is_its_error(gpu, key):
         there(a, gpu)[:, 1:5].view("int64")
     with pytest.raises(TypeError, match="is not taken"):
         there(a, gpu).view("S4")
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (1,), (3, 0), (0, 3), (3, 1), (2, 6), (5,), (2, 3, 16)]
+)
+def test_views_of_any_shape_are_numpys(gpu, shape):
+    a = np.zeros(shape, "int32")
+    layouts = [lambda x: x, lambda x: x.T]
+    if shape:
+        layouts += [
+            lambda x: x[..., ::2],
+            lambda x: x[..., ::-1],
+            lambda x: x[::2],
+            lambda x: x[:1],
+        ]
+    for layout in layouts:
+        for dtype in ("uint8", "int16", "float32", "int64", "complex128", "S0"):
+            d = there(a, gpu)
+            got, want = outcome(layout(d).view, dtype), outcome(layout(a).view, dtype)
+            if isinstance(want, np.ndarray) and isinstance(got, warpkit.DeviceArray):
+                assert got.shape == want.shape
+                assert not got.size or got.strides == want.strides
+            elif dtype != "S0" and "aligned" not in str(got):
+                assert (type(got), str(got)) == (type(want), str(want))
+
+
+def test_no_frame_holds_an_array_over_the_devices_memory(gpu):
+    """Whatever prints local variables would read it, and on a GPU that is a crash."""
+    d = there(values("int32", (40, 30)), gpu)
+    seen = []
+
+    def look(frame, event, argument):
+        for value in [*frame.f_locals.values(), argument]:
+            if isinstance(value, np.ndarray) and value.size:
+                at = value.__array_interface__["data"][0] - d._pointer
+                seen.extend([frame.f_code.co_name] if 0 <= at < d.nbytes else [])
+        return look
+
+    sys.settrace(look)
+    try:
+        parts = d[1:3, ::-2], d[5], d[..., None, 3], d.T, d.view("int16"), d[:, :10].view("uint8")
+        d[2:4] = 7
+    finally:
+        sys.settrace(None)
+    assert all(part.size for part in parts)
+    assert not seen
 
 
 def test_views_share_memory_and_keep_it_alive(gpu):

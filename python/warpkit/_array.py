@@ -39,7 +39,7 @@ class DeviceArray(_core.DeviceArray):
     @property
     def T(self) -> DeviceArray:
         """The view with the axes reversed."""
-        return self._like(self._standin().T)
+        return self._at(self._pointer, self.shape[::-1], self.strides[::-1])
 
     def numpy(self) -> np.ndarray:
         """The elements as a new NumPy array; waits for the device.
@@ -63,8 +63,20 @@ class DeviceArray(_core.DeviceArray):
         Raises   TypeError (dtype), ValueError (the last axis is not contiguous or its length in
                  bytes no multiple; elements not aligned)
         """
-        dtype = np.dtype(dtype)
-        return self._like(self._standin().view(dtype), dtype)
+        dtype, size = np.dtype(dtype), self.itemsize
+        shape, strides = self.shape, self.strides
+        if dtype.itemsize not in (0, size):
+            # A few elements of the host's that NumPy treats alike: by the last axis, whose elements
+            # are side by side or not, and whose length counts modulo the new size.
+            few, new = shape[-1:], dtype.itemsize
+            if few and few[0]:
+                few = (few[0] % new + 2 * new,)  # one alone is always side by side
+            apart = self.size and few and shape[-1] > 1 and strides[-1] != size
+            sample = np.zeros((*few, 2), self.dtype)[..., 0] if apart else np.zeros(few, self.dtype)
+            sample.view(dtype)  # NumPy's errors
+            shape, strides = (*shape[:-1], shape[-1] * size // new), (*strides[:-1], new)
+        view: DeviceArray = self._view(self._pointer, shape, strides, dtype)
+        return view
 
     def copy(self) -> DeviceArray:
         """A C-contiguous copy on the same device.
@@ -95,9 +107,26 @@ class DeviceArray(_core.DeviceArray):
 
     def __getitem__(self, key: Any) -> DeviceArray:
         parts = [_index(part) for part in (key if isinstance(key, tuple) else (key,))]
-        # A last ... keeps NumPy from reading an element: there is none that it could read.
-        tail = () if any(part is ... for part in parts) else (...,)
-        return self._like(self._standin()[(*parts, *tail)])
+        # NumPy says what the shape is, or what is wrong, of one element that is in every place; an
+        # array over the device's memory would be read by whatever prints what it finds.
+        one = np.ndarray(self.shape, np.bool_, b"\0", 0, (0,) * self.ndim)
+        if all(part is not ... for part in parts):
+            parts.append(...)  # or it would be a scalar
+        shape = one[tuple(parts)].shape
+        rest = self.ndim - sum(part is not None and part is not ... for part in parts)
+        axes = iter(zip(self.shape, self.strides, strict=True))
+        start, strides = self._pointer, []
+        for part in parts:
+            if part is ...:
+                strides += [next(axes)[1] for _ in range(rest)]
+            elif part is None:
+                strides.append(0)
+            else:
+                offset, stride = _along(part, *next(axes))
+                start += offset
+                if isinstance(part, slice):
+                    strides.append(stride)
+        return self._at(start, shape, tuple(strides))
 
     def __contains__(self, value: object) -> bool:
         raise TypeError(NO_COMPARISON)
@@ -185,14 +214,8 @@ class DeviceArray(_core.DeviceArray):
         cuda = self.device.startswith("cuda")
         return (2, _interop.ordinal(self.device)) if cuda else (1, 0)
 
-    def _standin(self) -> np.ndarray:
-        """A NumPy array of the same layout, whose elements must never be touched."""
-        return np.asarray(_Standin(self))
-
-    def _like(self, standin: np.ndarray, dtype: DTypeLike | None = None) -> DeviceArray:
-        start = standin.__array_interface__["data"][0]
-        dtype = self.dtype if dtype is None else dtype
-        view: DeviceArray = self._view(start, standin.shape, standin.strides, dtype)
+    def _at(self, start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> DeviceArray:
+        view: DeviceArray = self._view(start, shape, strides, self.dtype)
         return view
 
 
@@ -209,15 +232,12 @@ def _index(part: Any) -> Any:
     )
 
 
-class _Standin:
-    def __init__(self, array: DeviceArray) -> None:
-        self.__array_interface__ = {
-            "data": (array._pointer, True),
-            "shape": array.shape,
-            "strides": array.strides,
-            "typestr": array.dtype.str,
-            "version": 3,
-        }
+def _along(part: Any, extent: int, stride: int) -> tuple[int, int]:
+    """Where an integer or a slice that NumPy has taken begins on an axis, and the view's stride."""
+    if not isinstance(part, slice):
+        return (part + extent if part < 0 else part) * stride, 0
+    start, stop, step = part.indices(extent)
+    return (start * stride if range(start, stop, step) else 0), step * stride
 
 
 def empty(
