@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -181,6 +182,101 @@ def test_memory_of_the_device_is_given_back(device):
     warpkit.release_memory(device)
     assert warpkit.memory_info(device)["pool_reserved"] <= before
     assert_same(warpkit.reduce(a, "max", device=device), a.max())
+
+
+# ---- arguments whose code changes the call's arrays --------------------------------------------
+
+MANY, FEW = 1 << 18, 6  # elements: memory that goes back to the system, so that a late read faults
+
+
+class Hook:
+    """A number, truth value or array that resizes other arrays while it is asked what it is."""
+
+    def __init__(self, value, *arrays):
+        self.value, self.arrays = value, arrays
+
+    def act(self, *ignored, **options):
+        for a in self.arrays:
+            a.resize(FEW, refcheck=False)
+        return self.value
+
+    __index__ = __float__ = __int__ = __bool__ = __array__ = __complex__ = act
+    dtype = property(act)
+
+
+def kept(n=MANY):
+    return np.arange(n) % 5 * 1.0
+
+
+HOOKED = {
+    "axis": lambda a, d: warpkit.reduce(a, "sum", Hook(0, a), device=d),
+    "axis of argmax": lambda a, d: warpkit.reduce(a, "argmax", Hook(-1, a), device=d),
+    "axes": lambda a, d: warpkit.reduce(a, "max", (Hook(0, a),), device=d),
+    "initial": lambda a, d: warpkit.reduce(a, "sum", initial=Hook(2.0, a), device=d),
+    "initials": lambda a, d: warpkit.reduce(a, ("sum", "max"), initial=Hook(2.0, a), device=d).max,
+    "ddof": lambda a, d: warpkit.reduce(a, "var", ddof=Hook(1.0, a), device=d),
+    "keepdims": lambda a, d: warpkit.reduce(a, keepdims=Hook(True, a), device=d),
+    "dtype": lambda a, d: warpkit.reduce(a, dtype=Hook(np.dtype("f4"), a), device=d),
+    "where": lambda a, d: warpkit.reduce(a, where=Hook(np.array([True]), a), device=d),
+    "where and initial": lambda a, d: warpkit.reduce(
+        a, "min", where=a > 0, initial=Hook(3.0, a), device=d
+    ),
+    "out": lambda a, d: warpkit.reduce(
+        kept(FEW * 4).reshape(4, FEW), "sum", Hook(0, a), out=a, device=d
+    ),
+    "transpose": lambda a, d: warpkit.transpose(a, (Hook(0, a),), device=d),
+    "transpose, list": lambda a, d: warpkit.transpose(a, [Hook(0, a)], device=d),
+    "explain": lambda a, d: warpkit.explain("transpose", a, axes=[Hook(0, a)], device=d),
+    "stencil's axis": lambda a, d: warpkit.stencil1d(a, [1, 2], Hook(0, a), device=d),
+    "origin": lambda a, d: warpkit.stencil1d(a, [1, 2], origin=Hook(-1, a), device=d),
+    "cval": lambda a, d: warpkit.stencil1d(a, [1, 2], mode="constant", cval=Hook(1.0, a), device=d),
+    "cval, coefficients": lambda a, d: warpkit.stencil1d(
+        kept(FEW), a, mode="constant", cval=Hook(1.0, a), device=d
+    ),
+    "coefficients": lambda a, d: warpkit.stencil1d(a, Hook(np.ones(3), a), device=d),
+    "bins": lambda a, d: warpkit.histogram(a, Hook(3, a), (0, 5), device=d)[0],
+    "edges": lambda a, d: warpkit.histogram(a, Hook(np.array([0.0, 2.0, 9.0]), a), device=d)[0],
+    "range": lambda a, d: warpkit.histogram(a, 3, (0, Hook(5.0, a)), device=d)[0],
+    "weights": lambda a, d: warpkit.histogram(a, 3, weights=Hook(np.ones(FEW), a), device=d)[0],
+    "bincount's weights": lambda a, d: warpkit.bincount(
+        np.ones(FEW, int), Hook(np.ones(FEW), a), device=d
+    ),
+    "assume_sorted": lambda a, d: (
+        warpkit.warp_histogram(a, assume_sorted=Hook(True, a), device=d).values
+    ),
+    "lanes": lambda a, d: warpkit.warp.shfl_up(a, Hook(2, a), device=d),
+    "source lanes": lambda a, d: warpkit.warp.shfl(a, Hook(np.arange(FEW), a), device=d),
+}
+
+
+@pytest.mark.parametrize("name", HOOKED)
+def test_an_argument_that_resizes_the_array_does_no_harm(device, name):
+    try:
+        got = HOOKED[name](kept(), device)
+    except (RuntimeError, ValueError, TypeError):
+        return
+    want = HOOKED[name](kept(FEW), device)
+    assert np.shape(got) == np.shape(want)
+    if isinstance(got, np.ndarray | np.generic):
+        assert_same(got, want)
+
+
+def test_a_warning_that_resizes_the_array_is_an_error(device, monkeypatch):
+    for call in (
+        lambda a: warpkit.reduce(a, "var", ddof=2 * MANY, device=device),
+        lambda a: warpkit.stencil1d(a, [1j], output="float32", device=device),
+        lambda a: warpkit.reduce(kept(FEW), "var", 0, ddof=2 * MANY, out=a, device=device),
+        lambda a: warpkit.reduce(kept(FEW), "mean", where=a[:FEW] < 0, out=a, device=device),
+    ):
+        a = kept()
+        hook = Hook(None, a)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            monkeypatch.setattr(warnings, "showwarning", hook.act)
+            monkeypatch.setattr(warnings, "_showwarnmsg_impl", hook.act)
+            with contextlib.suppress(RuntimeError, ValueError):
+                call(a)
+    assert_same(warpkit.reduce(kept(), device=device), kept().sum())
 
 
 # ---- threads and forks -------------------------------------------------------------------------

@@ -164,6 +164,13 @@ typedef struct wk_result {
     int theirs;      /* the memory's owner is what the caller gets: its library's array */
 } wk_result;
 
+typedef struct
+    wk_taken { /* where a NumPy array's elements lay when the call was told of them */
+    const PyArrayObject *array; /* borrowed; NULL: none */
+    const void *data;
+    npy_intp bytes;
+} wk_taken;
+
 typedef struct wk_frame { /* one operation, from its arguments to what it gives */
     wk_state *state;
     wk_call call;
@@ -171,6 +178,7 @@ typedef struct wk_frame { /* one operation, from its arguments to what it gives 
     wk_operand where; /* reduce's; none: no array */
     wk_options options;
     wk_result results[WK_MAX_OUTS];
+    wk_taken in, masks, aux, outs[WK_MAX_OUTS];
 } wk_frame;
 
 /* Takes the array and the five options, and starts the call. -1 with an exception set; either way
@@ -187,6 +195,9 @@ int wk_place_where(wk_frame *f);
 
 /* For kernels of the CPU that read one block in C order; on the way to a GPU strides cost nothing. */
 int wk_contiguous_for_cpu(wk_frame *f);
+
+/* wk_from_numpy for a call's array: what can run Python code comes before. */
+void wk_take(PyArrayObject *a, wk_array *w, wk_taken *taken);
 
 int wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *shape);
 
@@ -225,6 +236,10 @@ int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
 
 /* A numpy.ma.MaskedArray. */
 int wk_check_unmasked(PyObject *object);
+
+/* An array whose memory is another one than when it was taken: code of the caller's has run since, of
+ * a library or of a filter of warnings. */
+int wk_check_taken(const wk_frame *f);
 
 /* Two outs that share a byte. */
 int wk_check_apart(const wk_operand *outs, int count);

@@ -1,4 +1,5 @@
-/* guards.c -- what no argument may be, whatever the operation: masked, or in another result's memory. */
+/* guards.c -- what no argument may be, whatever the operation: masked, in another result's memory, or
+ * resized since its address was taken. */
 #include "glue.h"
 
 /* Of a subclass of ndarray. Nobody has a masked array who has not imported numpy.ma. */
@@ -108,4 +109,31 @@ wk_check_apart(const wk_operand *outs, int count)
         }
     }
     return 0;
+}
+
+/* ---- arrays that are resized meanwhile ------------------------------------------------------ */
+
+void
+wk_take(PyArrayObject *a, wk_array *w, wk_taken *taken)
+{
+    wk_from_numpy(a, w);
+    *taken = (wk_taken){.array = a, .data = PyArray_DATA(a), .bytes = PyArray_NBYTES(a)};
+}
+
+static int
+moved(const wk_taken *t)
+{
+    return t->array && (PyArray_DATA((PyArrayObject *)t->array) != t->data ||
+                        PyArray_NBYTES((PyArrayObject *)t->array) != t->bytes);
+}
+
+int
+wk_check_taken(const wk_frame *f)
+{
+    int any = moved(&f->in) | moved(&f->masks) | moved(&f->aux);
+    for (int i = 0; i < WK_MAX_OUTS && f->results[i].array; i++) any |= moved(&f->outs[i]);
+    if (any)
+        PyErr_SetString(PyExc_RuntimeError,
+                        "an array was resized while the call was being prepared");
+    return any ? -1 : 0;
 }

@@ -92,7 +92,7 @@ place_weights(wk_frame *f)
         f->operand.array = (PyObject *)wk_contiguous((PyArrayObject *)f->operand.array);
         f->where.array = (PyObject *)wk_contiguous((PyArrayObject *)f->where.array);
         if (f->operand.array == NULL || f->where.array == NULL) return -1;
-        wk_from_numpy((PyArrayObject *)f->operand.array, &f->call.in);
+        wk_take((PyArrayObject *)f->operand.array, &f->call.in, &f->in);
     }
     return wk_place_where(f);
 }
@@ -143,7 +143,7 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (status == 0 && args[3] != Py_None) {
         edges = wk_numpy_of(args[3]);
         edges = edges ? wk_contiguous(edges) : NULL;
-        if (edges) wk_from_numpy(edges, &f.call.aux);
+        if (edges) wk_take(edges, &f.call.aux, &f.aux);
         if (edges == NULL) status = -1;
     }
     if (status == 0) status = count_elements(&f, sums, pair);

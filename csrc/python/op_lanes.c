@@ -116,7 +116,7 @@ wk_py_lanes(PyObject *module, PyObject *const *args, Py_ssize_t count)
         sources = wk_numpy_of(args[5]);
         sources = sources ? wk_contiguous(sources) : NULL;
         if (sources)
-            wk_from_numpy(sources, &f.call.aux);
+            wk_take(sources, &f.call.aux, &f.aux);
         else
             status = -1;
         a->per_lane = 1;

@@ -8,12 +8,16 @@ typedef struct request { /* what is asked for, beside the array and the options 
     int outs;
     wk_fold fold[WK_MAX_OUTS];
     int skip_nan[WK_MAX_OUTS]; /* for floats: cleared for others */
+    Py_ssize_t *axis; /* as they were given, WK_MAX_DIMS + 1: one more is given twice */
+    int axes_given;   /* -1: None */
+    int lone;         /* it was no tuple */
     uint64_t axes;
     int keepdims;
     int dtype; /* -1: none was given */
     double ddof;
-    PyObject *initial; /* NULL: no value; None: there is no identity either */
-    PyObject *story;   /* a list: passes are told there instead of run; else NULL */
+    PyObject *initial;                 /* NULL: no value; None: there is no identity either */
+    PyArrayObject *start[WK_MAX_OUTS]; /* the initial value in each result's dtype; owned */
+    PyObject *story; /* a list: passes are told there instead of run; else NULL */
 } request;
 
 static int
@@ -94,24 +98,42 @@ folds_of(PyObject *ops, request *r)
     return 0;
 }
 
-/* None, an int or a tuple of ints, as a set of bits. */
+/* None, an int or a tuple of ints. No bool: so NumPy has it. */
 static int
-axes_of(wk_state *state, PyObject *axis, int ndim, request *r)
+numbers_of(PyObject *axis, request *r)
+{
+    r->axes_given = -1;
+    if (axis == Py_None) return 0;
+    const int set = set_of(r->fold, r->outs);
+    const int many = PyTuple_Check(axis) && !(set & SET(WK_ARGMIN, WK_ARGMAX));
+    const Py_ssize_t count = many ? PyTuple_GET_SIZE(axis) : 1;
+    r->axes_given = 0;
+    for (Py_ssize_t i = 0; i < count && i <= WK_MAX_DIMS; i++) {
+        PyObject *one = many ? PyTuple_GET_ITEM(axis, i) : axis;
+        const Py_ssize_t number = PyNumber_AsSsize_t(one, PyExc_OverflowError);
+        if (PyBool_Check(one))
+            PyErr_SetString(PyExc_TypeError, "an integer is required for the axis, not bool");
+        if (PyErr_Occurred()) return -1;
+        r->axis[r->axes_given++] = number;
+    }
+    r->lone = !many;
+    return 0;
+}
+
+/* As a set of bits. */
+static int
+axes_of(wk_state *state, int ndim, request *r)
 {
     uint64_t *axes = &r->axes;
     *axes = 0;
-    if (axis == Py_None) {
+    if (r->axes_given < 0) {
         *axes = ndim == 64 ? UINT64_MAX : ((uint64_t)1 << ndim) - 1;
         return 0;
     }
     const int set = set_of(r->fold, r->outs);
-    const int many = PyTuple_Check(axis) && !(set & SET(WK_ARGMIN, WK_ARGMAX));
-    const Py_ssize_t count = many ? PyTuple_GET_SIZE(axis) : 1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *one = many ? PyTuple_GET_ITEM(axis, i) : axis;
-        const Py_ssize_t number = PyNumber_AsSsize_t(one, PyExc_OverflowError);
-        if (number == -1 && PyErr_Occurred()) return -1;
-        if (ndim == 0 && !many && (number == 0 || number == -1) &&
+    for (int i = 0; i < r->axes_given; i++) {
+        const Py_ssize_t number = r->axis[i];
+        if (ndim == 0 && r->lone && (number == 0 || number == -1) &&
             (r->skip_nan[0] || !(set & SET(WK_MEAN, WK_VAR, WK_STD))))
             return 0; /* as in NumPy */
         const int d = wk_check_axis(state, number, ndim);
@@ -279,16 +301,34 @@ result_dtype(const request *r, int i, wk_dtype in)
     return SET(WK_SUM, WK_PROD, WK_MEAN) >> fold & 1 ? r->dtype : part_of(r->dtype);
 }
 
-/* The initial value as the result's dtype has it, as the family wants it. */
+/* The initial value as each result's dtype has it: this may run code of the caller's. */
 static int
-initial_of(const request *r, wk_dtype result, wk_family family, wk_reduce_args *args)
+starts_of(request *r, wk_dtype in)
 {
-    args->has_initial = r->initial && r->initial != Py_None;
+    if (r->initial == NULL || r->initial == Py_None) return 0;
+    for (int i = 0; i < r->outs; i++) {
+        PyArrayObject *one = (PyArrayObject *)wk_numpy_new(result_dtype(r, i, in), 0, NULL);
+        if (one == NULL) return -1;
+        r->start[i] = one;
+        if (PyArray_Pack(PyArray_DESCR(one), PyArray_DATA(one), r->initial) < 0) return -1;
+    }
+    return 0;
+}
+
+static void
+drop_starts(request *r)
+{
+    for (int i = 0; r->initial && i < r->outs; i++) Py_CLEAR(r->start[i]);
+}
+
+/* That of result i, as the family wants it. */
+static int
+initial_of(const request *r, int i, wk_dtype result, wk_family family, wk_reduce_args *args)
+{
+    args->has_initial = r->start[i] != NULL;
     if (!args->has_initial) return 0;
-    PyArrayObject *one = (PyArrayObject *)wk_numpy_new(result, 0, NULL);
-    if (one == NULL) return -1;
-    int status = PyArray_Pack(PyArray_DESCR(one), PyArray_DATA(one), r->initial);
-    if (status == 0 && family != WK_FAMILY_EXTREME) {
+    PyArrayObject *one = (PyArrayObject *)Py_NewRef((PyObject *)r->start[i]);
+    if (family != WK_FAMILY_EXTREME) {
         const int type = wk_is_complex(result)             ? NPY_CDOUBLE
                          : wk_is_float(result)             ? NPY_DOUBLE
                          : PyArray_DESCR(one)->kind == 'u' ? NPY_UINT64
@@ -297,10 +337,9 @@ initial_of(const request *r, wk_dtype result, wk_family family, wk_reduce_args *
         if (one == NULL) return -1;
     }
     memset(args->initial.bytes, 0, sizeof args->initial.bytes);
-    if (status == 0)
-        memcpy(args->initial.bytes, PyArray_DATA(one), (size_t)PyArray_ITEMSIZE(one));
+    memcpy(args->initial.bytes, PyArray_DATA(one), (size_t)PyArray_ITEMSIZE(one));
     Py_DECREF(one);
-    return status;
+    return 0;
 }
 
 /* ---- passes over the data ----------------------------------------------------------------- */
@@ -374,7 +413,7 @@ run_pass(wk_frame *f, const request *r, const int *member)
     const int family = wk_family_of(args->fold, call->outs, in->dtype);
     const int halves =
         wk_is_complex(in->dtype) && (family == WK_FAMILY_SUM || family == WK_FAMILY_SQUARES);
-    if (initial_of(r, call->out[0].dtype, family, args) < 0) return -1;
+    if (initial_of(r, member[0], call->out[0].dtype, family, args) < 0) return -1;
     wk_plan_reduce(in, where, r->axes, family == WK_FAMILY_ARG, args);
     if (halves) wk_plan_parts(in, where, family == WK_FAMILY_SQUARES, args);
     for (int i = 0; i < call->outs && args->planes == 2; i++) wk_see_parts(&call->out[i]);
@@ -438,24 +477,25 @@ check_indices(const wk_frame *f, const request *r)
 }
 
 static int
-reduce(wk_frame *f, PyObject *axis, request *r)
+reduce(wk_frame *f, request *r)
 {
     npy_intp shape[WK_MAX_DIMS];
     int kept = 0;
     int64_t n = 1;
     const wk_array *in = &f->call.in;
-    if (wk_place(f) < 0 || wk_place_where(f) < 0) return -1;
     const int masked = f->where.array != NULL;
-    if (axes_of(f->state, axis, in->ndim, r) < 0) return -1;
+    const wk_dtype dtype = wk_operand_dtype(&f->operand);
+    for (int i = 0; i < r->outs; i++)
+        if (check_op(r, i, masked, dtype) < 0) return -1;
+    if (starts_of(r, dtype) < 0 || wk_place(f) < 0 || wk_place_where(f) < 0) return -1;
+    if (axes_of(f->state, in->ndim, r) < 0) return -1;
     for (int d = 0; d < in->ndim; d++) {
         const int folds = r->axes >> d & 1;
         if (folds) n *= in->shape[d];
         if (!folds || r->keepdims) shape[kept++] = folds ? 1 : in->shape[d];
     }
     for (int i = 0; i < r->outs; i++)
-        if (check_op(r, i, masked, in->dtype) < 0 ||
-            check_empty(r, i, masked, n, in->dtype) < 0)
-            return -1;
+        if (check_empty(r, i, masked, n, dtype) < 0) return -1;
     for (int i = 0; i < r->outs; i++)
         if (wk_result_new(f, i, result_dtype(r, i, in->dtype), kept, shape) < 0) return -1;
     for (int i = 0; i < r->outs; i++)
@@ -468,10 +508,11 @@ static PyObject *
 entry(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *story)
 {
     wk_frame f;
-    request r = {.dtype = -1, .story = story};
+    Py_ssize_t axis[WK_MAX_DIMS + 1];
+    request r = {.axis = axis, .dtype = -1, .story = story};
     if (wk_check_count("reduce", count, 8 + WK_OPTIONS) < 0) return NULL;
     r.keepdims = PyObject_IsTrue(args[3]);
-    if (r.keepdims < 0 || folds_of(args[1], &r) < 0) return NULL;
+    if (r.keepdims < 0 || folds_of(args[1], &r) < 0 || numbers_of(args[2], &r) < 0) return NULL;
     if (args[4] != Py_None && (r.dtype = wk_dtype_arg(args[4])) < 0) return NULL;
     r.initial = args[5] == wk_state_of(module)->no_value ? NULL : args[5];
     if (r.initial && wk_check_unmasked(r.initial) < 0) return NULL;
@@ -483,7 +524,8 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *story
         status = check_dtype(&r, i);
         cast |= !in_registers(&r, i, wk_operand_dtype(&f.operand));
     }
-    if (status == 0 && !cast) status = reduce(&f, args[2], &r);
+    if (status == 0 && !cast) status = reduce(&f, &r);
+    drop_starts(&r);
     PyObject *result = wk_end(&f, cast ? -1 : status, 1);
     return status == 0 && cast ? Py_NewRef(Py_NotImplemented) : result;
 }

@@ -170,13 +170,15 @@ stencil(wk_frame *f, const request *r)
     wk_stencil_args *s = &f->call.args.stencil;
     wk_array *in = &f->call.in, *out = &f->call.out[0];
     npy_intp shape[WK_MAX_DIMS];
-    if (wk_place(f) < 0) return -1;
-    const int ndim = in->ndim, along = wk_check_axis(f->state, r->axis, ndim);
-    const int from_complex = wk_is_complex(in->dtype), by_complex = wk_is_complex(r->sums);
+    const wk_dtype from = wk_operand_dtype(&f->operand);
+    const int from_complex = wk_is_complex(from), by_complex = wk_is_complex(r->sums);
     const int parts = from_complex && !by_complex;
-    if (along < 0 || cval_of(r->cval, from_complex, by_complex, s->cval) < 0) return -1;
-    const int dtype = result_dtype(f, r, in->dtype);
-    if (dtype < 0) return -1;
+    if (cval_of(r->cval, from_complex, by_complex, s->cval) < 0) return -1;
+    const int dtype = result_dtype(f, r, from);
+    if (dtype < 0 || wk_place(f) < 0) return -1;
+    wk_take(r->taps, &f->call.aux, &f->aux);
+    const int ndim = in->ndim, along = wk_check_axis(f->state, r->axis, ndim);
+    if (along < 0) return -1;
     for (int d = 0; d < ndim; d++) shape[d] = in->shape[d];
     s->mode = r->mode;
     s->taps = PyArray_SIZE(r->taps);
@@ -218,10 +220,7 @@ wk_py_stencil1d(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (request_of(args, &r) < 0) return NULL;
     int status = wk_begin(module, &f, WK_STENCIL1D, 1, args[0], args + 8);
     if (status == 0) status = coefficients_of(args[1], &r);
-    if (status == 0) {
-        wk_from_numpy(r.taps, &f.call.aux);
-        status = stencil(&f, &r);
-    }
+    if (status == 0) status = stencil(&f, &r);
     Py_XDECREF(r.taps);
     return wk_end(&f, status, 0);
 }

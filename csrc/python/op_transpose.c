@@ -13,6 +13,8 @@ permutation_of(wk_state *state, PyObject *axes, int ndim, int *order)
     if (axes == Py_None) return 0;
 
     PyObject *list = PySequence_Fast(axes, "axes must be None or a sequence of ints");
+    if (list && PyList_Check(list))
+        Py_SETREF(list, PyList_AsTuple(list)); /* nobody changes it */
     if (list == NULL) return -1;
     int status = -1;
     uint64_t seen = 0;
@@ -49,13 +51,26 @@ is_copy(const char *variant)
     return variant && strcmp(variant, "copy") == 0;
 }
 
+/* The axes' numbers may be code of the caller's: so they come before the array's address. */
+static int
+place(wk_frame *f, PyObject *axes, int *order)
+{
+    const wk_operand *a = &f->operand;
+    const int ndim = a->on_device ? ((wk_device_array *)a->array)->ndim
+                                  : PyArray_NDIM((PyArrayObject *)a->array);
+    if (permutation_of(f->state, axes, ndim, order) < 0 || wk_place(f) < 0) return -1;
+    if (f->call.in.ndim == ndim) return 0;
+    PyErr_SetString(PyExc_RuntimeError, "the array was resized while its axes were read");
+    return -1;
+}
+
 static int
 transpose(wk_frame *f, PyObject *axes)
 {
     int order[WK_MAX_DIMS];
     npy_intp shape[WK_MAX_DIMS];
     wk_array *in = &f->call.in;
-    if (wk_place(f) < 0 || permutation_of(f->state, axes, in->ndim, order) < 0) return -1;
+    if (place(f, axes, order) < 0) return -1;
     for (int d = 0; d < in->ndim; d++) shape[d] = in->shape[order[d]];
     if (wk_result_new(f, 0, in->dtype, in->ndim, shape) < 0) return -1;
     if (is_copy(f->options.variant))
@@ -140,7 +155,7 @@ explain(wk_frame *f, PyObject *axes)
     wk_array *in = &f->call.in;
     wk_device_info info;
     wk_tiles plan;
-    if (wk_place(f) < 0 || permutation_of(f->state, axes, in->ndim, order) < 0) return NULL;
+    if (place(f, axes, order) < 0) return NULL;
     const wk_slot *slot = wk_load_slot(f->state, f->options.device.kind);
     wk_error error = {.status = WK_OK};
     if (!slot->backend || slot->backend->info(f->call.ordinal, &info, &error) != WK_OK) {

@@ -164,7 +164,11 @@ wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
     f->state = wk_state_of(module);
     f->operand = f->where = (wk_operand){.array = NULL};
     f->options = (wk_options){.out = Py_None};
-    for (int i = 0; i < WK_MAX_OUTS; i++) f->results[i] = (wk_result){.array = NULL};
+    f->in.array = f->masks.array = f->aux.array = NULL;
+    for (int i = 0; i < WK_MAX_OUTS; i++) {
+        f->results[i] = (wk_result){.array = NULL};
+        f->outs[i].array = NULL;
+    }
     wk_call_start(&f->call, op, outs);
     if (options_of(f->state, options, outs, &f->options) < 0) return -1;
     return wk_operand_of(f->state, a, &f->operand);
@@ -272,7 +276,7 @@ wk_place(wk_frame *f)
         if (wk_choose_device(f->state, &o->device) < 0) return -1;
         if (o->device.given == 2 && choose(f->state, call, &o->device, PyArray_NBYTES(a)) < 0)
             return -1;
-        wk_from_numpy(a, &call->in);
+        wk_take(a, &call->in, &f->in);
     }
     if (o->stream != Py_None && stream_of(o->stream, &call->stream, &o->stream_owner) < 0)
         return -1;
@@ -333,7 +337,7 @@ wk_place_where(wk_frame *f)
         PyErr_SetString(PyExc_ValueError, "where lies on a device, and the array on the host");
         return -1;
     } else {
-        wk_from_numpy((PyArrayObject *)where->array, w);
+        wk_take((PyArrayObject *)where->array, w, &f->masks);
     }
     return broadcast(w, &f->call.in);
 }
@@ -344,7 +348,7 @@ wk_contiguous_for_cpu(wk_frame *f)
     if (f->operand.on_device || f->options.device.kind != WK_CPU) return 0;
     f->operand.array = (PyObject *)wk_contiguous((PyArrayObject *)f->operand.array);
     if (f->operand.array == NULL) return -1;
-    wk_from_numpy((PyArrayObject *)f->operand.array, &f->call.in);
+    wk_take((PyArrayObject *)f->operand.array, &f->call.in, &f->in);
     return 0;
 }
 

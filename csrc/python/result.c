@@ -51,13 +51,13 @@ host_out(wk_frame *f, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
          const npy_intp *shape, wk_result *result)
 {
     const wk_call *call = &f->call;
+    if (!wk_same_shape(PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape))
+        return wk_wrong_shape(PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape);
     if (wk_dtype_of(PyArray_DESCR(out)) != (int)dtype) {
         PyErr_Format(PyExc_TypeError, "out has dtype %S; the result's is %s",
                      PyArray_DESCR(out), wk_dtype_names[dtype]);
         return -1;
     }
-    if (!wk_same_shape(PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape))
-        return wk_wrong_shape(PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape);
     if (PyArray_FailUnlessWriteable(out, "out") < 0) return -1;
     wk_array block;
     wk_from_numpy(out, &block);
@@ -72,7 +72,7 @@ host_out(wk_frame *f, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
         result->given = Py_NewRef(out);
         if (result->array == NULL) return -1;
     }
-    wk_from_numpy((PyArrayObject *)result->array, w);
+    wk_take((PyArrayObject *)result->array, w, &f->outs[result - f->results]);
     return 0;
 }
 
@@ -87,13 +87,13 @@ device_out(wk_frame *f, wk_array *w, wk_device_array *out, wk_dtype dtype, int n
                         "out must lie on the host as a whole, or on the device as a whole");
         return -1;
     }
+    if (!wk_same_shape(out->ndim, out->shape, ndim, shape))
+        return wk_wrong_shape(out->ndim, out->shape, ndim, shape);
     if (out->dtype != dtype) {
         PyErr_Format(PyExc_TypeError, "out has dtype %s; the result's is %s",
                      wk_dtype_names[out->dtype], wk_dtype_names[dtype]);
         return -1;
     }
-    if (!wk_same_shape(out->ndim, out->shape, ndim, shape))
-        return wk_wrong_shape(out->ndim, out->shape, ndim, shape);
     if (m->readonly) {
         PyErr_SetString(PyExc_ValueError, "out is read-only");
         return -1;
@@ -251,6 +251,7 @@ wk_call_row(wk_frame *f)
     wk_call *call = &f->call;
     const int count = f->operand.on_device ? memories_of(f, memories) : 0;
     wk_release release;
+    if (wk_check_taken(f) < 0) return -1;
     wk_release_gil(&release);
     const wk_status status =
         in_order(call, memories, count, f->options.device.kind, f->options.variant);
