@@ -449,6 +449,38 @@ def test_a_wrong_out_is_refused_and_left_alone(gpu, place):
         warpkit.warp_histogram(a, out=np.zeros(3), device=gpu)
 
 
+def test_three_dots_for_out_are_an_array_and_no_scalar(device):
+    a = values("float32", (20, 31))
+    calls = {
+        "reduce": lambda a, **k: warpkit.reduce(a, "sum", **k),
+        "an axis": lambda a, **k: warpkit.reduce(a, "max", 0, **k),
+        "of bools": lambda a, **k: warpkit.reduce(a, dtype=bool, **k),
+        "several": lambda a, **k: warpkit.reduce(a, ("min", "mean", "prod"), **k),
+        "one of several": lambda a, **k: warpkit.reduce(a, ("nanmin",), **k),
+        "transpose": warpkit.transpose,
+        "records": lambda a, **k: warpkit.transpose(np.zeros((2, 3), "i4, i4"), **k),
+        "stencil1d": lambda a, **k: warpkit.stencil1d(a, [1, 2], **k),
+        "gradient1d": warpkit.gradient1d,
+        "histogram": lambda a, **k: warpkit.histogram(a, 9, (-5, 5), **k),
+        "bincount": lambda a, **k: warpkit.bincount(COUNTABLE, **k),
+        "warp_histogram": warpkit.warp_histogram,
+        "warp": lambda a, **k: warpkit.warp.shfl_up(a, 1, **k),
+    }
+    for put in where_results_may_lie(device):
+        for name, call in calls.items():
+            given = put(a)
+            for got, want in zip(
+                tuple_of(call(given, out=..., device=device)),
+                tuple_of(call(given, device=device)),
+                strict=True,
+            ):
+                assert type(got) is (np.ndarray if isinstance(want, np.generic) else type(want))
+                assert_same(np.asarray(got), np.asarray(want))
+                assert name in ("records", "bincount") or type(got) is type(given)
+    with pytest.raises(TypeError, match="out must be"):
+        warpkit.reduce(a, ("min", "max"), out=(..., ...), device=device)
+
+
 def pairs_that_overlap(o):
     return [(o[:8], o[:8]), (o[:8], o[7:15]), (o[:8], o[7::-1]), (o[:16:2], o[2:18:2])]
 

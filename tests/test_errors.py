@@ -61,6 +61,9 @@ def correlate(a, *args, **kwargs):
         (0.5, ["float"]),
         ([0], ["list"]),
         ((0, None), ["NoneType"]),
+        (True, ["integer"]),
+        ((0, True), ["integer"]),
+        (np.True_, []),
     ],
     ids=str,
 )
@@ -87,6 +90,7 @@ def test_a_bad_axis_of_a_fold_is_numpys_error(device, op, axis, words):
         ("ab", ["str"]),
         ((0, 1.5), ["float"]),
         ((0, None), ["NoneType"]),
+        ((True, False), ["integer"]),
     ],
     ids=str,
 )
@@ -565,6 +569,7 @@ def test_negative_elements_of_a_bincount_are_located(device, dtype):
         ([1], 1.5, ["float"]),
         ([1], "3", ["str"]),
         ([1], None, []),
+        ([1], True, ["integer"]),
         ([1], 2**63, ["int too large"]),
     ],
 )

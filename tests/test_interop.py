@@ -1273,6 +1273,37 @@ def test_classes_without_end_are_not_remembered():
     assert len(_interop._by_type) <= _interop.MOST_TYPES
 
 
+class Missing:
+    """What pandas has: integers of which one may be missing."""
+
+    def __init__(self, values, missing):
+        self.values, self.missing = np.asarray(values), np.asarray(missing)
+        self.dtype = types.SimpleNamespace(kind=self.values.dtype.kind, na_value=None)
+
+    def isna(self):
+        return self.missing
+
+    def __array__(self, dtype=None, copy=None):
+        return np.where(self.missing, np.nan, self.values)
+
+
+def test_integers_of_which_one_is_missing_are_refused_with_the_way_out(device):
+    arrays = [(Missing([1, 2], [0, 1]), 0), (Missing([True, True], [0, 1]), 0)]
+    arrays.append((Missing([1, 2], [0, 0]), 3))
+    with contextlib.suppress(ImportError):
+        import pandas as pd
+
+        arrays += [(pd.array([1, None], "Int64"), 0), (pd.Series([True, None], dtype="boolean"), 0)]
+        arrays += [(pd.array([1, 2], "Int64"), 3), (pd.Series([1, 2]), 3)]
+    for a, total in arrays:
+        if total:
+            assert warpkit.reduce(a, device=device) == total
+            continue
+        for call in (warpkit.reduce, warpkit.bincount, warpkit.histogram, warpkit.transpose):
+            with pytest.raises(TypeError, match=r"missing values.*fillna.*to_numpy"):
+                call(a, device=device)
+
+
 def test_a_class_that_only_looks_like_a_librarys_is_asked_by_protocol(gpu, monkeypatch):
     monkeypatch.setattr(_interop, "_by_name", {})
     monkeypatch.setitem(sys.modules, "cupy", None)

@@ -146,6 +146,7 @@ typedef struct wk_operand {
 
 typedef struct wk_options { /* what every operation takes */
     PyObject *out; /* None, an array, or a tuple of them where there are several; borrowed */
+    int arrays;    /* it was ...: results are no scalars */
     wk_operand target[WK_MAX_OUTS]; /* out as we see it */
     wk_device device;
     PyObject *stream;       /* borrowed */
@@ -168,7 +169,7 @@ typedef struct
     wk_taken { /* where a NumPy array's elements lay when the call was told of them */
     const PyArrayObject *array; /* borrowed; NULL: none */
     const void *data;
-    npy_intp bytes;
+    npy_intp count;
 } wk_taken;
 
 typedef struct wk_frame { /* one operation, from its arguments to what it gives */

@@ -113,18 +113,26 @@ wk_check_apart(const wk_operand *outs, int count)
 
 /* ---- arrays that are resized meanwhile ------------------------------------------------------ */
 
+static npy_intp
+count_of(const PyArrayObject *a)
+{
+    npy_intp n = 1;
+    for (int d = 0; d < PyArray_NDIM(a); d++) n *= PyArray_DIM(a, d);
+    return n;
+}
+
 void
 wk_take(PyArrayObject *a, wk_array *w, wk_taken *taken)
 {
     wk_from_numpy(a, w);
-    *taken = (wk_taken){.array = a, .data = PyArray_DATA(a), .bytes = PyArray_NBYTES(a)};
+    *taken = (wk_taken){.array = a, .data = PyArray_DATA(a), .count = count_of(a)};
 }
 
 static int
 moved(const wk_taken *t)
 {
-    return t->array && (PyArray_DATA((PyArrayObject *)t->array) != t->data ||
-                        PyArray_NBYTES((PyArrayObject *)t->array) != t->bytes);
+    PyArrayObject *a = (PyArrayObject *)t->array;
+    return a && (PyArray_DATA(a) != t->data || count_of(a) != t->count);
 }
 
 int

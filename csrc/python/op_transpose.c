@@ -26,7 +26,9 @@ permutation_of(wk_state *state, PyObject *axes, int ndim, int *order)
     for (int i = 0; i < ndim; i++) {
         PyObject *one = PySequence_Fast_GET_ITEM(list, i);
         const Py_ssize_t number = PyNumber_AsSsize_t(one, PyExc_OverflowError);
-        if (number == -1 && PyErr_Occurred()) goto done;
+        if (PyBool_Check(one))
+            PyErr_SetString(PyExc_TypeError, "an integer is required for an axis, not bool");
+        if (PyErr_Occurred()) goto done;
         const int d = wk_check_axis(state, number, ndim);
         if (d < 0) goto done;
         if (seen >> d & 1) {

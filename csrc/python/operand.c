@@ -83,7 +83,8 @@ outs_of(wk_state *state, wk_options *options, int outs)
 static int
 options_of(wk_state *state, PyObject *const *args, int outs, wk_options *options)
 {
-    options->out = args[0];
+    options->arrays = args[0] == Py_Ellipsis;
+    options->out = options->arrays ? Py_None : args[0];
     options->stream = args[2];
     if (outs_of(state, options, outs) < 0) return -1;
     if (!wk_device_arg(args[1], &options->device)) return -1;
@@ -165,10 +166,7 @@ wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
     f->operand = f->where = (wk_operand){.array = NULL};
     f->options = (wk_options){.out = Py_None};
     f->in.array = f->masks.array = f->aux.array = NULL;
-    for (int i = 0; i < WK_MAX_OUTS; i++) {
-        f->results[i] = (wk_result){.array = NULL};
-        f->outs[i].array = NULL;
-    }
+    for (int i = 0; i < WK_MAX_OUTS; i++) f->results[i] = (wk_result){.array = NULL};
     wk_call_start(&f->call, op, outs);
     if (options_of(f->state, options, outs, &f->options) < 0) return -1;
     return wk_operand_of(f->state, a, &f->operand);

@@ -167,6 +167,7 @@ wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *
     wk_array *w = &f->call.out[which];
     wk_result *result = &f->results[which];
     const wk_operand *target = &f->options.target[which];
+    f->outs[which].array = NULL;
     if (target->on_device)
         return device_out(f, w, (wk_device_array *)target->array, dtype, ndim, shape, result);
     if (target->array)
@@ -276,6 +277,16 @@ deliver(wk_state *state, wk_result *result)
     return done ? 0 : -1;
 }
 
+/* In the kind of the caller's array. */
+static PyObject *
+finish(const wk_frame *f, const wk_result *result)
+{
+    PyObject *theirs = PyObject_CallMethod(f->operand.library, "finish", "O", result->array);
+    if (theirs && f->options.arrays && PyArray_IsScalar(theirs, Generic))
+        Py_SETREF(theirs, Py_NewRef(result->array));
+    return theirs;
+}
+
 static PyObject *
 give(wk_frame *f, int which, int scalars)
 {
@@ -285,9 +296,8 @@ give(wk_frame *f, int which, int scalars)
     if (out != Py_None)
         return Py_NewRef(PyTuple_Check(out) ? PyTuple_GET_ITEM(out, which) : out);
     if (result->theirs) return Py_NewRef(((wk_device_array *)result->array)->memory->owner);
-    if (f->operand.library)
-        return PyObject_CallMethod(f->operand.library, "finish", "O", result->array);
-    if (f->operand.on_device || !scalars) return Py_NewRef(result->array);
+    if (f->operand.library) return finish(f, result);
+    if (f->operand.on_device || !scalars || f->options.arrays) return Py_NewRef(result->array);
     return PyArray_Return((PyArrayObject *)Py_NewRef(result->array));
 }
 

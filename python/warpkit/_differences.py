@@ -95,6 +95,7 @@ def gradient1d(
              device and stream are the module's (see help(warpkit))
     Source   numpy.gradient; finite_difference
     """
+    out = None if out is ... else out  # the result is an array
     derivative, accuracy = _integer(derivative, "derivative"), _even(accuracy)
     if derivative < 1:
         raise ValueError(f"derivative must be at least 1, not {derivative}")

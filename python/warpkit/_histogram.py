@@ -165,6 +165,7 @@ def histogram(
              host. device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.histogram
     """
+    out = None if out is ... else out  # results are arrays
     if nan not in ("raise", "ignore"):
         raise ValueError(f"nan must be 'raise' or 'ignore', not {nan!r}")
     if density and out is not None:
@@ -444,6 +445,9 @@ def bincount(
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   numpy.bincount
     """
+    out = None if out is ... else out  # the result is an array
+    if isinstance(minlength, bool):
+        raise TypeError("an integer is required for minlength, not bool")
     minlength = operator.index(minlength)
     if minlength < 0:
         raise ValueError(f"'minlength' must not be negative, not {minlength}")

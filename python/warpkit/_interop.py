@@ -237,6 +237,7 @@ class Library:
         if interface is not None:
             return _from_interface(interface, obj)
         if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
+            _check_present(obj)
             return None
         kind = _dlpack_device(obj)
         if kind in HOST and hasattr(obj, "__array__"):
@@ -257,6 +258,19 @@ class Library:
     def cast(self, obj: Any, dtype: np.dtype[Any]) -> Any:
         """The library's own copy of its array with another dtype; None: it has none."""
         return None
+
+
+def _check_present(obj: Any) -> None:
+    """Refuse pandas' integers and truth values of which some are missing: NumPy would make floats
+    with NaN of them, or objects."""
+    dtype = getattr(obj, "dtype", None)
+    if getattr(dtype, "kind", None) not in ("i", "u", "b") or not hasattr(dtype, "na_value"):
+        return
+    if obj.isna().any():
+        raise TypeError(
+            f"{_kind(obj)} of {dtype} with missing values is not taken; call .dropna(), "
+            ".fillna(...) or .to_numpy(dtype=..., na_value=...) first"
+        )
 
 
 class CuPy(Library):

@@ -55,7 +55,7 @@ def reduce(
     dtype    sum, prod, mean, var, std, sumsq, norm: elements are cast to it, then folded, and the
              result is of it (var, std, norm: of its real part's type)
     out      array of the result's shape and dtype, host or device: written and returned; of
-             several ops a tuple of them
+             several ops a tuple of them. ...: the result is an array where it would be a scalar
     keepdims leave the folded axes in the result with extent 1
     initial  sum, prod, min, max and their nan forms: a scalar that is one more element
     where    bool, of a shape that broadcasts to a's; host, or a's device: which elements count. min
@@ -100,7 +100,7 @@ def reduce(
     several = isinstance(op, tuple)
     ops: Ops = op if isinstance(op, tuple) else (op,)
     fields = _fields(ops) if several else None
-    if several and len(ops) == 1 and out is not None:
+    if several and len(ops) == 1 and out is not None and out is not ...:
         (out,) = out
     if dtype is not None and np.dtype(dtype) == bool:
         a, ops, dtype = _cast(a, bool, ops), _of_bools(ops, initial), None

@@ -215,7 +215,7 @@ def _transpose_units(
     progress: Progress,
 ) -> Any:
     view = np.transpose(a, axes)  # NumPy's errors
-    if out is None:
+    if out is None or out is ...:
         out = np.empty(view.shape, a.dtype)
     if not isinstance(_core.unmasked(out), np.ndarray) or out.dtype != a.dtype:
         given = out.dtype if isinstance(out, np.ndarray) else type(out).__name__

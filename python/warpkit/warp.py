@@ -310,4 +310,5 @@ def _lanes(
     out, device = options.get("out"), options.get("device")
     stream, variant = options.get("stream"), options.get("variant")
     result = with_options(_core.lanes, arguments, out, device, stream, variant, False)
-    return result if library is None or out is not None else library.finish(result)
+    given = out is not None and out is not ...
+    return result if library is None or given else library.finish(result)
