@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import sys
 import threading
 import types
+import weakref
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -715,6 +717,51 @@ def test_an_interface_is_read_in_place(gpu, dtype, version):
         assert sys.getrefcount(thing) == before + 1
         del part
         assert sys.getrefcount(thing) == before
+
+
+def test_an_owner_that_holds_views_of_itself_is_collected(gpu):
+    before = warpkit.memory_info(gpu)["pool_used"]
+    for views in (1, 2, 5):
+        thing = Described(on_device(values("float64", 6), gpu))
+        thing.views = [warpkit.asarray(thing)]
+        thing.views += [thing.views[0][i:] for i in range(views - 1)]
+        gone = weakref.ref(thing)
+        assert all(gc.is_tracked(view) for view in thing.views)
+        last = thing.views[-1]
+        want = last.numpy()
+        del thing
+        gc.collect()
+        assert gone() is not None  # a view is in use
+        assert_same(last.numpy(), want)
+        del last
+        gc.collect()
+        assert gone() is None
+    assert warpkit.memory_info(gpu)["pool_used"] == before
+
+
+class Stream:
+    def __cuda_stream__(self):
+        return 0, 1
+
+
+def test_a_stream_that_holds_its_arrays_is_collected(gpu):
+    stream = Stream()
+    stream.array = warpkit.asarray([1.0, 2.0], device=gpu, stream=stream)
+    stream.result = warpkit.reduce(stream.array, stream=stream)
+    gone = weakref.ref(stream)
+    del stream
+    gc.collect()
+    assert gone() is None
+
+
+def test_arrays_that_hold_nothing_do_not_trouble_the_collector(gpu):
+    a = on_device(values("float32", (4, 6)), gpu)
+    for array in (a, a[1:], a.T, warpkit.reduce(a), warpkit.transpose(a)):
+        assert not gc.is_tracked(array)
+    count = len(gc.get_objects())
+    arrays = [warpkit.reduce(a, "sum", 0) for _ in range(1000)]
+    assert len(gc.get_objects()) < count + 100
+    assert len(arrays) == 1000
 
 
 def test_what_an_interface_may_leave_out(gpu):

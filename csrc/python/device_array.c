@@ -8,21 +8,30 @@
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-static void
-hold(wk_memory *m)
+static int
+traverse_memory(PyObject *self, visitproc visit, void *arg)
 {
-    __atomic_fetch_add(&m->references, 1, __ATOMIC_RELAXED);
+    wk_memory *m = (wk_memory *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(m->stream_owner);
+    Py_VISIT(m->owner);
+    return 0;
 }
 
+/* Nothing clears it: a cycle through it goes through an array too, which lets go of it, and as long as
+ * an array holds it its elements are there. */
 static void
-drop(wk_memory *m)
+dealloc_memory(PyObject *self)
 {
-    if (__atomic_sub_fetch(&m->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    wk_memory *m = (wk_memory *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
     if (m->block || m->letter.slot)
         m->backend->release(m->ordinal, m->stream, m->block, m->bytes, &m->letter);
     Py_XDECREF(m->stream_owner);
     Py_XDECREF(m->owner);
-    PyMem_Free(m);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
 }
 
 /* From now on the memory may be written to by others. */
@@ -35,18 +44,22 @@ wk_forget_letter(wk_memory *m)
 }
 
 wk_memory *
-wk_memory_new(const wk_slot *slot, wk_device device, void *stream)
+wk_memory_new(wk_state *state, const wk_slot *slot, wk_device device, void *stream,
+              PyObject *owner, PyObject *stream_owner)
 {
-    wk_memory *m = PyMem_Calloc(1, sizeof *m);
-    if (m == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    m->references = 1;
+    wk_memory *m = PyObject_GC_New(wk_memory, state->memory_type);
+    if (m == NULL) return NULL;
     m->backend = slot->backend;
     m->kind = device.kind;
     m->ordinal = device.ordinal;
     m->stream = stream;
+    m->stream_owner = Py_XNewRef(stream_owner);
+    m->block = NULL;
+    m->bytes = 0;
+    m->owner = Py_XNewRef(owner);
+    m->readonly = 0;
+    m->letter = (wk_letter){.slot = NULL};
+    if (owner || stream_owner) PyObject_GC_Track(m);
     return m;
 }
 
@@ -58,9 +71,11 @@ wk_array_over(wk_state *state, wk_memory *memory, void *start, wk_dtype dtype, i
 {
     wk_device_array *a = (wk_device_array *)state->array_type->tp_alloc(state->array_type, 0);
     if (a == NULL) {
-        drop(memory);
+        Py_DECREF(memory);
         return NULL;
     }
+    /* What holds nothing that could hold it is none of the collector's business. */
+    if (!PyObject_GC_IsTracked((PyObject *)memory)) PyObject_GC_UnTrack(a);
     a->memory = memory;
     a->start = start;
     a->dtype = dtype;
@@ -94,15 +109,14 @@ wk_array_new(wk_state *state, wk_device device, void *stream, PyObject *stream_o
         wk_raise(state, &error);
         return NULL;
     }
-    wk_memory *m = wk_memory_new(slot, device, stream);
+    wk_memory *m = wk_memory_new(state, slot, device, stream, NULL, stream_owner);
     if (m == NULL) return NULL;
     m->bytes = bytes;
     if (m->backend->allocate(m->ordinal, stream, bytes, &m->block, &error) != WK_OK) {
-        drop(m);
+        Py_DECREF(m);
         wk_raise(state, &error);
         return NULL;
     }
-    m->stream_owner = Py_XNewRef(stream_owner);
     return wk_array_over(state, m, m->block, dtype, ndim, shape, NULL);
 }
 
@@ -127,12 +141,27 @@ wk_is_device_array(wk_state *state, PyObject *object)
            PyType_IsSubtype(Py_TYPE(object), state->base_type);
 }
 
+static int
+traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((wk_device_array *)self)->memory);
+    return 0;
+}
+
+static int
+clear(PyObject *self)
+{
+    Py_CLEAR(((wk_device_array *)self)->memory);
+    return 0;
+}
+
 static void
 dealloc(PyObject *self)
 {
-    wk_device_array *a = (wk_device_array *)self;
     PyTypeObject *type = Py_TYPE(self);
-    if (a->memory) drop(a->memory);
+    PyObject_GC_UnTrack(self);
+    clear(self);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -302,8 +331,8 @@ view(PyObject *self, PyObject *args)
                      wk_dtype_names[dtype]);
         return NULL;
     }
-    hold(a->memory);
-    return (PyObject *)wk_array_over(state_of_array(self), a->memory,
+    wk_memory *memory = (wk_memory *)Py_NewRef((PyObject *)a->memory);
+    return (PyObject *)wk_array_over(state_of_array(self), memory,
                                      size > 0 ? (char *)first : a->start, (wk_dtype)dtype, ndim,
                                      shape, strides);
 }
@@ -518,7 +547,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc}, {Py_tp_getset, getters},
+    {Py_tp_dealloc, dealloc}, {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},     {Py_tp_getset, getters},
     {Py_tp_methods, methods}, {Py_nb_float, as_float},
     {Py_nb_int, as_int},      {Py_nb_index, as_index},
     {Py_nb_bool, as_bool},    {0, NULL},
@@ -527,13 +557,29 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
     .name = "warpkit._core.DeviceArray",
     .basicsize = sizeof(wk_device_array),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_HAVE_GC,
     .slots = slots,
+};
+
+static PyType_Slot memory_slots[] = {
+    {Py_tp_dealloc, dealloc_memory},
+    {Py_tp_traverse, traverse_memory},
+    {0, NULL},
+};
+
+static PyType_Spec memory_spec = {
+    .name = "warpkit._core.Memory",
+    .basicsize = sizeof(wk_memory),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_GC,
+    .slots = memory_slots,
 };
 
 int
 wk_make_array_type(PyObject *module, wk_state *state)
 {
+    state->memory_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &memory_spec, NULL);
+    if (state->memory_type == NULL) return -1;
     state->base_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (state->base_type == NULL) return -1;
     state->array_type = (PyTypeObject *)Py_NewRef(state->base_type);

@@ -142,10 +142,12 @@ wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
             PyErr_SetString(PyExc_ValueError, "the array's elements lie on several devices");
         return NULL;
     }
-    wk_memory *m = wk_memory_new(slot, device, stream ? stream : WK_DEFAULT_STREAM);
+    const int readonly = PyObject_IsTrue(args[4]);
+    wk_memory *m = readonly < 0
+                       ? NULL
+                       : wk_memory_new(state, slot, device, stream ? stream : WK_DEFAULT_STREAM,
+                                       args[8], args[6] == Py_None ? NULL : args[6]);
     if (m == NULL) return NULL;
-    m->owner = Py_NewRef(args[8]);
-    m->stream_owner = args[6] == Py_None ? NULL : Py_NewRef(args[6]);
-    m->readonly = PyObject_IsTrue(args[4]) != 0;
+    m->readonly = readonly;
     return (PyObject *)wk_array_over(state, m, (void *)address, dtype, ndim, shape, strides);
 }

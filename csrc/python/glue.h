@@ -29,6 +29,7 @@ typedef struct wk_state { /* of the module */
     PyObject *device_error;      /* warpkit.DeviceError */
     PyObject *axis_error;        /* numpy.exceptions.AxisError */
     PyObject *no_value;          /* numpy._NoValue: an argument that was not given */
+    PyTypeObject *memory_type;   /* of wk_memory */
     PyTypeObject *base_type;     /* _core.DeviceArray, of which ... */
     PyTypeObject *array_type;    /* ... warpkit.DeviceArray is what results are */
     PyObject *adopt;             /* _interop.adopt: other libraries' arrays */
@@ -85,10 +86,10 @@ PyArrayObject *wk_contiguous(PyArrayObject *a);
 
 /* ---- device arrays (device_array.c) ------------------------------------------------------- */
 
-/* Memory of a device that arrays share; it goes in the order of its stream. */
+/* Memory of a device that arrays share; it goes in the order of its stream. An object of Python's, as
+ * its owner may hold an array of the memory, and so itself; only such are tracked. */
 typedef struct wk_memory {
-    Py_ssize_t references;
-    const wk_backend *backend;
+    PyObject_HEAD const wk_backend *backend;
     wk_kind kind;
     int ordinal;
     void *stream;
@@ -129,8 +130,9 @@ int wk_copy(wk_state *state, const wk_memory *memory, wk_call *call);
 /* A NumPy array's elements into a C-contiguous DeviceArray of its shape and dtype. */
 int wk_fill(wk_state *state, wk_device_array *to, PyArrayObject *from);
 
-/* For foreign.c. The memory has no block, owner or stream's owner yet. */
-wk_memory *wk_memory_new(const wk_slot *slot, wk_device device, void *stream);
+/* For foreign.c: memory without a block of its own. Owners may be NULL. */
+wk_memory *wk_memory_new(wk_state *state, const wk_slot *slot, wk_device device, void *stream,
+                         PyObject *owner, PyObject *stream_owner);
 const char *wk_typestr_of(wk_dtype dtype);
 
 /* A tuple of ints, as many as wanted or (-1) at most WK_MAX_DIMS; how many, or -1. */

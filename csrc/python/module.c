@@ -107,6 +107,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->axis_error);
     Py_VISIT(state->no_value);
     Py_VISIT(state->device_error);
+    Py_VISIT(state->memory_type);
     Py_VISIT(state->base_type);
     Py_VISIT(state->array_type);
     Py_VISIT(state->adopt);
@@ -121,6 +122,7 @@ clear(PyObject *module)
     Py_CLEAR(state->axis_error);
     Py_CLEAR(state->no_value);
     Py_CLEAR(state->device_error);
+    Py_CLEAR(state->memory_type);
     Py_CLEAR(state->base_type);
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->adopt);

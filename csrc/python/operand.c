@@ -391,7 +391,8 @@ wk_py_upload(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_state *state = wk_state_of(module);
     if (wk_check_count("upload", count, 2) < 0) return NULL;
-    if (!wk_is_device_array(state, args[1]) || !PyArray_Check(args[0])) {
+    if (!wk_is_device_array(state, args[1]) || ((wk_device_array *)args[1])->memory == NULL ||
+        !PyArray_Check(args[0])) {
         PyErr_SetString(PyExc_TypeError, "upload takes a NumPy array and a DeviceArray");
         return NULL;
     }
