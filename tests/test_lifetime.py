@@ -245,6 +245,10 @@ HOOKED = {
         warpkit.warp_histogram(a, assume_sorted=Hook(True, a), device=d).values
     ),
     "lanes": lambda a, d: warpkit.warp.shfl_up(a, Hook(2, a), device=d),
+    "width": lambda a, d: warpkit.warp.shfl(a, np.zeros(a.shape, int), width=Hook(32, a), device=d),
+    "width of arrays": lambda a, d: warpkit.warp.shfl_xor_array(
+        a, 1, 4, width=Hook(8, a), device=d
+    ),
     "source lanes": lambda a, d: warpkit.warp.shfl(a, Hook(np.arange(FEW), a), device=d),
 }
 

@@ -83,11 +83,20 @@ exchange(wk_frame *f)
     npy_intp shape[WK_MAX_DIMS];
     wk_lanes_args *a = &call->args.lanes;
     a->outer = 1;
+    a->n = 0;
     for (int d = 0; d < call->in.ndim; d++) {
         shape[d] = call->in.shape[d];
-        if (d < call->in.ndim - 1) a->outer *= shape[d];
+        if (d < call->in.ndim - 1)
+            a->outer *= shape[d];
+        else
+            a->n = shape[d];
     }
-    a->n = shape[call->in.ndim - 1];
+    /* Python's side has looked; a width may since have resized the array. */
+    if (call->in.ndim == 0 || (a->per_lane && wk_size(&call->aux) != wk_size(&call->in)) ||
+        (a->each && a->n % a->each)) {
+        PyErr_SetString(PyExc_ValueError, "the lanes' sources or arrays do not fit the array");
+        return -1;
+    }
     if (wk_result_new(f, 0, result_of(call), call->in.ndim, shape) < 0) return -1;
     return wk_call_row(f);
 }

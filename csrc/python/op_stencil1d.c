@@ -171,17 +171,17 @@ stencil(wk_frame *f, const request *r)
     wk_array *in = &f->call.in, *out = &f->call.out[0];
     npy_intp shape[WK_MAX_DIMS];
     const wk_dtype from = wk_operand_dtype(&f->operand);
+    wk_take(r->taps, &f->call.aux, &f->aux); /* as checked, before cval is asked */
     const int from_complex = wk_is_complex(from), by_complex = wk_is_complex(r->sums);
     const int parts = from_complex && !by_complex;
     if (cval_of(r->cval, from_complex, by_complex, s->cval) < 0) return -1;
     const int dtype = result_dtype(f, r, from);
     if (dtype < 0 || wk_place(f) < 0) return -1;
-    wk_take(r->taps, &f->call.aux, &f->aux);
     const int ndim = in->ndim, along = wk_check_axis(f->state, r->axis, ndim);
     if (along < 0) return -1;
     for (int d = 0; d < ndim; d++) shape[d] = in->shape[d];
     s->mode = r->mode;
-    s->taps = PyArray_SIZE(r->taps);
+    s->taps = f->call.aux.shape[0];
     s->before = r->valid ? 0 : s->taps / 2 + r->origin;
     if (r->valid && s->taps > shape[along]) {
         PyErr_Format(
