@@ -17,12 +17,13 @@ wk_set_block(wk_array *a, void *element0)
 {
     const int64_t item = wk_itemsize[a->dtype];
     int64_t low = 0, high = 0; /* in elements, from element0 */
+    const int empty = wk_size(a) == 0;
     for (int d = 0; d < a->ndim; d++) {
+        if (empty) a->strides[d] = 0; /* nobody walks them; they may be anything */
         const int64_t reach = (a->shape[d] - 1) * a->strides[d];
         if (reach < 0) low += reach;
         if (reach > 0) high += reach;
     }
-    const int empty = wk_size(a) == 0;
     a->first = empty ? 0 : -low * item;
     a->bytes = empty ? 0 : (high - low + 1) * item;
     a->host = (char *)element0 - a->first;

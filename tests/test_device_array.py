@@ -133,6 +133,53 @@ def test_views_of_any_shape_are_numpys(gpu, shape):
                 assert (type(got), str(got)) == (type(want), str(want))
 
 
+def test_a_view_beyond_the_array_is_refused(gpu):
+    whole = there(np.arange(24.0).reshape(4, 6), gpu)
+    d = whole[1:3]
+    at = d._pointer
+    assert_same(d._view(at, (2, 3), (48, 16), "f8").numpy(), d[:, ::2].numpy())
+    for start, shape, strides in (
+        (at - 8, (1,), (8,)),
+        (at + 96, (1,), (8,)),
+        (at, (13,), (8,)),
+        (at, (2,), (-8,)),
+        (at, (2**61 + 1,), (8,)),
+        (at, (2**63 - 1, 2), (2**62, 8)),
+        (at, (3, 3), (2**62, -(2**62))),
+        (at, (3,), (-(2**63),)),
+        (0, (1,), (8,)),
+        (2**64 - 8, (2,), (8,)),
+        (at, (-1,), (8,)),
+        (at, (-(2**63), 2), (8, 8)),
+    ):
+        with pytest.raises(ValueError, match=r"beyond the array|negative"):
+            d._view(start, shape, strides, "f8")
+    for start in (-1, 2**64):
+        with pytest.raises(OverflowError):
+            d._view(start, (1,), (8,), "f8")
+    with pytest.raises(ValueError, match="aligned"):
+        d._view(at + 4, (1,), (8,), "f8")
+    assert d._view(0, (0, 5), (2**62, 2**62), "f8").shape == (0, 5)
+
+
+def test_an_empty_array_may_have_any_strides(device):
+    far = np.iinfo(np.intp).max - 7
+    for shape in ((0, 3), (3, 0), (2, 0, 2**40)):
+        for step in (far, -far):
+            a = np.lib.stride_tricks.as_strided(np.zeros(0), shape, [step // 8 * 8] * len(shape))
+            for put in where_results_may_lie(device):
+                b = put(a)
+                assert np.asarray(warpkit.reduce(b, device=device)) == 0
+                assert warpkit.transpose(b, device=device).shape == shape[::-1]
+                assert warpkit.stencil1d(b, [1.0], device=device).shape == shape
+                assert np.asarray(warpkit.histogram(b, 3, device=device)[0]).tolist() == [0, 0, 0]
+                assert warpkit.run_length(b, device=device).values.shape == (0,)
+    if device != "cpu":
+        for shape in ((0, 2**62, 2**62), (2**62, 2**62, 0)):
+            with pytest.raises(ValueError, match="too big"):
+                warpkit.empty(shape, device=device)
+
+
 def test_no_frame_holds_an_array_over_the_devices_memory(gpu):
     """Whatever prints local variables would read it, and on a GPU that is a crash."""
     d = there(values("int32", (40, 30)), gpu)

@@ -95,8 +95,11 @@ wk_array_new(wk_state *state, wk_device device, void *stream, PyObject *stream_o
 {
     wk_error error = {.status = WK_OK};
     int64_t bytes = wk_itemsize[dtype];
+    int empty = 0;
     for (int d = 0; d < ndim; d++) {
-        if (shape[d] < 0 || __builtin_mul_overflow(bytes, (int64_t)shape[d], &bytes)) {
+        empty |= shape[d] == 0; /* what the others come to must be a number all the same */
+        const int64_t extent = shape[d] == 0 ? 1 : shape[d];
+        if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes)) {
             PyErr_SetString(PyExc_ValueError, shape[d] < 0
                                                   ? "negative dimensions are not allowed"
                                                   : "array is too big: its size overflows");
@@ -111,8 +114,8 @@ wk_array_new(wk_state *state, wk_device device, void *stream, PyObject *stream_o
     }
     wk_memory *m = wk_memory_new(state, slot, device, stream, NULL, stream_owner);
     if (m == NULL) return NULL;
-    m->bytes = bytes;
-    if (m->backend->allocate(m->ordinal, stream, bytes, &m->block, &error) != WK_OK) {
+    m->bytes = empty ? 0 : bytes;
+    if (m->backend->allocate(m->ordinal, stream, m->bytes, &m->block, &error) != WK_OK) {
         Py_DECREF(m);
         wk_raise(state, &error);
         return NULL;
@@ -292,49 +295,66 @@ wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted)
     return n;
 }
 
+/* Do elements at these places lie in the array's own block? start is an address, or nonsense. */
+static int
+within(const wk_device_array *a, uint64_t start, int ndim, const int64_t *shape,
+       const int64_t *strides, int64_t item)
+{
+    wk_array whole;
+    wk_from_device(a, &whole);
+    int64_t low = 0, high = 0, reach, sum; /* so far: neither is larger than the block */
+    if (__builtin_sub_overflow(start, (uint64_t)(uintptr_t)whole.data, &low)) return 0;
+    high = low;
+    for (int d = 0; d < ndim; d++) {
+        int64_t *side = strides[d] < 0 ? &low : &high;
+        if (__builtin_mul_overflow(shape[d] - 1, strides[d], &reach) ||
+            __builtin_add_overflow(*side, reach, &sum))
+            return 0;
+        *side = sum;
+    }
+    return low >= 0 && high <= whole.bytes - item;
+}
+
 /* _view(start, shape, strides in bytes, dtype): other elements of the same memory; what Python's
  * side has found with NumPy's own rules, checked against the block all the same. */
 static PyObject *
 view(PyObject *self, PyObject *args)
 {
-    unsigned long long start;
-    PyObject *shape_arg, *strides_arg, *dtype_arg;
+    PyObject *start_arg, *shape_arg, *strides_arg, *dtype_arg;
     int64_t shape[WK_MAX_DIMS], strides[WK_MAX_DIMS];
     wk_device_array *a = array_of(self);
     if (a == NULL ||
-        !PyArg_ParseTuple(args, "KOOO:_view", &start, &shape_arg, &strides_arg, &dtype_arg))
+        !PyArg_ParseTuple(args, "OOOO:_view", &start_arg, &shape_arg, &strides_arg, &dtype_arg))
         return NULL;
+    const uint64_t start = PyLong_AsUnsignedLongLong(start_arg);
+    if (PyErr_Occurred()) return NULL;
     const int dtype = wk_dtype_arg(dtype_arg);
     const int ndim = dtype < 0 ? -1 : wk_int64s_of(shape_arg, shape, -1);
     if (ndim < 0 || wk_int64s_of(strides_arg, strides, ndim) < 0) return NULL;
     const int64_t item = wk_itemsize[dtype];
-    int64_t size = 1, low = 0, high = item;
-    int aligned = (int64_t)(start % (uint64_t)item) == 0;
+    int empty = 0, aligned = start % (uint64_t)item == 0;
     for (int d = 0; d < ndim; d++) {
-        if (shape[d] < 0) size = 0;
-        size *= shape[d] > 0 ? shape[d] : 0;
-        const int64_t reach = (shape[d] - 1) * strides[d];
-        *(reach < 0 ? &low : &high) += reach;
-        aligned &= strides[d] % item == 0;
-        strides[d] /= item;
+        if (shape[d] < 0) {
+            PyErr_SetString(PyExc_ValueError, "negative dimensions are not allowed");
+            return NULL;
+        }
+        empty |= shape[d] == 0;
+        aligned &= shape[d] <= 1 || strides[d] % item == 0;
     }
-    wk_array whole;
-    wk_from_device(a, &whole);
-    const char *first = (const char *)start;
-    if (size > 0 &&
-        (first + low < (char *)whole.data || first + high > (char *)whole.data + whole.bytes)) {
+    if (!empty && !within(a, start, ndim, shape, strides, item)) {
         PyErr_SetString(PyExc_ValueError, "the view reaches beyond the array");
         return NULL;
     }
-    if (size > 0 && dtype != (int)a->dtype && !aligned) {
+    if (!empty && !aligned) {
         PyErr_Format(PyExc_ValueError, "elements of %s would not be aligned",
                      wk_dtype_names[dtype]);
         return NULL;
     }
+    for (int d = 0; d < ndim; d++) strides[d] /= item;
     wk_memory *memory = (wk_memory *)Py_NewRef((PyObject *)a->memory);
     return (PyObject *)wk_array_over(state_of_array(self), memory,
-                                     size > 0 ? (char *)first : a->start, (wk_dtype)dtype, ndim,
-                                     shape, strides);
+                                     empty ? a->start : (char *)(uintptr_t)start,
+                                     (wk_dtype)dtype, ndim, shape, strides);
 }
 
 static int
