@@ -368,7 +368,9 @@ typedef struct wk_backend {
                           wk_error *error);
     void (*release)(int ordinal, void *stream, void *block, int64_t bytes,
                     const wk_letter *letter);
-    int (*locate)(const void *address, int *ordinal); /* is it device memory, and whose?    */
+    /* Is it device memory, whose, and, unless left is NULL, how many bytes from there on are of its
+     * allocation? Those are 0 where the driver does not say. */
+    int (*locate)(const void *address, int *ordinal, int64_t *left);
     wk_status (*follow)(int ordinal, void *later, void *earlier, wk_error *error);
     wk_status (*wait)(int ordinal, void *stream, wk_error *error);
     /* Waits for a letter; the value's bits, lowest byte first. */

@@ -21,7 +21,7 @@ dtype_of_typestr(PyObject *text)
 }
 
 static const wk_slot *
-locate(wk_state *state, const void *address, wk_device *device)
+locate(wk_state *state, const void *address, wk_device *device, int64_t *left)
 {
     static const wk_kind kinds[] = {WK_CUDA, WK_EMU};
     for (int i = 0; i < 2; i++) {
@@ -29,12 +29,38 @@ locate(wk_state *state, const void *address, wk_device *device)
         if (kinds[i] == WK_CUDA) slot = wk_load_slot(state, WK_CUDA);
         if (!atomic_load(&slot->tried) || slot->count == 0) continue;
         int ordinal = 0;
-        if (!slot->backend->locate(address, &ordinal)) continue;
+        if (!slot->backend->locate(address, &ordinal, left)) continue;
         *device = (wk_device){.kind = kinds[i], .given = 1, .ordinal = (uint16_t)ordinal};
         return slot;
     }
     PyErr_Format(PyExc_ValueError, "address %p is in the memory of no device that warpkit sees",
                  address);
+    return NULL;
+}
+
+/* Whose memory lies from low to high, both included: that of one allocation, as a gap would be an
+ * illegal address in a kernel. What is mapped in pieces is one allocation to the driver, of which the
+ * end may be missing. */
+static const wk_slot *
+locate_all(wk_state *state, const char *low, const char *high, wk_device *device)
+{
+    int64_t left;
+    wk_device last;
+    if (low == high) return locate(state, low, device, NULL);
+    const wk_slot *slot = locate(state, low, device, &left);
+    if (slot == NULL) return NULL;
+    if (left > 0 && high - low >= left) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "the array's %lld bytes from address %p on reach beyond the memory that was "
+            "allocated there, of which %lld are left",
+            (long long)(high - low) + 1, low, (long long)left);
+        return NULL;
+    }
+    if (locate(state, high, &last, NULL) == slot && last.ordinal == device->ordinal)
+        return slot;
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "the array's elements lie on several devices");
     return NULL;
 }
 
@@ -85,7 +111,8 @@ check_layout(size_t address, int dtype, PyObject *shape_arg, PyObject *strides_a
     if (address == 0 || address % (size_t)item != 0) {
         PyErr_Format(PyExc_ValueError,
                      address == 0 ? "a null pointer for an array that has elements"
-                                  : "address 0x%zx is not aligned to the elements",
+                                  : "address 0x%zx is not aligned to the elements, complex "
+                                    "ones as a whole; copy the array first",
                      address);
         return -1;
     }
@@ -118,14 +145,10 @@ wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
             *(reach < 0 ? &low : &high) += reach;
         }
         high += wk_itemsize[dtype] - 1;
-        wk_device last = device;
-        slot = locate(state, (char *)address + low, &device);
         /* what a library says of its own array is believed */
         const int known = args[7] != Py_None && PyLong_AsLong(args[7]) >= 0;
-        if (slot && !known &&
-            (locate(state, (char *)address + high, &last) != slot ||
-             last.ordinal != device.ordinal))
-            slot = NULL;
+        char *const first = (char *)address + low;
+        slot = locate_all(state, first, known ? first : (char *)address + high, &device);
     } else { /* no elements lie anywhere: on the GPU named, or on the emulated one */
         const long ordinal = PyLong_AsLong(args[7]);
         if (ordinal == -1 && PyErr_Occurred()) return NULL;
@@ -137,11 +160,7 @@ wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
             return NULL;
         }
     }
-    if (slot == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "the array's elements lie on several devices");
-        return NULL;
-    }
+    if (slot == NULL) return NULL;
     const int readonly = PyObject_IsTrue(args[4]);
     wk_memory *m = readonly < 0
                        ? NULL

@@ -3,6 +3,8 @@
 #include "runtime/device.cuh"
 #include "runtime/driver.cuh"
 
+#include <mutex>
+
 const wk_kind wk::driver_kind = WK_EMU;
 
 bool
@@ -25,4 +27,11 @@ wk_status
 wk::no_devices(wk_error *error, cudaError_t code)
 {
     return WK_FAIL(error, WK_EDEVICE, "%s", cudaGetErrorString(code));
+}
+
+int64_t
+wk::left_of_allocation(const void *address)
+{
+    const std::lock_guard hold(emu::device_in_use());
+    return (int64_t)emu::locate(address).left;
 }

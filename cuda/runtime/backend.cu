@@ -94,7 +94,7 @@ slot_release(int device, void *stream, void *block, int64_t bytes, const wk_lett
 }
 
 int
-slot_locate(const void *address, int *device)
+slot_locate(const void *address, int *device, int64_t *left)
 {
     wk_error error = {};
     cudaPointerAttributes a = {};
@@ -105,6 +105,7 @@ slot_locate(const void *address, int *device)
     }
     if (a.type != cudaMemoryTypeDevice && a.type != cudaMemoryTypeManaged) return 0;
     *device = a.device;
+    if (left) *left = wk::left_of_allocation(address);
     return 1;
 }
 

@@ -35,3 +35,19 @@ wk::no_devices(wk_error *error, cudaError_t code)
     return WK_FAIL(error, WK_EDEVICE, "cudaGetDeviceCount: %s",
                    code == cudaSuccess ? "no device" : cudaGetErrorString(code));
 }
+
+// The runtime does not tell. What is mapped in pieces counts as reserved: as a whole, mapped or not.
+int64_t
+wk::left_of_allocation(const void *address)
+{
+    using ask = int(void *value, int attribute, unsigned long long address);
+    constexpr int kStart = 11, kSize = 12; // CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, _SIZE
+    static ask *const attribute = [] {
+        void *const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+        return driver ? (ask *)dlsym(driver, "cuPointerGetAttribute") : nullptr;
+    }();
+    unsigned long long start = 0, at = (unsigned long long)(uintptr_t)address;
+    size_t size = 0;
+    if (!attribute || attribute(&start, kStart, at) || attribute(&size, kSize, at)) return 0;
+    return at >= start && at - start < size ? (int64_t)(start + size - at) : 0;
+}

@@ -14,4 +14,7 @@ const char *driver_build();
 // Why there is no device, after cudaGetDeviceCount gave code.
 wk_status no_devices(wk_error *error, cudaError_t code);
 
+// Bytes from an address of a device's memory to the end of its allocation; 0: it does not say.
+int64_t left_of_allocation(const void *address);
+
 } // namespace wk
