@@ -327,6 +327,51 @@ def test_a_used_capsule_is_refused(layout):
     assert producer.deleted == 1
 
 
+def test_one_of_several_threads_gets_a_capsule():
+    for _ in range(50):
+        producer, start, got = Producer(Versioned, **GOOD), threading.Barrier(4), []
+
+        def take(producer=producer, start=start, got=got):
+            start.wait()
+            with contextlib.suppress(BufferError):
+                got.append(producer.take())
+
+        threads = [threading.Thread(target=take) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(got) == 1
+        assert producer.deleted == 0
+        got.clear()
+        assert producer.deleted == 1
+
+
+def test_complex_numbers_are_aligned_as_their_parts_on_the_host_and_as_a_whole_on_a_device(device):
+    a = values("complex128", (40, 30))
+    room = np.zeros(2 * a.size + 3)
+    first = room.ctypes.data % 16 // 8 ^ 1  # so that elements lie at 8 modulo 16
+    b = Producer(Versioned, **fields_of(a, room[first:].ctypes.data)).take()
+    b[:] = a
+    assert b.ctypes.data % 16 == 8
+    for call in (
+        lambda a, **k: warpkit.reduce(a, "sum", **k),
+        lambda a, **k: warpkit.reduce(a, ("mean", "max", "norm"), 0, **k)[1],
+        lambda a, **k: warpkit.reduce(a, "prod", 1, **k),
+        warpkit.transpose,
+        lambda a, **k: warpkit.stencil1d(a, [1, 2j, 3], 0, **k),
+        lambda a, **k: warpkit.histogram(a.real, 9, weights=a, **k)[0],
+    ):
+        assert_same(np.asarray(call(b, device=device)), np.asarray(call(a, device=device)))
+    if device != "cpu":
+        there = on_device(np.zeros(2 * a.size), device)
+        whole = take(Described(there, shape=(8,), strides=None, typestr="<c16"))
+        assert whole.dtype == np.complex128
+        shifted = {"data": (there._pointer + 8, False), "shape": (8,), "strides": None}
+        with pytest.raises(ValueError, match=r"aligned.*complex.*copy"):
+            take(Described(there, typestr="<c16", **shifted))
+
+
 def test_what_is_no_capsule_of_a_tensor_is_refused():
     for name in (b"dltensor2", b"", None, b"numpy._ARRAY_API"):
         capsule = api.PyCapsule_New(ctypes.addressof(Tensor()), name, None)
@@ -894,6 +939,21 @@ def test_an_array_that_reaches_beyond_its_device_is_refused(gpu):
     a = on_device(values("int32", 8), gpu)
     with pytest.raises(ValueError, match=r"memory|overflow"):
         take(Described(a, shape=(2**50,), strides=None))
+
+
+def test_an_array_lies_in_one_allocation(gpu):
+    low, high = sorted((on_device(np.ones(250, "f4"), gpu) for _ in range(2)), key=at)
+    both = (at(high) + high.nbytes - at(low)) // 4
+    backwards = {"data": (at(high), False), "shape": (2,), "strides": (at(low) - at(high),)}
+    for changes in ({"shape": (both,)}, {"shape": (251,)}, backwards):
+        with pytest.raises(ValueError, match=r"beyond the memory|several devices|no device"):
+            take(Described(low, **{"strides": None, **changes}))
+    for shape, strides in (((250,), None), ((2,), (249 * 4,)), ((125,), (8,))):
+        assert float(warpkit.reduce(take(Described(low, shape=shape, strides=strides)))) == shape[0]
+
+
+def at(array):
+    return array._pointer
 
 
 anything = st.one_of(

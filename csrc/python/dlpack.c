@@ -282,6 +282,24 @@ check_capsule(PyObject *capsule, int *kind, view *v)
     return managed;
 }
 
+#ifndef Py_BEGIN_CRITICAL_SECTION /* of Python before 3.13, whose GIL is one */
+#define Py_BEGIN_CRITICAL_SECTION(object) {
+#define Py_END_CRITICAL_SECTION() }
+#endif
+
+/* Checks a capsule and marks it as used, so that of several threads one has it: nobody else may take it
+ * while a driver starts with the GIL released. */
+static void *
+claim(PyObject *capsule, int *kind, view *v)
+{
+    void *managed;
+    Py_BEGIN_CRITICAL_SECTION(capsule);
+    managed = check_capsule(capsule, kind, v);
+    if (managed && PyCapsule_SetName(capsule, used_names[*kind]) < 0) managed = NULL;
+    Py_END_CRITICAL_SECTION();
+    return managed;
+}
+
 /* ---- in: arrays --------------------------------------------------------------------------- */
 
 static const char owner_names[2][sizeof "warpkit.dltensor_versioned"] = {
@@ -356,21 +374,18 @@ wk_py_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count)
     view v;
     int kind;
     if (wk_check_count("from_dlpack", count, 2) < 0) return NULL;
-    void *managed = check_capsule(args[0], &kind, &v);
+    void *managed = claim(args[0], &kind, &v);
     if (managed == NULL) return NULL;
-    PyObject *owner = PyCapsule_New(managed, owner_names[kind], release_owner);
-    if (owner == NULL) return NULL;
-    /* Nobody else may take it while a driver starts with the GIL released. */
-    PyObject *array = NULL;
-    if (PyCapsule_SetName(args[0], used_names[kind]) == 0) {
+    PyObject *array = NULL, *owner = PyCapsule_New(managed, owner_names[kind], release_owner);
+    if (owner) {
         const int type = v.device.device_type;
         const int host = type == kDLCPU || type == kDLCUDAHost;
         array = host ? over_host(&v, owner) : over_device(module, &v, args[1], owner);
-        if (array)
-            PyCapsule_SetContext(owner, managed); /* from now on its end is the tensor's */
-        else
-            PyCapsule_SetName(args[0], fresh_names[kind]);
     }
-    Py_DECREF(owner);
+    if (array)
+        PyCapsule_SetContext(owner, managed); /* from now on its end is the tensor's */
+    else
+        PyCapsule_SetName(args[0], fresh_names[kind]);
+    Py_XDECREF(owner);
     return array;
 }
