@@ -148,7 +148,8 @@ struct uniform {
             if (number[i] == bins) continue;
             const E v = (E)value_of(x[i]);
             const unsigned k = number[i]; // the first edge is not above what is inside
-            number[i] = k - (v < e[k]) + (v >= e[k + 1]);
+            // edges that are a result of the call may be written to by another stream
+            number[i] = min(k - (v < e[k]) + (v >= e[k + 1]), bins);
         }
     }
 };

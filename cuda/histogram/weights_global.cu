@@ -59,7 +59,11 @@ __launch_bounds__(kThreads) weights_global(const weights_task __grid_constant__ 
         if (row >= 0 && row < rows) {
             p = pieces_of<kClass>(t.weights.dtype,
                                   bits_at(t.weights.data, bytes, i * t.weights.step));
-            if (p.low || p.high) key = (int)((p.place - l.first) * l.rows + row);
+            const int place = p.place - l.first;
+            // Another stream may have written to weights whose places were found: they have no limb.
+            const bool has_limb =
+                (unsigned)place < (unsigned)(l.count - layout<kClass>::kAbove);
+            if (has_limb && (p.low || p.high)) key = (int)(place * l.rows + row);
             if (p.flags) atomicOr(&t.flags[row], (unsigned)p.flags);
         }
         const bool lowest = add_equal<kApart != 0>(key, &p.low, &p.high);

@@ -35,6 +35,8 @@ struct counting {
 };
 
 // Calls f(key - low, is there one?) for kPer elements a thread, from row on, which is the block's.
+// Elements were read before, to find low and values, and another stream may have written to them
+// since: what has no counter is left out. Of one and two bytes every key has one.
 template <typename P, typename F>
 __device__ __forceinline__ void
 for_keys(const counting<P> &c, int64_t row, F &&f)
@@ -44,8 +46,11 @@ for_keys(const counting<P> &c, int64_t row, F &&f)
     K keys[kPer<P>];
     keys_of_row<P>(load_row(c.in, c.n, i), keys);
 #pragma unroll
-    for (int v = 0; v < kPer<P>; v++)
-        f((unsigned)(K)(keys[v] - c.low), i + v >= 0 && i + v < c.n);
+    for (int v = 0; v < kPer<P>; v++) {
+        const auto key = (unsigned)(K)(keys[v] - c.low);
+        const bool counted = sizeof(K) <= 2 || key < (unsigned)c.values;
+        f(key, counted && i + v >= 0 && i + v < c.n);
+    }
 }
 
 template <typename P>

@@ -74,9 +74,11 @@ sort(wk_call *call, const T *in, int64_t n, unsigned long long differ)
     int to = 0;
     const K *from = nullptr; // NULL: the elements themselves
     if (prepare<K>(call, n, &p) != WK_OK) return call->error.status;
+    // Another stream may write to the elements after they were counted: then a block deals more keys
+    // to a digit than it has places there, at most those of its stretch.
+    const int64_t room = (n + p.s.per) * (int64_t)sizeof(K);
     for (void *&block : keys)
-        if (wk::allocate(call, n * (int64_t)sizeof(K), &block) != WK_OK)
-            return call->error.status;
+        if (wk::allocate(call, room, &block) != WK_OK) return call->error.status;
     for (int shift = 0; shift < 8 * (int)sizeof(K); shift += wk::kDigitBits) {
         if ((differ >> shift & (wk::kDigits - 1)) == 0) continue;
         K *out = (K *)keys[to];

@@ -184,8 +184,8 @@ def histogram(
         if out is None and not isinstance(a, DeviceArray):
             counts = _host(counts)  # they were counted where a was settled
     else:
-        edges = _given_edges(bins)
-        counts, edges = _between_edges(a, edges, weights, out, call)
+        edges, own = _given_edges(bins)
+        counts, edges = _between_edges(a, edges, own, weights, out, call)
     if density:
         host = np.asarray(_host(counts))
         widths = np.diff(np.asarray(_host(edges))).astype(float)
@@ -368,10 +368,10 @@ def _estimated_bins(a: np.ndarray, name: str, range: Any, weights: Any, nan: str
 
 
 def _between_edges(
-    a: Any, edges: np.ndarray, weights: Any, out: Any, call: Call
+    a: Any, edges: np.ndarray, own: np.ndarray, weights: Any, out: Any, call: Call
 ) -> tuple[Any, Any]:
     if len(edges) > 1:
-        keys = _comparable(a.dtype, edges)
+        keys = _comparable(a.dtype, own)
         return call.tally_between(a, "edges", edges, keys, True, weights=weights, out=out)
     empty = np.zeros(0, np.int64 if weights is None else weights.dtype)
     if out is None:
@@ -380,28 +380,30 @@ def _between_edges(
     return out, edges
 
 
-def _given_edges(bins: Any) -> np.ndarray:
+def _given_edges(bins: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The edges, and a copy: what is checked is searched, if another thread writes to them."""
     edges = np.asarray(_core.unmasked(bins))
     if edges.ndim != 1:
         raise ValueError(f"`bins` must be 1d, when an array, not {edges.ndim}d")
     if edges.dtype.name not in TAKEN:
         raise TypeError(f"edges must be real numbers of at most 64 bits, not {edges.dtype}")
-    falls = ~(edges[:-1] <= edges[1:])  # true for NaN too
+    own = edges.copy()
+    falls = ~(own[:-1] <= own[1:])  # true for NaN too
     if falls.any():
         i = int(np.argmax(falls))
         raise ValueError(
             "`bins` must increase monotonically, when an array: "
-            f"edge {i} is {edges[i]} and edge {i + 1} is {edges[i + 1]}"
+            f"edge {i} is {own[i]} and edge {i + 1} is {own[i + 1]}"
         )
-    return edges
+    return edges, own
 
 
 def _comparable(dtype: np.dtype, edges: np.ndarray) -> np.ndarray:
     """The edges in the type in which numpy.searchsorted would compare them, widened."""
     if _is_float(dtype) or _is_float(edges.dtype):
-        return edges.astype(np.float64)
+        return edges.astype(np.float64, copy=False)
     kind = np.result_type(np.uint8 if dtype.kind == "b" else dtype, edges.dtype).kind
-    return edges.astype({"f": np.float64, "i": np.int64, "u": np.uint64}[kind])
+    return edges.astype({"f": np.float64, "i": np.int64, "u": np.uint64}[kind], copy=False)
 
 
 # ---- bincount ----------------------------------------------------------------------------------

@@ -96,12 +96,13 @@ choose_cells(wk_binner *b, wk_guide *g)
     return g->by_bits ? most[1] : most[0];
 }
 
+/* Edges that do not ascend, which the callers refuse, may lie in any cell. */
 static void
 fill_guide(const wk_binner *b, wk_guide *g)
 {
     int64_t cell = 0;
     for (int64_t i = 0; i <= b->bins; i++)
-        for (const int64_t own = cell_of(g, edge(b, i)); cell <= own; cell++)
+        for (const int64_t own = cell_of(g, edge(b, i)); cell <= own && cell < g->cells; cell++)
             g->start[cell] = (int32_t)i;
     for (; cell < g->cells; cell++) g->start[cell] = (int32_t)b->bins + 1;
 }

@@ -33,7 +33,10 @@ WK_ISA_NAME(EDGES(wk_edges_bins))(const wk_binner *b, const void *from, int64_t 
         return;
     }
     E inside[WK_BIN_BLOCK];
-    for (int64_t i = 0; i < n; i++) inside[i] = (x[i] >= low) & (x[i] <= high) ? x[i] : low;
+    for (int64_t i = 0; i < n; i++) {
+        const E v = x[i]; /* read once: another thread may write to it */
+        inside[i] = (v >= low) & (v <= high) ? v : low;
+    }
     if (g->by_bits)
         for (int64_t i = 0; i < n; i++) bin[i] = g->start[cell_by_bits(g, (double)inside[i])];
     else

@@ -82,8 +82,9 @@ static void
 divide_16(const wk_binner *b, const double *x, int64_t n, int64_t *bin, double *off)
 {
     for (int64_t i = 0; i < n; i++) {
-        const int in = x[i] >= b->low && x[i] <= b->high;
-        bin[i] = in ? wk_uniform_guess(b->args, x[i]) : b->bins;
+        const double v = x[i]; /* read once: another thread may write to it */
+        const int in = v >= b->low && v <= b->high;
+        bin[i] = in ? wk_uniform_guess(b->args, v) : b->bins;
         off[i] = in;
     }
 }

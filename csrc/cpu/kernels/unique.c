@@ -25,6 +25,7 @@ enum {
     BUCKET = 1 << 14,  /* elements: with their copy they fill a quarter MiB                */
     MOST_BITS = 10,    /* of the first digit: 1024 pages are still known to a processor    */
     ROOM = 8 * BUCKET, /* elements that a thread has for work: skewed buckets are rare   */
+    SOME = 512,        /* elements whose counters are found at once, in vectors           */
     SORT_BITS = 11,    /* of digits in the cache                                          */
     LEAF = 32          /* elements: fewer are put in order one by one                      */
 };
@@ -59,6 +60,22 @@ static int64_t
 end_of(const job *j, int64_t block)
 {
     return (block + 1) * GRAIN < j->n ? (block + 1) * GRAIN : j->n;
+}
+
+/* One more of each of these values, by turns in the thread's tables. */
+static void
+tally(const job *j, int thread, const uint32_t *at, int64_t n)
+{
+    const int64_t next = j->copies > 1 ? j->values : 0;
+    int64_t *a = j->tables + thread * j->copies * j->values;
+    int64_t *b = a + next, *c = b + next, *d = c + next, i = 0;
+    for (; i + COPIES <= n; i += COPIES) {
+        a[at[i]]++;
+        b[at[i + 1]]++;
+        c[at[i + 2]]++;
+        d[at[i + 3]]++;
+    }
+    for (; i < n; i++) a[at[i]]++;
 }
 
 #define K uint32_t
@@ -103,7 +120,7 @@ key_of_f64(uint64_t x)
 #include "cpu/kernels/unique_body.h"
 #define U uint16_t
 #define K uint32_t
-#define KEY(x) ((x) ^ 0x8000u)
+#define KEY(x) ((uint32_t)(int16_t)(x) + 0x8000u)
 #define UNIQUE(name) name##_i16
 #include "cpu/kernels/unique_body.h"
 #define U uint16_t
@@ -114,16 +131,18 @@ key_of_f64(uint64_t x)
 #define U uint16_t
 #define K uint32_t
 #define KEY(x) wk_sort_key_16(x, 0x7c00)
+#define IN_VECTORS
 #define UNIQUE(name) name##_f16
 #include "cpu/kernels/unique_body.h"
 #define U uint16_t
 #define K uint32_t
 #define KEY(x) wk_sort_key_16(x, 0x7f80)
+#define IN_VECTORS
 #define UNIQUE(name) name##_bf16
 #include "cpu/kernels/unique_body.h"
 #define U uint32_t
 #define K uint32_t
-#define KEY(x) ((x) ^ 0x80000000u)
+#define KEY(x) ((x) + 0x80000000u)
 #define UNIQUE(name) name##_i32
 #include "cpu/kernels/unique_body.h"
 #define U uint32_t
@@ -133,7 +152,7 @@ key_of_f64(uint64_t x)
 #include "cpu/kernels/unique_body.h"
 #define U uint64_t
 #define K uint64_t
-#define KEY(x) ((x) ^ 0x8000000000000000u)
+#define KEY(x) ((x) + 0x8000000000000000u)
 #define UNIQUE(name) name##_i64
 #include "cpu/kernels/unique_body.h"
 #define U uint64_t
@@ -144,11 +163,15 @@ key_of_f64(uint64_t x)
 #define U uint32_t
 #define K uint32_t
 #define KEY(x) key_of_f32(x)
+#define IN_VECTORS
 #define UNIQUE(name) name##_f32
 #include "cpu/kernels/unique_body.h"
 #define U uint64_t
 #define K uint64_t
 #define KEY(x) key_of_f64(x)
+#ifdef __AVX2__
+#define IN_VECTORS /* with 64-bit shifts and minima that need no detour */
+#endif
 #define UNIQUE(name) name##_f64
 #include "cpu/kernels/unique_body.h"
 
@@ -259,7 +282,8 @@ sort(job *j, wk_call *call)
     while (j->bits < MOST_BITS && j->bits < width && j->n >> j->bits > BUCKET) j->bits++;
     j->shift = width - j->bits;
     const int64_t digits = (int64_t)1 << j->bits;
-    j->keys = malloc((size_t)j->n * item);
+    /* a block may deal more keys to a bucket than it counted there: as many as it has */
+    j->keys = malloc((size_t)(j->n + end_of(j, 0)) * item);
     j->starts = calloc((size_t)(blocks_of(j) * digits), sizeof *j->starts);
     j->buckets = malloc((size_t)(digits + 1) * sizeof *j->buckets);
     if (j->keys == NULL || j->starts == NULL || j->buckets == NULL) return -1;

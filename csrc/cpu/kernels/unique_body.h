@@ -1,5 +1,11 @@
 /* unique_body.h -- what meets the elements, of type U, whose keys are of type K. No include guard.
- *   KEY(x)  element to key, in the same order */
+ *   KEY(x)      element to key, in the same order
+ *   IN_VECTORS  defined where a key takes several operations
+ * Elements are read again after what was found of them, and another thread may write to them
+ * meanwhile: their keys may be any, and meet no memory beyond a table or a bucket's end. */
+
+/* Of one byte every key has a counter. */
+#define ALL_COUNTED (sizeof(U) == 1)
 
 /* Extreme keys of blocks begin .. end - 1. */
 static void
@@ -20,12 +26,33 @@ UNIQUE(ends)(void *arg, int64_t begin, int64_t end, int thread)
     }
 }
 
+#ifdef IN_VECTORS
 static void
 UNIQUE(count)(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     const U *x = j->in;
     const K low = (K)j->low;
+    const uint32_t last = (uint32_t)(j->values - 1);
+    const int64_t stop = end_of(j, end - 1);
+    uint32_t at[SOME];
+    j->used[thread] = 1;
+    for (int64_t i = begin * GRAIN, n; i < stop; i += n) {
+        n = stop - i < SOME ? stop - i : SOME;
+        for (int64_t k = 0; k < n; k++) {
+            const uint32_t v = (uint32_t)(K)(KEY(x[i + k]) - low);
+            at[k] = v < last ? v : last;
+        }
+        tally(j, thread, at, n);
+    }
+}
+#else
+static void
+UNIQUE(count)(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const job *j = arg;
+    const U *x = j->in;
+    const K low = (K)j->low, values = (K)j->values;
     const int64_t next = j->copies > 1 ? j->values : 0; /* neighbours count in tables apart */
     int64_t *a = j->tables + thread * j->copies * j->values;
     int64_t *b = a + next, *c = b + next, *d = c + next;
@@ -33,13 +60,19 @@ UNIQUE(count)(void *arg, int64_t begin, int64_t end, int thread)
     int64_t i = begin * GRAIN;
     j->used[thread] = 1;
     for (; i + COPIES <= stop; i += COPIES) {
-        a[(K)(KEY(x[i]) - low)]++;
-        b[(K)(KEY(x[i + 1]) - low)]++;
-        c[(K)(KEY(x[i + 2]) - low)]++;
-        d[(K)(KEY(x[i + 3]) - low)]++;
+        const K k0 = (K)(KEY(x[i]) - low), k1 = (K)(KEY(x[i + 1]) - low);
+        const K k2 = (K)(KEY(x[i + 2]) - low), k3 = (K)(KEY(x[i + 3]) - low);
+        if (ALL_COUNTED || k0 < values) a[k0]++;
+        if (ALL_COUNTED || k1 < values) b[k1]++;
+        if (ALL_COUNTED || k2 < values) c[k2]++;
+        if (ALL_COUNTED || k3 < values) d[k3]++;
     }
-    for (; i < stop; i++) a[(K)(KEY(x[i]) - low)]++;
+    for (; i < stop; i++) {
+        const K key = (K)(KEY(x[i]) - low);
+        if (ALL_COUNTED || key < values) a[key]++;
+    }
 }
+#endif
 
 static void
 UNIQUE(digits)(void *arg, int64_t begin, int64_t end, int thread)
@@ -47,12 +80,13 @@ UNIQUE(digits)(void *arg, int64_t begin, int64_t end, int thread)
     (void)thread;
     const job *j = arg;
     const U *x = j->in;
-    const K low = (K)j->low;
+    const K low = (K)j->low, mask = ((K)1 << j->bits) - 1;
     const int shift = j->shift;
     for (int64_t b = begin; b < end; b++) {
         int64_t *counts = j->starts + (b << j->bits);
         const int64_t stop = end_of(j, b);
-        for (int64_t i = b * GRAIN; i < stop; i++) counts[(K)(KEY(x[i]) - low) >> shift]++;
+        for (int64_t i = b * GRAIN; i < stop; i++)
+            counts[(K)(KEY(x[i]) - low) >> shift & mask]++;
     }
 }
 
@@ -64,14 +98,14 @@ UNIQUE(deal)(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     const U *x = j->in;
     K *keys = j->keys;
-    const K low = (K)j->low;
+    const K low = (K)j->low, mask = ((K)1 << j->bits) - 1;
     const int shift = j->shift;
     for (int64_t b = begin; b < end; b++) {
         int64_t *to = j->starts + (b << j->bits);
         const int64_t stop = end_of(j, b);
         for (int64_t i = b * GRAIN; i < stop; i++) {
             const K key = (K)KEY(x[i]);
-            keys[to[(K)(key - low) >> shift]++] = key;
+            keys[to[(K)(key - low) >> shift & mask]++] = key;
         }
     }
 }
@@ -79,4 +113,6 @@ UNIQUE(deal)(void *arg, int64_t begin, int64_t end, int thread)
 #undef U
 #undef K
 #undef KEY
+#undef IN_VECTORS
+#undef ALL_COUNTED
 #undef UNIQUE

@@ -11,8 +11,9 @@ SORT(insert)(K *a, int64_t n)
     }
 }
 
-/* The n keys of a, in order, to b if there, else back to a; the other array is for work. */
-static void
+/* The n keys of a, in order, to b if there, else back to a; the other array is for work. Where its
+ * loops begin in lines of 64 bytes is worth 4 %: no code before it shall move them. */
+static __attribute__((aligned(64))) void
 SORT(sort)(K *a, K *b, int64_t n, int there)
 {
     int64_t ends[1 << SORT_BITS];

@@ -46,7 +46,7 @@ typedef struct job {
 
 /* ---- adding ------------------------------------------------------------------------------- */
 
-typedef int64_t pair __attribute__((vector_size(16)));
+typedef uint64_t pair __attribute__((vector_size(16)));
 
 static inline __attribute__((always_inline)) void
 add_one(uint64_t *to, int64_t (*piece)[WK_BIN_BLOCK], int64_t i, int words)
@@ -54,7 +54,7 @@ add_one(uint64_t *to, int64_t (*piece)[WK_BIN_BLOCK], int64_t i, int words)
     if (words == 2) { /* both at once */
         pair sum;
         memcpy(&sum, to, sizeof sum);
-        sum += (pair){piece[0][i], piece[1][i]};
+        sum += (pair){(uint64_t)piece[0][i], (uint64_t)piece[1][i]};
         memcpy(to, &sum, sizeof sum);
         return;
     }

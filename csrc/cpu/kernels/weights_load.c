@@ -125,6 +125,8 @@ power(int e)
     return wk_from_bits_f64((uint64_t)(e + 1023) << 52);
 }
 
+typedef uint64_t wk_vu __attribute__((vector_size(WK_VECTOR)));
+
 static inline __attribute__((always_inline)) void
 split(const wk_pieces *p, const double *x, int64_t n, int64_t (*piece)[WK_BIN_BLOCK], int words)
 {
@@ -139,7 +141,7 @@ split(const wk_pieces *p, const double *x, int64_t n, int64_t (*piece)[WK_BIN_BL
 #pragma GCC unroll 4
         for (int k = words - 1; k >= 0; k--) {
             const wk_vd s = rest * down[k] + magic;
-            const wk_vl whole = (wk_vl)s - (wk_vl)magic;
+            const wk_vu whole = (wk_vu)s - (wk_vu)magic;
             memcpy(&piece[k][i], &whole, sizeof whole);
             if (k > 0) rest -= (s - magic) * up[k];
         }
@@ -158,21 +160,24 @@ WK_ISA_NAME(wk_weights_split)(const wk_pieces *p, const double *x, int64_t n,
     }
 }
 
+/* Weights are as they were when the words were planned, unless another thread writes to them: then
+ * they may be of any size, and what no word is for is left out. */
 void
 WK_ISA_NAME(wk_weights_scatter)(const wk_pieces *p, const double *x, const int64_t *bin,
                                 int64_t n, int64_t *sums)
 {
     const uint64_t mask = ((uint64_t)1 << p->step) - 1;
     const int log = p->step == 32 ? 5 : 4; /* of the step */
+    const int most = p->words * p->step - 53;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t b = wk_bits_f64(x[i]);
         const int raw = (int)(b >> 52 & 2047);
         const int64_t minus = (int64_t)b >> 63;
         uint64_t m = (b & 0xfffffffffffffu) | (uint64_t)(raw > 0) << 52;
-        if (m == 0) continue;
         int at = (raw > 0 ? raw : 1) - 1075 - p->least;
+        if (m == 0 || at > most) continue;
         if (at < 0) { /* the bits below are zero: no weight has any there */
-            m >>= -at;
+            m >>= at > -63 ? -at : 63;
             at = 0;
         }
         int64_t *word = sums + bin[i] * p->words + (at >> log);
