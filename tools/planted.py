@@ -258,7 +258,7 @@ PLANTED = [
     # the histogram's production ways
     (STREAM, "lead < n ? lead : n", "lead"),
     (STREAM, "if (i < in.n - behind)", "if (i < in.n - behind - 1)"),
-    (POLICIES, "number[i] = k - (v < e[k]) + (v >= e[k + 1]);", "number[i] = k;"),
+    (POLICIES, "number[i] = min(k - (v < e[k]) + (v >= e[k + 1]), bins);", "number[i] = k;"),
     (POLICIES, "(double)f < x ? nextafterf(f, INFINITY) : f;", "f;"),
     (POLICIES, "v >= first && v <= last ?", "v >= first ?"),
     (SHARED_BINS, "number * kLanes + lane", "number * kLanes"),

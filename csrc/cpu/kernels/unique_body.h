@@ -85,6 +85,7 @@ UNIQUE(digits)(void *arg, int64_t begin, int64_t end, int thread)
     for (int64_t b = begin; b < end; b++) {
         int64_t *counts = j->starts + (b << j->bits);
         const int64_t stop = end_of(j, b);
+#pragma GCC unroll 4
         for (int64_t i = b * GRAIN; i < stop; i++)
             counts[(K)(KEY(x[i]) - low) >> shift & mask]++;
     }
