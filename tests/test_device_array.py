@@ -791,6 +791,10 @@ for device in ("emu:all", [f"emu:{{i}}" for i in range(n)], ["emu:1", "emu"], ("
         "histogram": lambda **k: warpkit.histogram(a, 20, **k)[0],
         "bincount": lambda **k: warpkit.bincount(np.abs(a.ravel()).astype(int), **k),
         "warps": lambda **k: warpkit.warp_histogram(a, **k)[1],
+        "some": lambda **k: warpkit.reduce(a, "var", where=a > 0, **k),
+        "some of each": lambda **k: warpkit.reduce(a.T, "sum", 1, where=a.T < 9, **k),
+        "weights": lambda **k: warpkit.histogram(a, 20, weights=a[::-1], **k)[0],
+        "many weights": lambda **k: warpkit.histogram(a, 5000, weights=a * 1j, **k)[0],
     }}.items():
         assert_same(call(device=device), call(device="cpu"))
 d = warpkit.asarray(a, device="emu:1")

@@ -1,5 +1,7 @@
 """Host arrays that cross to the device in pieces: the same bits as in one, whatever the layout."""
 
+import warnings
+
 import numpy as np
 import pytest
 import warpkit
@@ -71,6 +73,66 @@ def test_folds_are_cut_along_a_long_axis_before_others(gpu_in_pieces, shape):
     for axis in range(len(shape)):
         want = warpkit.reduce(a, "sum", axis, device="cpu")
         assert_same(warpkit.reduce(a, "sum", axis, device=gpu_in_pieces), want)
+
+
+def masks(a):
+    """Of a's shape, in layouts of their own, and such that are broadcast."""
+    some = np.random.default_rng(2).random(a.shape) < 0.6
+    yield some
+    yield np.asfortranarray(some)[::-1]
+    yield some[..., :1]
+    yield some[:1]
+    yield np.array(True)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["int16", "float32", "complex64"])
+def test_folds_of_some(gpu_in_pieces, layout, dtype):
+    a = dict(layouts(dtype))[layout]
+    for mask in masks(a):
+        for op in ("sum", "var", "prod", "count_nonzero"):
+            for axis in (None, 0, (0, a.ndim - 1)) if a.ndim > 1 else (None,):
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RuntimeWarning)  # a mask that leaves nothing
+                    want = warpkit.reduce(a, op, axis, where=mask, device="cpu")
+                    got = warpkit.reduce(a, op, axis, where=mask, device=gpu_in_pieces)
+                assert_same(got, want)
+
+
+@pytest.mark.parametrize("piece", ["", "1024"])
+def test_masks_of_more_axes_than_a_kernel_takes(device, piece, setting):
+    """Nine axes that do not fuse, neither the array's nor, with its own strides, the mask's."""
+    setting("WARPKIT_PIECE", piece)
+    big = values("float32", (4,) * 9 if allowed(4**9) else (3,) * 9)
+    a = big[(slice(None, None, 2),) * 9]
+    some = np.random.default_rng(3).random(a.shape) < 0.5
+    for mask in (some, some.T, some[:, ::-1], some[:, :1]):
+        for op in ("sum", "prod", "mean", "count_nonzero"):
+            for axis in (None, 0, (1, 3), (0, 1, 2, 3)):
+                want = reference.reduce(a, op, axis, where=mask)
+                assert_same(warpkit.reduce(a, op, axis, where=mask, device=device), want)
+        want = np.max(a, 0, where=mask, initial=-9)
+        got = warpkit.reduce(a, "max", 0, where=mask, initial=-9, device=device)
+        assert_same(got, want)
+
+
+@pytest.mark.parametrize("bins", [7, 3000, 70_000])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+)
+def test_histograms_of_weights(gpu_in_pieces, dtype, bins):
+    a = values("float32", (91, 99))
+    weights = values(dtype, a.shape, 5)
+    if np.dtype(dtype).kind in "fc":
+        weights = (weights * np.exp2(np.arange(-20, 20))[np.arange(99) % 40]).astype(dtype)
+    for x, w in ((a, weights), (a.T, weights.T), (a[:, ::2], weights[:, ::2])):
+        want = warpkit.histogram(x, bins, weights=w, device="cpu")
+        got = warpkit.histogram(x, bins, weights=w, device=gpu_in_pieces)
+        assert_same(got[0], want[0])
+    counts = np.abs(few_values("int32", a.size))
+    if np.dtype(dtype).kind != "c":
+        want = warpkit.bincount(counts, weights.ravel(), device="cpu")
+        assert_same(warpkit.bincount(counts, weights.ravel(), device=gpu_in_pieces), want)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
