@@ -217,13 +217,13 @@ def sums() -> Iterator[Case]:
     wide = np.ldexp(1.0, RNG.integers(-1000, 1000, N))
     for dtype in ("float16", "float32", "float64"):
         alike, tiny, any_bits = numbers(dtype, 1, 2), np.full(N, 5e-8, dtype), hostile(dtype)
-        for bins in (20, 20_000):
+        for bins in (20, 40_000):
             call = weighted(bins)
             for name, one, two in (("alike", alike, any_bits), ("tiny", tiny, any_bits)):
                 label = f"weights-{dtype}-{bins}-{name}"
                 yield Case(label, call, (a, one), (other, two))
     ends = np.repeat([1e-300, 1e-250], N // 2), np.repeat([1e-100, 1e100], N // 2)
-    for bins in (20, 20_000):
+    for bins in (20, 40_000):
         call = weighted(bins)
         yield Case(f"weights-float64-{bins}-low", call, (a, np.full(N, 1e-305)), (other, wide))
         yield Case(f"weights-float64-{bins}-ends", call, (a, ends[0]), (a, ends[1]))
