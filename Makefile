@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo notebooks test peer-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test attack peer-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -18,19 +18,26 @@ $(PY):
 	  { rm -rf $(VENV); echo "python3 -m venv failed (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
 	$(PY) -m pip install -q --upgrade pip
 
-$(VENV)/installed: $(PY) $(SOURCES)
-	$(PY) -m pip install -q '.[test,demo]'
+# CUDA code is for the GPU that is here: for all those that are not it takes 40 minutes of processor
+# time, and nothing here could run it.
+INSTALLED := $(VENV)/installed$(WARPKIT_CUDA:%=-%)
+$(INSTALLED): $(PY) $(SOURCES)
+	@if [ -z "$$WARPKIT_CUDA" ] && ! nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then \
+	  echo "no GPU here, so no CUDA code is compiled; with it: WARPKIT_CUDA=1 make $(MAKECMDGOALS)"; \
+	  export WARPKIT_CUDA=0; fi; \
+	set -x; $(PY) -m pip install -q '.[test,demo]'
+	@rm -f $(VENV)/installed*
 	@touch $@
 
 # mypy reads the types of what the examples and the benchmarks import
-$(VENV)/linters: $(VENV)/installed
+$(VENV)/linters: $(INSTALLED)
 	$(PY) -m pip install -q --group lint
 	@touch $@
 
-demo: $(VENV)/installed ## all five operations on real data, with pictures in examples/out
+demo: $(INSTALLED) ## all five operations on real data, with pictures in examples/out
 	$(PY) examples/quickstart.py
 
-$(VENV)/notebooks: $(VENV)/installed
+$(VENV)/notebooks: $(INSTALLED)
 	$(PY) -m pip install -q --group notebooks
 	@touch $@
 
@@ -41,14 +48,14 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 # In CI large arrays are for the CPU. The emulated device has small ones; what only compares values
 # is left to the sanitized modules there.
 VALUES = reduce histogram histogram_weights against_numpy runs stencil_ways stencil_ladder hostile
-test: $(VENV)/installed ## the test suite on every device present
+test: $(INSTALLED) ## the test suite on every device present
 	$(PY) -m pytest tests $(if $(CI),--device cpu)
 	$(if $(CI),$(PY) -m pytest tests --device emu --small $(VALUES:%=--ignore=tests/test_%.py))
 
 # The row suite, where the threads of the emulated device take turns otherwise than in make test.
 ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
 
-schedules: $(VENV)/installed ## the row suite on the emulated device: other schedules, weak memory
+schedules: $(INSTALLED) ## the row suite on the emulated device: other schedules, weak memory
 	WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small
 	WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
 
@@ -58,7 +65,7 @@ ASAN = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" \
        ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0:detect_stack_use_after_return=0:quarantine_size_mb=16 \
        UBSAN_OPTIONS=print_stacktrace=1
 
-build/sanitized/done: $(SOURCES) | $(VENV)/installed
+build/sanitized/done: $(SOURCES) | $(INSTALLED)
 	WARPKIT_SANITIZE=1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/sanitized .
 	@touch $@
 
@@ -74,10 +81,10 @@ build/clang/done: $(SOURCES) | build/sanitized/done
 clang: build/clang/done ## the row suite on the emulated device as clang++ builds it
 	PYTHONPATH=build/clang $(ROW_SUITE) --small
 
-mutate: $(VENV)/installed ## remove each barrier and fence of the kernels, list those nothing misses
+mutate: $(INSTALLED) ## remove each barrier and fence of the kernels, list those nothing misses
 	$(PY) tools/mutate.py $(if $(CI),cuda/histogram/0)
 
-$(VENV)/peers: $(VENV)/installed
+$(VENV)/peers: $(INSTALLED)
 	$(PY) -m pip install -q --group peers
 	@touch $@
 
@@ -91,19 +98,23 @@ build/peers/$(CUPY): | $(VENV)/peers
 peer-tests: $(VENV)/peers $(CUPY_SOURCE) ## tests of NumPy, SciPy, CuPy, bottleneck, the array API, run on warpkit's functions
 	CUPY_SOURCE=$(CUPY_SOURCE) $(PY) tools/peer_tests.py
 
+ATTACK = 300 # seconds that each search may take
+attack: $(INSTALLED) ## the searches of tests/attack for what breaks the code, ATTACK=300 seconds each
+	$(PY) -m pytest tests/attack --attack $(ATTACK)
+
 # Python's time is most of it: processes that share the GPU take 100 s where one takes 500 (H100, 16 cores).
-gpu-test: $(VENV)/installed ## the test suite on the GPU; writes tests/gpu_record.json
+gpu-test: $(INSTALLED) ## the test suite on the GPU; writes tests/gpu_record.json
 	$(PY) -m pip install -q --group gpu
 	$(PY) -m pytest tests -n auto --maxprocesses 9 --dist worksteal --device cuda --record tests/gpu_record.json
 
 gpu-record: ## one line: which GPU has verified this tree, or since which file the record is stale
 	@$(PYTHON) tools/gpu_record.py
 
-bench: $(VENV)/installed ## the benchmarks; writes bench/results
+bench: $(INSTALLED) ## the benchmarks; writes bench/results
 	$(PY) bench/cpu.py
 	$(PY) bench/emu.py
 
-gpu-bench: $(VENV)/installed ## reductions, transposes, stencils, histograms, what crosses the bus, memories on the chip, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
+gpu-bench: $(INSTALLED) ## reductions, transposes, stencils, histograms, what crosses the bus, memories on the chip, beside CuPy, PyTorch, CUB, cuBLAS; writes bench/results
 	$(PY) bench/reduce.py
 	$(PY) bench/transpose.py
 	$(PY) bench/stencil.py
@@ -111,7 +122,7 @@ gpu-bench: $(VENV)/installed ## reductions, transposes, stencils, histograms, wh
 	$(PY) bench/transfer.py
 	$(PY) bench/smem.py
 
-gpu-sanitize: $(VENV)/installed ## the suite's small sizes on the GPU under compute-sanitizer
+gpu-sanitize: $(INSTALLED) ## the suite's small sizes on the GPU under compute-sanitizer
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(PY) -m pytest tests/test_rows.py --device cuda --small
 	for tool in memcheck racecheck synccheck; do \
 	  compute-sanitizer --tool $$tool --error-exitcode 1 \
@@ -128,7 +139,7 @@ lint: $(VENV)/linters ## fail on what make format would change, and on type erro
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy
 
-readme: $(VENV)/installed ## run README's examples and renew its output and tables
+readme: $(INSTALLED) ## run README's examples and renew its output and tables
 	$(PY) tools/readme.py
 
 clean: ## remove what was built

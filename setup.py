@@ -10,12 +10,16 @@ WARPKIT_CUDA_ARCHS  such as "80 90"; default: this machine's GPU, else the set D
 WARPKIT_EMU         0 (none), 1 (the default) or debug: unoptimised, for stepping through kernels
 WARPKIT_SANITIZE    1: _core and _emu report bad accesses and undefined behaviour (make sanitize)
 WARPKIT_JOBS        compilers at once; default: the processors
+WARPKIT_CACHE       a folder that keeps the objects; default: build/objects here
 CC, CFLAGS, CXX, CXXFLAGS, CUDA_HOME, NVCCFLAGS as usual
 
-Objects are kept in build/objects under a hash of everything that went into them.
+Objects are kept under a hash of everything that went into them, and of no place: trees may share a
+cache. Where nothing can be written beside this file, everything is made in a temporary folder.
 """
 
+import atexit
 import concurrent.futures
+import functools
 import hashlib
 import os
 import platform
@@ -25,6 +29,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -55,10 +60,20 @@ if X86:
     ISAS["avx512"] = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mf16c"]
 
 
+def words(command):
+    """As the compiler is called, in ROOT: what lies there by its relative path, so that neither the
+    hash nor what is compiled depends on the place."""
+    return [
+        str(c.relative_to(ROOT) if isinstance(c, Path) and c.is_relative_to(ROOT) else c)
+        for c in command
+    ]
+
+
 def run(command, what):
-    result = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    command = words(command)
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
     if result.returncode != 0:
-        raise CompileError(f"{what} failed:\n{shlex.join(map(str, command))}\n{result.stderr}")
+        raise CompileError(f"{what} failed:\n{shlex.join(command)}\n{result.stderr}")
     if result.stderr.strip():
         print(result.stderr.strip())
     return result.stdout
@@ -90,7 +105,35 @@ def sanitizers():
     return ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Og"]
 
 
+@functools.cache
+def build_folder():
+    """What is made on the way: build, or a temporary folder where the tree cannot be written."""
+    places = [ROOT, ROOT / "python", ROOT / "build"]
+    if all(os.access(p, os.W_OK) for p in places if p.exists()):
+        return ROOT / "build"
+    folder = tempfile.mkdtemp(prefix="warpkit-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def cache():
+    return Path(os.environ.get("WARPKIT_CACHE") or build_folder() / "objects").resolve()
+
+
+def sources(folder, *endings):
+    """The files of a folder with these endings; an archive that lacks them must not build."""
+    found = sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in endings)
+    if not found:
+        raise PlatformError(
+            f"{ROOT / folder} has no {' or '.join(endings)} files: these are not all of warpkit's "
+            "sources. The source distribution has them, and so has the repository."
+        )
+    return found
+
+
 def python_headers():
+    """Options for the files of csrc/python, and what they stand for: pip has NumPy's headers in
+    another place each time."""
     import numpy
 
     folder = Path(sysconfig.get_path("include"))
@@ -99,7 +142,8 @@ def python_headers():
             f"warpkit needs Python's headers, and {folder} has no Python.h. "
             "Install them (Debian, Ubuntu: apt install python3-dev)."
         )
-    return ["-I", folder, "-I", numpy.get_include()]
+    headers = ["-I", folder, "-I", numpy.get_include()]
+    return headers, f"Python {sys.version}, NumPy {numpy.__version__}"
 
 
 def find_nvcc():
@@ -145,7 +189,7 @@ def included(path, folders, seen):
         return
     seen.add(path)
     pattern = r'^\s*#\s*include\s+["<]([^">]+)[">]'
-    for name in re.findall(pattern, path.read_text(), re.MULTILINE):
+    for name in re.findall(pattern, path.read_text("utf-8"), re.MULTILINE):
         for folder in (path.parent, *folders):
             if (folder / name).exists():
                 included((folder / name).resolve(), folders, seen)
@@ -153,18 +197,19 @@ def included(path, folders, seen):
 
 
 class Job:
-    """One compilation; its object lies under the hash of its inputs."""
+    """One compilation; its object lies under the hash of its inputs. The version tells what the
+    compiler is, and what the headers are."""
 
-    def __init__(self, command, source, version):
-        self.command, self.source = list(map(str, command)), source
+    def __init__(self, command, source, version, headers=()):
+        self.command, self.source = [*command, *headers], source
         files = set()
         folders = [p for p in command if isinstance(p, Path) and ROOT in p.parents]  # behind -I
         included(source, folders, files)
-        text = [version, *self.command]
+        text = [version, *words(command)]
         for path in sorted(files):
-            text += [str(path.relative_to(ROOT)), path.read_text()]
+            text += [str(path.relative_to(ROOT)), path.read_text("utf-8")]
         digest = hashlib.sha256("\0".join(text).encode()).hexdigest()[:32]
-        self.object = ROOT / "build" / "objects" / f"{source.stem}-{digest}.o"
+        self.object = cache() / f"{source.stem}-{digest}.o"
 
     def compile(self):
         if self.object.exists():
@@ -176,7 +221,7 @@ class Job:
 
 
 def compile_all(jobs):
-    (ROOT / "build" / "objects").mkdir(parents=True, exist_ok=True)
+    cache().mkdir(parents=True, exist_ok=True)
     workers = int(os.environ.get("WARPKIT_JOBS", "0")) or os.cpu_count() or 1
     longest_first = sorted(jobs, key=lambda job: -job.source.stat().st_size)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
@@ -206,7 +251,7 @@ class BuildExt(build_ext):
         super().run()
 
     def build_extension(self, ext):
-        target = Path(self.get_ext_fullpath(ext.name))
+        target = Path(self.get_ext_fullpath(ext.name)).resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         # Another process may have the old file mapped: replace it, do not write into it.
         part = target.with_suffix(".part")
@@ -228,12 +273,13 @@ class BuildExt(build_ext):
         flags += sanitizers()
         flags += shlex.split(os.environ.get("CFLAGS", ""))
         jobs = []
-        for source in sorted((ROOT / "csrc").rglob("*.c")):
+        headers, has = python_headers()
+        for source in sources("csrc", ".c"):
             if source.parent.name == "kernels":
                 for isa, options in ISAS.items():
                     jobs.append(Job([*cc, *flags, *options, f"-DWK_ISA={isa}"], source, version))
             elif source.parent.name == "python":
-                jobs.append(Job([*cc, *flags, *python_headers()], source, version))
+                jobs.append(Job([*cc, *flags], source, version + has, headers))
             else:
                 jobs.append(Job([*cc, *flags, *with_contract(source)], source, version))
         libraries = ["-lm", "-lpthread", "-ldl"]
@@ -252,11 +298,9 @@ class BuildExt(build_ext):
         flags += [f"-gencode=arch=compute_{a},code=compute_{a}" for a in plain[-1:]]
         flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
         flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
-        sources = sorted((ROOT / "cuda").rglob("*.cu"))
-        sources += SHARED
         jobs = [
             Job([nvcc, *flags, *with_contract(s), *["-x", "c++"] * (s.suffix == ".c")], s, version)
-            for s in sources
+            for s in sources("cuda", ".cu") + SHARED
         ]
         link = [nvcc, "-shared", "-cudart=static", *compile_all(jobs), "-o", target]
         link += ["-L", nvcc.parent.parent / "lib"]  # PyPI's CUDA has no lib64, where nvcc looks
@@ -273,7 +317,7 @@ def emu_compiler(*folders, options=()):
     command += ["-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-ffp-contract=off"]
     stepped = setting("WARPKIT_EMU", "1", "0", "debug") == "debug"
     command += ["-O0", "-g"] if stepped else ["-O2", "-g1"]  # lines, for reports of errors
-    command += [f"-fmacro-prefix-map={ROOT}/=", *sanitizers()]  # errors name cuda/...
+    command += sanitizers()
     own = [ROOT / "cuda" / "emu" / "include", ROOT / "csrc", ROOT / "cuda"]
     for folder in (*folders, *own):
         command += ["-I", folder]
@@ -293,8 +337,7 @@ def emu_link(jobs, target, *options):
 
 
 def emu_sources():
-    found = [*(ROOT / "cuda").rglob("*.cu"), *(ROOT / "cuda").rglob("*.cc")]
-    return [s for s in found if s.name != "driver.cu"] + SHARED
+    return [s for s in sources("cuda", ".cu", ".cc") if s.name != "driver.cu"] + SHARED
 
 
 def extensions():
@@ -306,8 +349,16 @@ def extensions():
     return [Extension(f"warpkit.{name}", sources=[]) for name in names]
 
 
+def options():
+    """For setuptools, which writes beside the sources unless it is told where."""
+    folder = str(build_folder())
+    if folder == str(ROOT / "build"):
+        return {}
+    return {"egg_info": {"egg_base": folder}, "build": {"build_base": folder}}
+
+
 if __name__ == "__main__":
     try:
-        setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExt})
+        setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExt}, options=options())
     except PlatformError as error:
         sys.exit(f"error: {error}")  # a message, not a traceback

@@ -26,6 +26,13 @@ def pytest_addoption(parser):
         "--small", action="store_true", help=f"only sizes up to {helpers.LARGE} elements"
     )
     group.addoption(
+        "--attack",
+        type=float,
+        default=0,
+        metavar="SECONDS",
+        help="how long each search of tests/attack may take; default: a few seconds together",
+    )
+    group.addoption(
         "--record", metavar="PATH", type=Path, help="write what a green run on a GPU has verified"
     )
 
@@ -36,6 +43,7 @@ def pytest_configure(config):
         "markers", "unsanitized: cannot be judged in a process that AddressSanitizer watches"
     )
     helpers.options["small"] = config.getoption("--small")
+    helpers.options["attack"] = config.getoption("--attack")
     helpers.devices[:] = selected(config.getoption("--device"))
     config.pluginmanager.register(Tally(), "warpkit-tally")
     fill_fresh_memory()

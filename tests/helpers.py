@@ -39,7 +39,8 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "tests" / "kernels"
 
 devices: list[str] = []  # those under test; conftest.py fills it before any test is collected
-options = {"small": False}  # likewise
+# likewise; "attack": seconds that a search for inputs that break things may take, 0: a quick look
+options: dict[str, Any] = {"small": False, "attack": 0.0}
 
 
 class Row(NamedTuple):
