@@ -51,7 +51,7 @@ __launch_bounds__(kUnitThreads) transpose_rows_tile(const turn_task __grid_const
     walker in = walk_from<false>(t.read, threadIdx.x),
            to = walk_from<false>(t.write, threadIdx.x);
     int left = rows * t.tile_columns - (int)threadIdx.x;
-    if (columns == t.tile_columns)
+    if ((int)columns == t.tile_columns)
         for (; left > (kBatch<T> - 1) * kUnitThreads; left -= kBatch<T> * kUnitThreads)
             move_batch<T, true>(t, from, out, left, columns, in, to);
     for (; left > 0; left -= kBatch<T> * kUnitThreads)
