@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { TEXT, WORD, FLAG, COUNT, REAL, BYTES, FAILURE } kind;
+typedef enum { DEVICE, FILE_NAME, WORD, FLAG, COUNT, REAL, BYTES, FAILURE } kind;
 
 enum { MOST_WORDS = 3 };
 static const double ANY = 9e18; /* below 2^63 */
@@ -22,7 +22,7 @@ typedef struct variable {
 } variable;
 
 static const variable table[WK_SETTINGS] = {
-    {"WARPKIT_DEVICE", TEXT, 0, 0, {0}, "the device of calls on host arrays that name none"},
+    {"WARPKIT_DEVICE", DEVICE, 0, 0, {0}, "the device of calls on host arrays that name none"},
     {"WARPKIT_NUM_THREADS", COUNT, 1, 256, {0}, "threads; default: the process's processors"},
     {"WARPKIT_ISA", WORD, 0, 0, {"base", "avx2", "avx512"}, "at most this instruction set"},
     {"WARPKIT_POOL_KEEP", BYTES, 0, ANY, {0}, "GPU memory kept between calls"},
@@ -47,6 +47,7 @@ static const variable table[WK_SETTINGS] = {
     {"WARPKIT_EMU_PINNED", FLAG, 0, 1, {0}, "all host memory counts as pinned"},
     {"WARPKIT_EMU_LATE", COUNT, 0, 1e9, {0}, "queries that an event is not ready for"},
     {"WARPKIT_EMU_FAIL", FAILURE, 0, 0, {0}, "which call of the runtime API fails, once"},
+    {"WARPKIT_EMU_CALLS", FILE_NAME, 0, 0, {0}, "a file that each call of the runtime API is noted in"},
 };
 
 static wk_settings now;
@@ -125,7 +126,8 @@ static int
 read_one(const char *text, const variable *v, wk_setting *s)
 {
     switch (v->takes) {
-    case TEXT: return 1;
+    case DEVICE:
+    case FILE_NAME: return 1;
     case WORD: return read_word(text, v->words, MOST_WORDS, s);
     case FLAG: return read_flag(text, s);
     case FAILURE: return read_failure(text, s);
@@ -148,7 +150,8 @@ wk_setting_takes(wk_setting_name name, char *text, size_t size)
 {
     const variable *v = &table[name];
     switch (v->takes) {
-    case TEXT: snprintf(text, size, "a device"); break;
+    case DEVICE: snprintf(text, size, "a device"); break;
+    case FILE_NAME: snprintf(text, size, "a file's name"); break;
     case FLAG: snprintf(text, size, "0 or 1"); break;
     case COUNT: say_range(v, "a whole number", text, size); break;
     case REAL: say_range(v, "a number", text, size); break;

@@ -1,6 +1,7 @@
 // api.cc -- CUDA's runtime API over the emulated devices: errors, and what a device says of itself.
 #include "emu/runtime.h"
 
+#include <new>
 #include <stdio.h>
 
 namespace
@@ -43,8 +44,11 @@ this_machine()
 {
     static const machine once = [] {
         machine m;
-        if (emu::settings_are_right(&m.why))
-            m.devices = (int)wk_setting_value(WK_SET_EMU_DEVICES, 1);
+        try {
+            if (emu::settings_are_right(&m.why))
+                m.devices = (int)wk_setting_value(WK_SET_EMU_DEVICES, 1);
+        } catch (const std::bad_alloc &) { // then there are none, and no reason
+        }
         return m;
     }();
     return once;

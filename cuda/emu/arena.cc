@@ -87,22 +87,22 @@ arena::take(size_t bytes)
 {
     if (bytes > size || (pool.limit && used + bytes > pool.limit)) return nullptr;
     const size_t room = room_for(bytes);
-    size_t at = top;
     const auto found = std::find_if(holes.begin(), holes.end(),
                                     [&](const auto &h) { return h.second.size >= room; });
+    if (found == holes.end() && !grow(top + room)) return nullptr;
+    const size_t at = found == holes.end() ? top : found->first;
+    blocks[at] = {bytes, 0}; // may throw: nothing is changed yet
     if (found != holes.end()) {
-        at = found->first;
-        const hole whole = found->second;
-        const size_t taken = std::min(whole.resident, room);
-        holes.erase(found);
-        if (whole.size > room) holes[at + room] = {whole.size - room, whole.resident - taken};
+        auto whole = holes.extract(found);
+        const size_t taken = std::min(whole.mapped().resident, room);
+        whole.key() = at + room;
+        whole.mapped().size -= room;
+        whole.mapped().resident -= taken;
+        if (whole.mapped().size > 0) holes.insert(std::move(whole));
         cached -= taken;
-    } else if (grow(top + room)) {
-        top += room;
     } else {
-        return nullptr;
+        top += room;
     }
-    blocks[at] = bytes;
     used += bytes;
     unseal(base + at, room);
     fill_with_junk(base + at, bytes);
@@ -115,25 +115,26 @@ arena::give(void *block)
 {
     const auto found = blocks.find((size_t)(static_cast<char *>(block) - base));
     if (found == blocks.end()) return false;
-    size_t at = found->first;
-    hole h = {room_for(found->second), room_for(found->second)};
-    used -= found->second;
+    auto own = blocks.extract(found);
+    hole &h = own.mapped();
+    used -= h.size;
+    h.size = h.resident = room_for(h.size);
     cached += h.size;
-    blocks.erase(found);
-    __asan_poison_memory_region(base + at, h.size);
-    const auto after = holes.find(at + h.size);
+    __asan_poison_memory_region(base + own.key(), h.size);
+    const auto after = holes.find(own.key() + h.size);
     if (after != holes.end()) {
         h.size += after->second.size;
         h.resident += after->second.resident;
         holes.erase(after);
     }
-    const auto next = holes.lower_bound(at);
-    if (next != holes.begin() && std::prev(next)->first + std::prev(next)->second.size == at) {
-        at = std::prev(next)->first;
-        h.size += std::prev(next)->second.size;
-        h.resident += std::prev(next)->second.resident;
+    const auto next = holes.lower_bound(own.key());
+    if (next != holes.begin() &&
+        std::prev(next)->first + std::prev(next)->second.size == own.key()) {
+        std::prev(next)->second.size += h.size;
+        std::prev(next)->second.resident += h.resident;
+    } else {
+        holes.insert(std::move(own));
     }
-    holes[at] = h;
     if (cached > pool.keep) trim();
     return true;
 }
@@ -158,7 +159,7 @@ arena::left(const char *p) const
     const auto at = (size_t)(p - base);
     const auto next = blocks.upper_bound(at);
     if (at >= top || next == blocks.begin()) return 0;
-    const size_t end = std::prev(next)->first + std::prev(next)->second;
+    const size_t end = std::prev(next)->first + std::prev(next)->second.size;
     return at < end ? end - at : 0;
 }
 
@@ -167,11 +168,11 @@ arena::overrun(size_t *bytes)
 {
     size_t all = 0;
     for (const auto &b : blocks) {
-        char *const end = base + b.first + b.second;
-        const size_t behind = room_for(b.second) - b.second;
+        const size_t asked = b.second.size, behind = room_for(asked) - asked;
+        char *const end = base + b.first + asked;
         const size_t broken = broken_bytes(end, behind);
         if (broken == 0) continue;
-        if (all == 0) *bytes = b.second;
+        if (all == 0) *bytes = asked;
         all += broken;
         seal(end, behind); // the next kernel is not to blame
     }

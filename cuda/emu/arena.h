@@ -23,7 +23,8 @@ struct arena {
     char *base = nullptr;
     size_t size = 0, open = 0, top = 0; // reserved; readable; handed out at some time
     std::map<size_t, hole> holes;       // by offset
-    std::map<size_t, size_t> blocks;    // by offset: bytes asked for
+    std::map<size_t, hole> blocks;      // by offset: bytes asked for. One type, so that a block
+                                        // becomes a hole without a request for memory
     size_t used = 0, cached = 0;        // bytes of blocks; resident in holes
     emu_pool pool;                      // a device has one
 

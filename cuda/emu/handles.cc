@@ -25,8 +25,10 @@ struct event {
 std::mutex lock;
 uintptr_t last = 0x1000;
 uint64_t records = 0;
-auto &streams = *new std::map<cudaStream_t, int>; // the device of each
-auto &events = *new std::map<cudaEvent_t, event>;
+emu::lasting<std::map<cudaStream_t, int>> all_streams;
+emu::lasting<std::map<cudaEvent_t, event>> all_events;
+auto &streams = all_streams.value; // the device of each
+auto &events = all_events.value;
 
 template <typename Handle, typename T>
 cudaError_t

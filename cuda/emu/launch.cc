@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <stdio.h>
 #include <thread>
 
 namespace emu
@@ -19,9 +20,10 @@ namespace
 constexpr int64_t kWorthAThread = 4096; // CUDA threads: what runs while another one starts
 
 // Blocks that idle between launches: their stacks and pages are expensive to make. No more than
-// there were workers at some time; they last as long as the process.
+// there were workers at some time; they last as long as the process. A list through the blocks, so
+// that giving one back takes no memory.
 std::mutex spare_lock;
-auto &spare = *new std::vector<std::unique_ptr<block>>;
+block *spare = nullptr;
 
 class borrowed_block
 {
@@ -29,20 +31,18 @@ class borrowed_block
     borrowed_block()
     {
         std::lock_guard<std::mutex> hold(spare_lock);
-        if (spare.empty()) {
-            own = std::make_unique<block>();
-        } else {
-            own = std::move(spare.back());
-            spare.pop_back();
-        }
+        if (spare == nullptr) spare = new block;
+        own = spare;
+        spare = own->next_spare;
     }
     ~borrowed_block()
     {
         std::lock_guard<std::mutex> hold(spare_lock);
-        spare.push_back(std::move(own));
+        own->next_spare = spare;
+        spare = own;
     }
     borrowed_block(const borrowed_block &) = delete;
-    std::unique_ptr<block> own;
+    block *own;
 };
 
 uint64_t
@@ -112,9 +112,9 @@ run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
         return; // the others do its share
     }
     try {
-        const guard against(b->own.get(), g->set.seconds);
+        const guard against(b->own, g->set.seconds);
         for (uint64_t i; !g->failed && (i = taken->fetch_add(1)) < order.count;)
-            run_one(g, b->own.get(), order(i));
+            run_one(g, b->own, order(i));
     } catch (const std::bad_alloc &) {
         g->starved = true;
     }
@@ -190,7 +190,8 @@ possible(const cudaLaunchConfig_t &c)
 
 // By kernel and device: the dynamic shared memory that cudaFuncSetAttribute granted. The device's
 // lock guards it.
-auto &granted = *new std::map<std::pair<const void *, int>, size_t>;
+lasting<std::map<std::pair<const void *, int>, size_t>> all_granted;
+auto &granted = all_granted.value;
 
 bool
 enough_shared(const grid &g, size_t fixed)
@@ -219,13 +220,24 @@ wrong_pointer(const grid &g)
     return "";
 }
 
-thread_local std::string last_report;
+thread_local char last_report[kReport]; // no string: a thread that ends would have to free it
 
 cudaError_t
-failed(const std::string &text)
+failed(const char *text)
 {
-    last_report = text;
+    snprintf(last_report, sizeof last_report, "%s", text);
     return cudaErrorLaunchFailure;
+}
+
+void
+blame(grid *g, size_t size, size_t past)
+{
+    const size_t before = strlen(g->report);
+    snprintf(g->report + before, kReport - before,
+             "%s%.200s writes past the end of a block of %zu bytes of device memory (%zu bytes "
+             "changed)",
+             before ? "; it also" : "kernel ", before ? "" : g->name.c_str(), size, past);
+    g->failed = true;
 }
 
 } // namespace
@@ -233,7 +245,7 @@ failed(const std::string &text)
 const char *
 launch_report()
 {
-    return last_report.c_str();
+    return last_report;
 }
 
 cudaError_t
@@ -268,7 +280,7 @@ launch(const cudaLaunchConfig_t &config, const body &work)
     try {
         grid g;
         std::string why;
-        if (!read_settings(&g.set, &why)) return failed(why);
+        if (!read_settings(&g.set, &why)) return failed(why.c_str());
         g.work = &work;
         g.device = device;
         g.blocks = config.gridDim;
@@ -276,10 +288,10 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         g.shared = config.dynamicSmemBytes;
         const size_t fixed = describe_kernel(work.kernel, &g.name, &g.arrays);
         if (planned_failure(cudaErrorLaunchFailure, "cudaLaunchKernelEx"))
-            return failed("kernel " + g.name + ": fails, as WARPKIT_EMU_FAIL asks");
+            return failed(("kernel " + g.name + ": fails, as WARPKIT_EMU_FAIL asks").c_str());
         if (!enough_shared(g, fixed)) return cudaErrorInvalidValue;
         why = wrong_pointer(g);
-        if (!why.empty()) return failed(why);
+        if (!why.empty()) return failed(why.c_str());
 
         take_signals();
         const one_device only(device);
@@ -287,12 +299,7 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         run_grid(&g);
         if (g.weak) g.weak->end_kernel();
         size_t size = 0;
-        if (const size_t past = overrun(device, &size)) {
-            g.report += g.failed ? "; it also " : "kernel " + g.name + " ";
-            g.report += "writes past the end of a block of " + std::to_string(size) +
-                        " bytes of device memory (" + std::to_string(past) + " bytes changed)";
-            g.failed = true;
-        }
+        if (const size_t past = overrun(device, &size)) blame(&g, size, past);
         return g.failed ? failed(g.report) : cudaSuccess;
     } catch (const std::bad_alloc &) {
         size_t size;

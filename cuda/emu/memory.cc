@@ -25,7 +25,7 @@ struct memory {
     char *base = nullptr;
     size_t part = 0; // bytes of each device
     int devices = std::max(device_count(), 1);
-    std::unique_ptr<arena[]> of = std::make_unique<arena[]>((size_t)devices);
+    arena of[kMostDevices];
 
     memory()
     {
@@ -50,8 +50,8 @@ struct memory {
 memory &
 device_memory()
 {
-    static memory &all = *new memory;
-    return all;
+    static lasting<memory> all;
+    return all.value;
 }
 
 arena &
@@ -146,7 +146,7 @@ blocks_in_use(int device)
 {
     const arena &a = device_memory().of[device];
     std::vector<span> all;
-    for (const auto &b : a.blocks) all.push_back({a.base + b.first, b.second});
+    for (const auto &b : a.blocks) all.push_back({a.base + b.first, b.second.size});
     return all;
 }
 

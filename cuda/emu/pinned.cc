@@ -19,7 +19,8 @@ struct pinned {
     bool own;   // by cudaHostAlloc
 };
 
-auto &blocks = *new std::map<char *, pinned>;
+emu::lasting<std::map<char *, pinned>> all_blocks;
+auto &blocks = all_blocks.value;
 size_t allocated = 0; // bytes of own blocks
 
 size_t

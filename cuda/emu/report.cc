@@ -17,17 +17,6 @@ const char *const kCollectives[] = {
     "__reduce_max_sync", "__reduce_min_sync", "__reduce_max_sync", "__reduce_and_sync",
     "__reduce_or_sync",  "__reduce_xor_sync"};
 
-std::string
-format(const char *text, ...)
-{
-    char buffer[300];
-    va_list args;
-    va_start(args, text);
-    vsnprintf(buffer, sizeof buffer, text, args);
-    va_end(args);
-    return buffer;
-}
-
 const gathering *
 gathering_with(const warp &w, int lane)
 {
@@ -37,9 +26,10 @@ gathering_with(const warp &w, int lane)
 }
 
 // "lanes 0xffff0000 never arrive: they have exited"
-std::string
+phrase
 missing(block *b, int w, unsigned lanes)
 {
+    phrase p;
     unsigned gone = 0;
     const thread *waits = nullptr;
     for (unsigned set = lanes; set; set &= set - 1) {
@@ -49,16 +39,33 @@ missing(block *b, int w, unsigned lanes)
         else if (waits == nullptr)
             waits = t;
     }
-    std::string text = format("lanes 0x%08x never arrive: ", lanes);
-    if (gone == lanes) return text + "they have exited";
-    if (gone) text += format("0x%08x have exited, ", gone);
-    text += format("lane %d waits in ", waits->lane);
+    p.add("lanes 0x%08x never arrive: ", lanes);
+    if (gone == lanes) {
+        p.add("they have exited");
+        return p;
+    }
+    if (gone) p.add("0x%08x have exited, ", gone);
+    p.add("lane %d waits in ", waits->lane);
     const gathering *g = gathering_with(b->of_warp[w], waits->lane);
-    text += g ? format("%s with mask 0x%08x", name_of(g->what), g->named) : "__syncthreads";
-    return text + format(" at %s:%d", waits->at.file, waits->at.line);
+    if (g)
+        p.add("%s with mask 0x%08x", name_of(g->what), g->named);
+    else
+        p.add("__syncthreads");
+    p.add(" at %s:%d", waits->at.file, waits->at.line);
+    return p;
 }
 
 } // namespace
+
+void
+phrase::add(const char *format, ...)
+{
+    const size_t before = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + before, sizeof text - before, format, args);
+    va_end(args);
+}
 
 const char *
 name_of(collective what)
@@ -77,7 +84,7 @@ report_deadlock(block *b)
         return report(
             b, "warp %d: deadlock: lanes 0x%08x wait in %s with mask 0x%08x at %s:%d; %s", w,
             g.arrived, name_of(g.what), g.named, t->at.file, t->at.line,
-            missing(b, w, g.mask & ~g.arrived).c_str());
+            missing(b, w, g.mask & ~g.arrived).text);
     }
     const thread *one = b->barrier.first; // no collective, and not all are done: they are there
     for (int w = 0;; w++) {
@@ -90,23 +97,27 @@ report_deadlock(block *b)
             return report(
                 b, "warp %d: deadlock: %d of %d threads wait in __syncthreads at %s:%d; %s", w,
                 b->barrier.arrived, b->threads, one->at.file, one->at.line,
-                missing(b, w, absent).c_str());
+                missing(b, w, absent).text);
     }
 }
 
-std::string
+phrase
 last_seen(const thread *t)
 {
-    const std::string who =
-        format("thread (%u, %u, %u) was last at ", t->index.x, t->index.y, t->index.z);
-    return who + (t->at.file ? format("%s:%d", t->at.file, t->at.line) : "its start");
+    phrase p;
+    p.add("thread (%u, %u, %u) was last at ", t->index.x, t->index.y, t->index.z);
+    if (t->at.file)
+        p.add("%s:%d", t->at.file, t->at.line);
+    else
+        p.add("its start");
+    return p;
 }
 
 void
 out_of_steps(thread *t)
 {
     report(t->in, "its threads took more than %llu steps (WARPKIT_EMU_STEPS); %s",
-           (unsigned long long)t->in->of->set.steps, last_seen(t).c_str());
+           (unsigned long long)t->in->of->set.steps, last_seen(t).text);
     leave(t->in);
 }
 
@@ -122,7 +133,7 @@ report(block *b, const char *format, ...)
                  b->index.x, b->index.y, b->index.z);
     vsnprintf(text + n, sizeof text - n, format, args);
     va_end(args);
-    b->of->report = text;
+    memcpy(b->of->report, text, sizeof text);
 }
 
 void

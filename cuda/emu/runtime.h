@@ -25,6 +25,16 @@ constexpr size_t kMostShared = 48 * 1024; // in bytes: what a GPU gives a block 
 constexpr size_t kMostSharedOptin = 227 * 1024; // and for cudaFuncSetAttribute
 constexpr size_t kSealShared = 4096;            // behind it
 constexpr size_t kSignalStack = 64 * 1024;
+constexpr size_t kReport = 640; // characters of what went wrong, at most
+
+// A variable that lasts as long as the process, whose threads may be at work when it ends. Made when
+// this file is loaded, where nobody could catch an exception: T's constructor must take no memory.
+template <typename T>
+union lasting {
+    T value;
+    lasting() : value() {}
+    ~lasting() {}
+};
 
 // What stands in memory that no kernel has written: as a float or a double it is NaN, as an
 // integer neither zero nor small.
@@ -60,8 +70,10 @@ bool read_settings(settings *s, std::string *why);
 // ---- planned.cc ---------------------------------------------------------------------------
 
 // First in each function of the API: the code if this very call is to fail (WARPKIT_EMU_FAIL).
+// Notes the call where WARPKIT_EMU_CALLS asks for it.
 cudaError_t planned_failure(cudaError_t code = cudaErrorUnknown,
-                            const char *function = __builtin_FUNCTION());
+                            const char *function = __builtin_FUNCTION(),
+                            const void *caller = __builtin_return_address(0));
 
 // ---- api.cc -------------------------------------------------------------------------------
 
@@ -156,7 +168,7 @@ struct grid { // one launch
     std::vector<array_range> arrays;                 // to refill before each block
     std::atomic<bool> failed{false}, starved{false}; // starved: of the host's memory
     std::unique_ptr<weak_memory> weak;               // null: strong
-    std::string report;                              // of the first failure
+    char report[kReport] = "";                       // of the first failure
 };
 
 // Of a thread.
@@ -211,6 +223,7 @@ struct block {
     uint64_t watched = 0;                     // signals.cc: turns at the last tick
     int ticks = 0;                            // since
     timer_t timer;                            // that ticks
+    block *next_spare = nullptr;              // launch.cc
     alignas(16) char alternate[kSignalStack]; // the stack of signals
     alignas(128) unsigned char dynamic[kMostSharedOptin + kSealShared]; // shared memory
     warp of_warp[kMostWarps];

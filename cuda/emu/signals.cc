@@ -100,7 +100,7 @@ on_tick(int number, siginfo_t *info, void *context)
         report(b,
                "a thread ran for more than %g seconds without a step (WARPKIT_EMU_SECONDS): an "
                "endless loop? %s",
-               b->of->set.seconds, last_seen(b->now).c_str());
+               b->of->set.seconds, last_seen(b->now).text);
         leave(b);
     }
 }
@@ -116,14 +116,14 @@ on_fault(int number, siginfo_t *info, void *context)
     const auto *bad = static_cast<const char *>(info->si_addr);
     const char *stack = b->now->own.stack;
     const int owner = owner_of(bad);
-    const std::string whose = number == SIGSEGV && owner >= 0 && owner != b->of->device
-                                  ? " in the memory of device " + std::to_string(owner)
-                                  : "";
+    phrase whose;
+    if (number == SIGSEGV && owner >= 0 && owner != b->of->device)
+        whose.add(" in the memory of device %d", owner);
     report(b, "%s %p%s; %s",
            number == SIGFPE                       ? "division by zero at"
            : bad >= stack && bad < stack + kGuard ? "the stack is used up at"
                                                   : "bad address",
-           info->si_addr, whose.c_str(), last_seen(b->now).c_str());
+           info->si_addr, whose.text, last_seen(b->now).text);
     leave(b);
 }
 

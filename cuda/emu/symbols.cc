@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <new>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unordered_map>
@@ -153,8 +154,24 @@ readable(const std::string &mangled)
     return name.substr(start, end - start);
 }
 
-// Read while this file is being loaded: later another may lie in its place.
-const table known = read_own_file();
+const table *known = nullptr; // the device's lock guards it
+
+// What is not known now, for want of memory, is read when a kernel is launched.
+void
+know_symbols()
+{
+    if (known == nullptr) known = new table(read_own_file());
+}
+
+// While this file is being loaded: later another may lie in its place.
+const bool tried = [] {
+    try {
+        know_symbols();
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+    return true;
+}();
 
 } // namespace
 
@@ -167,13 +184,14 @@ shared_arrays()
 size_t
 describe_kernel(const void *kernel, std::string *name, std::vector<array_range> *arrays)
 {
-    const auto found = known.functions.find(kernel);
+    know_symbols();
+    const auto found = known->functions.find(kernel);
     char address[40];
     snprintf(address, sizeof address, "at %p", kernel);
-    *name = found == known.functions.end() ? address : readable(found->second);
+    *name = found == known->functions.end() ? address : readable(found->second);
 
     size_t own = 0;
-    for (const shared_array &a : known.arrays) {
+    for (const shared_array &a : known->arrays) {
         if (a.owner == kernel)
             own += a.at.size;
         else if (!kHelpersToo || a.of_kernel)

@@ -89,7 +89,14 @@ void pass(thread *t);
 
 [[noreturn]] void out_of_steps(thread *t);
 void report_deadlock(block *b);
-std::string last_seen(const thread *t); // "thread (3, 0, 0) was last at x.cu:12"
+
+// A part of a report, made where no exception may be thrown: on a kernel's stack, or in the handler
+// of a signal.
+struct phrase {
+    char text[280] = "";
+    void add(const char *format, ...) __attribute__((format(printf, 2, 3)));
+};
+phrase last_seen(const thread *t); // "thread (3, 0, 0) was last at x.cu:12"
 const char *name_of(collective what);
 
 } // namespace emu
