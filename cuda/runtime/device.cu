@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <new>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -48,6 +49,12 @@ set_up(wk::gpu &g, int device, wk_error *error)
     const auto keep = std::max<uint64_t>(all.totalGlobalMem / kKeepShare, kKeep);
     g.keep = (uint64_t)wk_setting_value(WK_SET_POOL_KEEP, (int64_t)keep);
     g.limit = (uint64_t)wk_setting_value(WK_SET_POOL_LIMIT, 0);
+    try {
+        g.idle.reserve(wk::kMostIdle);
+        g.zeros.reserve(wk::kMostZeros);
+    } catch (const std::bad_alloc &) {
+        return WK_FAIL(error, WK_EMEMORY, "cannot allocate the lists of a device's blocks");
+    }
     if (pools) {
         cudaMemPoolProps properties = {};
         properties.allocType = cudaMemAllocationTypePinned;
@@ -165,10 +172,14 @@ count_devices(wk_error *error)
         no_devices(error, code);
         return 0;
     }
+    gpus = new (std::nothrow) gpu[count];
+    if (gpus == nullptr) {
+        WK_FAIL(error, WK_EMEMORY, "cannot allocate what is kept for %d devices", count);
+        return 0;
+    }
     owner.store(getpid());
     pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
     device_count = count;
-    gpus = new gpu[count];
     return count;
 }
 

@@ -3,8 +3,6 @@
 #include "runtime/launch.cuh"
 
 #include <atomic>
-#include <deque>
-#include <memory>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -26,6 +24,30 @@ struct zero_block {
     unsigned failures; // when it was zero: a kernel that failed later may have left anything
 };
 
+// What is given back when a call ends, which may have failed for want of memory, is kept in room that
+// is there already.
+constexpr size_t kMostIdle = 64; // blocks: what a loop of a few operations asks for
+constexpr size_t kMostZeros = 4; // blocks: of the default stream and of ours
+constexpr int kLetters = 256;    // slots of a page: results that nobody has dropped yet
+
+// Slots that may be used again, when their last ticket came: the oldest first.
+struct letter_queue {
+    wk_letter all[kLetters];
+    int first = 0, count = 0;
+
+    void push(const wk_letter &l)
+    {
+        all[(first + count++) % kLetters] = l;
+    }
+    wk_letter pop()
+    {
+        const wk_letter l = all[first];
+        first = (first + 1) % kLetters;
+        count--;
+        return l;
+    }
+};
+
 struct gpu {
     int device = 0;
     std::mutex lock; // of what follows, for moments
@@ -39,8 +61,8 @@ struct gpu {
     std::vector<idle_block> idle;  // small ones of the default stream
     std::vector<zero_block> zeros; // of the streams that last
     cudaEvent_t order = nullptr;   // for follow()
-    std::deque<wk_letter> letters; // slots that may be used again, when their last ticket came
-    uint32_t ticket = 0;           // the last one given out
+    letter_queue letters;
+    uint32_t ticket = 0; // the last one given out
 
     std::atomic<cudaStream_t> work{nullptr}; // the stage's, when it has one
     std::atomic<int64_t> staged{0};          // bytes of its pinned memory

@@ -14,9 +14,7 @@ namespace
 {
 
 constexpr size_t kSmall = 1 << 20;   // bytes: larger blocks are worth a call of the driver
-constexpr size_t kMostIdle = 64;     // blocks: what a loop of a few operations asks for
 constexpr int64_t kZeros = 16 << 10; // bytes of zeros for a stream: tickets of 4096 outputs
-constexpr int kLetters = 256;        // slots of a page: results that nobody has dropped yet
 constexpr int kSlotWords = 8;        // 64 bytes, a cache line, so that readers do not disturb
 
 wk_status
@@ -166,13 +164,13 @@ zeros(wk_call *call, int64_t bytes, void **block)
     *block = kept_zeros(g, s->stream);
     if (*block) return WK_OK;
     const unsigned before = failures();
-    if (take_block(g, s->stream, kZeros, block, &call->error) != WK_OK)
+    if (allocate(call, kZeros, block) != WK_OK || clear(call, *block, kZeros) != WK_OK)
         return call->error.status;
-    const cudaError_t code = cudaMemsetAsync(*block, 0, kZeros, s->stream);
-    if (code != cudaSuccess) free_block(g, s->stream, *block);
-    WK_TRY(&call->error, code);
     std::lock_guard<std::mutex> hold(g->lock);
-    g->zeros.push_back({s->stream, *block, before});
+    if (g->zeros.size() < kMostZeros) { // several threads may have made some for one stream
+        g->zeros.push_back({s->stream, *block, before});
+        s->count--; // it stays when the session ends
+    }
     return WK_OK;
 }
 
@@ -213,7 +211,7 @@ static void
 offer_letter(gpu *g, int bytes, wk_letter *letter)
 {
     std::lock_guard<std::mutex> hold(g->lock);
-    if (g->letters.empty() && g->ticket == 0) { // the first: a page of slots
+    if (g->letters.count == 0 && g->ticket == 0) { // the first: a page of slots
         void *page = nullptr;
         const size_t size = (size_t)kLetters * kSlotWords * sizeof(uint64_t);
         g->ticket = 1;
@@ -225,15 +223,14 @@ offer_letter(gpu *g, int bytes, wk_letter *letter)
         auto *words = static_cast<uint64_t *>(page);
         for (int i = 0; i < kLetters; i++) {
             words[i * kSlotWords + 1] = 0;
-            g->letters.push_back({words + i * kSlotWords, 0, 0, 0});
+            g->letters.push({words + i * kSlotWords, 0, 0, 0});
         }
     }
     // The oldest first: a result dropped unread may still be on its way, and needs its slot.
-    for (int tries = 0; tries < 4 && !g->letters.empty(); tries++) {
-        *letter = g->letters.front();
-        g->letters.pop_front();
+    for (int tries = 0; tries < 4 && g->letters.count > 0; tries++) {
+        *letter = g->letters.pop();
         if (arrived(letter)) break;
-        g->letters.push_back(*letter);
+        g->letters.push(*letter);
         *letter = {};
     }
     if (letter->slot == nullptr) return;
@@ -251,7 +248,7 @@ return_letter(gpu *g, const wk_letter *letter)
     std::lock_guard<std::mutex> hold(g->lock);
     wk_letter l = *letter;
     if (!l.sent) l.ticket = (uint32_t)(l.slot[1] >> 32);
-    g->letters.push_back(l);
+    g->letters.push(l);
 }
 
 wk_status

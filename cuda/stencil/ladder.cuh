@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <new>
 
 namespace wk::ladder
 {
@@ -193,9 +194,17 @@ class turns
     {
         std::lock_guard<std::mutex> hold(lock);
         const session *s = session_of(call);
-        cudaEvent_t &mine = last[s->device];
-        if (mine == nullptr)
-            WK_TRY(&call->error, cudaEventCreateWithFlags(&mine, cudaEventDisableTiming));
+        cudaEvent_t made = nullptr;
+        if (last.find(s->device) == last.end()) {
+            WK_TRY(&call->error, cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+            try {
+                last[s->device] = made;
+            } catch (const std::bad_alloc &) {
+                cudaEventDestroy(made);
+                return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate room for an event");
+            }
+        }
+        const cudaEvent_t mine = last.find(s->device)->second;
         WK_TRY(&call->error, cudaStreamWaitEvent(s->stream, mine, 0));
         const wk_status status = copy_and_launch();
         // Also where the launch has failed: its copy may still be on the way.
