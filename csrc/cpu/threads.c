@@ -38,6 +38,10 @@ struct wk_threads {
     worker workers[MAX_THREADS];
 };
 
+/* The pool of a process that could not have one: its calls run alone from then on. A call asks for the
+ * number of threads, makes room for so many, and then has them work: both answers must agree. */
+static struct wk_threads none = {.count = 1};
+
 static void
 take_tasks(struct wk_threads *pool, int thread)
 {
@@ -95,7 +99,10 @@ static struct wk_threads *
 pool_new(void)
 {
     struct wk_threads *pool = calloc(1, sizeof *pool);
-    if (pool == NULL) return NULL;
+    if (pool == NULL) {
+        none.owner = getpid();
+        return &none;
+    }
     pool->owner = getpid();
     pool->count = wanted_threads();
     sem_init(&pool->done, 0, 0);
@@ -121,7 +128,7 @@ start(struct wk_threads *pool)
 void
 wk_threads_free(struct wk_threads *pool)
 {
-    if (pool == NULL) return;
+    if (pool == NULL || pool == &none) return;
     if (pool->owner == getpid()) {
         atomic_store(&pool->stop, 1);
         for (int i = 0; i < pool->started; i++) sem_post(&pool->workers[i].wake);
@@ -137,7 +144,6 @@ pool_of(wk_context *context)
     if (pool != NULL && pool->owner == getpid()) return pool;
 
     struct wk_threads *fresh = pool_new();
-    if (fresh == NULL) return NULL;
     if (atomic_compare_exchange_strong(&context->threads, &pool, fresh))
         return fresh; /* a parent's pool is left alone: its semaphores may be in any state */
     wk_threads_free(fresh);
@@ -148,7 +154,7 @@ int
 wk_thread_count(wk_context *context)
 {
     struct wk_threads *pool = pool_of(context);
-    return pool ? pool->count : 1;
+    return pool->count;
 }
 
 void
