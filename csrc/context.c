@@ -6,6 +6,7 @@
 #include "settings.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,22 @@ wk_context_free(wk_context *context)
     free(context);
 }
 
+/* Has dlopen failed for want of memory? glibc leaves no errno where a segment finds no room, and adds
+ * the reason behind a colon where it is another. */
+static int
+no_memory(int code, const char *text)
+{
+    static const char mapping[] = "failed to map segment from shared object";
+    const size_t all = strlen(text), own = sizeof mapping - 1;
+    return code == ENOMEM || (all >= own && strcmp(text + all - own, mapping) == 0);
+}
+
 static void
 load(wk_context *context, wk_kind kind)
 {
     wk_slot *slot = &context->slots[kind];
     char path[sizeof context->folder + 32];
+    slot->why.status = WK_OK;
     snprintf(path, sizeof path, "%s/_%s.so", context->folder, wk_kind_names[kind]);
 
     if (access(path, R_OK) != 0) {
@@ -42,10 +54,13 @@ load(wk_context *context, wk_kind kind)
                 wk_kind_names[kind], path);
         return;
     }
+    errno = 0;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
-        WK_FAIL(&slot->why, WK_EDEVICE, "cannot load the %s plug-in: %s", wk_kind_names[kind],
-                dlerror());
+        const int code = errno;
+        const char *text = dlerror();
+        WK_FAIL(&slot->why, no_memory(code, text) ? WK_EMEMORY : WK_EDEVICE,
+                "cannot load the %s plug-in: %s", wk_kind_names[kind], text);
         return;
     }
     wk_plugin_open_fn *open = (wk_plugin_open_fn *)dlsym(handle, "wk_plugin_open");
@@ -94,6 +109,10 @@ wk_slot_of(wk_context *context, wk_kind kind)
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
             continue;
         }
+        if (slot->why.status == WK_EMEMORY) { /* which may be had again */
+            atomic_store(&slot->loader, 0);
+            return slot;
+        }
         atomic_store(&slot->tried, 1);
     }
     return slot;
@@ -104,7 +123,9 @@ wk_find_device(wk_context *context, wk_kind kind, int ordinal, wk_error *error)
 {
     const wk_slot *slot = wk_slot_of(context, kind);
     if (ordinal < slot->count) return slot;
-    if (slot->count == 0)
+    if (slot->why.status == WK_EMEMORY)
+        wk_fail_as(error, &slot->why);
+    else if (slot->count == 0)
         WK_FAIL(error, WK_EDEVICE, "no device '%s': %s", wk_kind_names[kind], slot->why.text);
     else
         WK_FAIL(error, WK_EDEVICE, "no device '%s:%d': there are %d", wk_kind_names[kind],
