@@ -92,11 +92,16 @@ MORE: dict[str, Callable[[], Any]] = {
 def calls_of(operation: Callable[[], Any]) -> list[tuple[str, str]]:
     """Function and place of each call that it makes, in order."""
     CALLS.write_text("")
-    os.environ["WARPKIT_EMU_CALLS"] = str(CALLS)
+    change(WARPKIT_EMU_CALLS=str(CALLS))
     with contextlib.suppress(warpkit.DeviceError, MemoryError):
         operation()
-    del os.environ["WARPKIT_EMU_CALLS"]
+    change(WARPKIT_EMU_CALLS="")
     return noted()
+
+
+def change(**settings: str) -> None:
+    os.environ |= settings
+    warpkit._core.read_settings()
 
 
 def noted() -> list[tuple[str, str]]:
@@ -132,7 +137,7 @@ class Search:
 
     def attempt(self, name: str, operation: Callable[[], Any], want: str, plan: str) -> None:
         used = in_use()
-        os.environ |= {"WARPKIT_EMU_FAIL": plan, "WARPKIT_EMU_CALLS": str(CALLS)}
+        change(WARPKIT_EMU_FAIL=plan, WARPKIT_EMU_CALLS=str(CALLS))
         try:
             if bits(operation()) != want:
                 self.fault(f"{name}, {plan}: a wrong result")
@@ -141,7 +146,7 @@ class Search:
         except Exception as error:
             if "is in the memory of no device" not in str(error):  # whose it is could not be asked
                 self.fault(f"{name}, {plan}: {type(error).__name__}: {error}")
-        del os.environ["WARPKIT_EMU_FAIL"], os.environ["WARPKIT_EMU_CALLS"]
+        change(WARPKIT_EMU_FAIL="", WARPKIT_EMU_CALLS="")
         try:
             if bits(operation()) != want:
                 self.fault(f"{name}, after {plan}: a wrong result")

@@ -4,7 +4,7 @@ What such a call gives, and whether it raises, is anybody's guess. It must end, 
 or write memory that is not its own: make sanitize runs these tests under AddressSanitizer, and the
 emulated device knows each access outside of its blocks. The call after the storm is right again.
 
-A case takes SECONDS; WARPKIT_ATTACK_SECONDS asks for more.
+A storm takes 0.05 s; --attack asks for more.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +23,7 @@ import warpkit
 from helpers import devices, options, outcome, values
 from warpkit import _core, warp
 
-SECONDS = float(os.environ.get("WARPKIT_ATTACK_SECONDS", "0.05"))
+SECONDS = options["attack"] / 100 or 0.05  # of a storm: there are a few hundred
 
 
 class Case(NamedTuple):
