@@ -47,7 +47,12 @@ static const variable table[WK_SETTINGS] = {
     {"WARPKIT_EMU_PINNED", FLAG, 0, 1, {0}, "all host memory counts as pinned"},
     {"WARPKIT_EMU_LATE", COUNT, 0, 1e9, {0}, "queries that an event is not ready for"},
     {"WARPKIT_EMU_FAIL", FAILURE, 0, 0, {0}, "which call of the runtime API fails, once"},
-    {"WARPKIT_EMU_CALLS", FILE_NAME, 0, 0, {0}, "a file that each call of the runtime API is noted in"},
+    {"WARPKIT_EMU_CALLS",
+     FILE_NAME,
+     0,
+     0,
+     {0},
+     "a file that notes each call of the runtime API"},
 };
 
 static wk_settings now;

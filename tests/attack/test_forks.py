@@ -5,7 +5,7 @@ import os
 import pytest
 from helpers import python
 
-# The child ends by SIGALRM if it hangs. It may find the device as it was, or lost; never wait for it.
+# The child ends by SIGALRM if it hangs. It may find the device as it was, or lost.
 FORK = """
 import os, signal, sys, threading, time, warnings
 import warpkit
