@@ -206,8 +206,8 @@ wk::histogram::weighted(wk_call *call)
     found *columns = nullptr;
     t.rows = h->bins + h->outside;
     if (part->words || part->other || part->finish) return use_state(call, p, t);
-    if (h->n == 0) return clear(call, call->out[0].data, call->out[0].bytes);
     if (edges_there(call) != WK_OK) return call->error.status;
+    if (h->n == 0) return clear(call, call->out[0].data, call->out[0].bytes);
     t.bins = bins_of(call);
     t.in = call->in.data;
     t.in_dtype = call->in.dtype;
