@@ -99,8 +99,13 @@ peer-tests: $(VENV)/peers $(CUPY_SOURCE) ## tests of NumPy, SciPy, CuPy, bottlen
 	CUPY_SOURCE=$(CUPY_SOURCE) $(PY) tools/peer_tests.py
 
 ATTACK = 300 # seconds that each search may take
-attack: $(INSTALLED) ## the searches of tests/attack for what breaks the code, ATTACK=300 seconds each
+attack: $(INSTALLED) build/raced/done ## the searches of tests/attack for what breaks the code, ATTACK=300 seconds each
 	$(PY) -m pytest tests/attack --attack $(ATTACK)
+	$(PY) tests/attack/races.py build/raced $(ATTACK)
+
+build/raced/done: $(SOURCES) | $(INSTALLED)
+	WARPKIT_SANITIZE=thread WARPKIT_EMU=0 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/raced .
+	@touch $@
 
 # Python's time is most of it: processes that share the GPU take 100 s where one takes 500 (H100, 16 cores).
 gpu-test: $(INSTALLED) ## the test suite on the GPU; writes tests/gpu_record.json

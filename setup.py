@@ -8,7 +8,9 @@ _emu   the same .cu files by the C++ compiler, over cuda/emu: the emulated GPU
 WARPKIT_CUDA        0 (CPU only), 1 (required) or auto (the default: if nvcc is found)
 WARPKIT_CUDA_ARCHS  such as "80 90"; default: this machine's GPU, else the set DEFAULT_ARCHS
 WARPKIT_EMU         0 (none), 1 (the default) or debug: unoptimised, for stepping through kernels
-WARPKIT_SANITIZE    1: _core and _emu report bad accesses and undefined behaviour (make sanitize)
+WARPKIT_SANITIZE    1: _core and _emu report bad accesses and undefined behaviour (make sanitize);
+                    thread: _core reports data races (make attack), without the emulated device,
+                    whose fibers ThreadSanitizer does not follow
 WARPKIT_JOBS        compilers at once; default: the processors
 WARPKIT_CACHE       a folder that keeps the objects; default: build/objects here
 CC, CFLAGS, CXX, CXXFLAGS, CUDA_HOME, NVCCFLAGS as usual
@@ -99,8 +101,11 @@ def setting(name, *values):
 
 
 def sanitizers():
-    if setting("WARPKIT_SANITIZE", "0", "1") == "0":
+    wanted = setting("WARPKIT_SANITIZE", "0", "1", "thread")
+    if wanted == "0":
         return []
+    if wanted == "thread":
+        return ["-fsanitize=thread", "-O1"]
     # Each check is compiled with what is around it: at -O1 that takes three times as long.
     return ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Og"]
 

@@ -46,6 +46,13 @@ ask(wk_interrupt *self)
 }
 
 int
+wk_was_interrupted(void)
+{
+    const wk_interrupt *self = current;
+    return self && atomic_load_explicit(&self->stopped, memory_order_relaxed);
+}
+
+int
 wk_interrupted(void)
 {
     wk_interrupt *self = current;

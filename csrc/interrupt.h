@@ -25,6 +25,9 @@ void wk_interrupt_end(wk_interrupt *self);
 /* Is this thread's call to stop? Loops ask once for every 10 us of work or more; it takes 10 ns. */
 int wk_interrupted(void);
 
+/* Has it been told so? Without asking anew: a nanosecond or two. */
+int wk_was_interrupted(void);
+
 /* What a helping thread asks from now on; NULL: nothing. */
 wk_interrupt *wk_interrupt_now(void);
 void wk_interrupt_join(wk_interrupt *of);

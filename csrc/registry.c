@@ -120,7 +120,7 @@ check_state(wk_call *call, wk_kind kind)
 static wk_status
 end_of(wk_call *call, wk_status status)
 {
-    if (!wk_interrupted()) return status;
+    if (!wk_was_interrupted()) return status;
     call->error.status = WK_OK;
     return WK_FAIL(&call->error, WK_EINTERRUPT, "stopped by a signal");
 }

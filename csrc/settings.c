@@ -192,7 +192,6 @@ wk_settings_read(void)
     char takes[100];
     now.error.status = WK_OK;
     now.error.text[0] = '\0';
-    now.reads++;
     for (int i = 0; i < WK_SETTINGS; i++) {
         wk_setting *s = &now.of[i];
         const char *text = getenv(table[i].name);
@@ -205,6 +204,7 @@ wk_settings_read(void)
         WK_FAIL(&now.error, WK_EVALUE, "%s is '%.100s', and must be %s", table[i].name, text,
                 takes);
     }
+    __atomic_add_fetch(&now.reads, 1, __ATOMIC_RELEASE);
 }
 
 void
@@ -217,7 +217,8 @@ const wk_settings *
 wk_settings_now(void)
 {
     if (lent) return lent;
-    pthread_once(&once, wk_settings_read);
+    if (__atomic_load_n(&now.reads, __ATOMIC_ACQUIRE) == 0)
+        pthread_once(&once, wk_settings_read);
     return &now;
 }
 

@@ -163,8 +163,11 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     if (items <= 0) return;
     struct wk_threads *pool = items > grain ? pool_of(context) : NULL;
     if (pool == NULL || pool->count == 1 || atomic_flag_test_and_set(&pool->busy)) {
-        for (int64_t begin = 0; begin < items && !wk_interrupted(); begin += grain)
+        if (wk_was_interrupted()) return;
+        for (int64_t begin = 0; begin < items; begin += grain) {
+            if (begin > 0 && wk_interrupted()) return;
             task(arg, begin, items - begin < grain ? items : begin + grain, 0);
+        }
         return;
     }
     start(pool);

@@ -6,6 +6,7 @@
 #define WARPKIT_STENCIL_H
 
 #include "cpu/isa.h"
+#include "interrupt.h"
 #include "warpkit.h"
 
 typedef enum {
@@ -57,6 +58,13 @@ wk_stencil_load *WK_ISA_NAME(wk_stencil_loader)(wk_dtype in, int to_double, int 
 wk_stencil_store *WK_ISA_NAME(wk_stencil_storer)(int of_double, wk_dtype out);
 
 wk_stencil_fused WK_ISA_NAME(wk_stencil_fused_f32);
+
+/* Are the taps so many that a call which is to stop could not wait for a block's sums? */
+static inline int
+takes_long(const wk_stencil *j)
+{
+    return j->halo >= 1 << 14;
+}
 
 /* Tasks for wk_parallel, and what they need of scratch, in bytes. lines: taps lie side by side, or
  * a few parts apart. columns: many lines side by side, each row of them is used by several

@@ -2,17 +2,9 @@
 #ifndef WARPKIT_STENCIL_SIMD_H
 #define WARPKIT_STENCIL_SIMD_H
 
-#include "interrupt.h"
 #include "vector.h"
 
 #include <math.h>
-
-/* Is the call to stop? Asked of long stencils alone, whose sums take a while each. */
-static inline int
-stopped(int64_t taps)
-{
-    return taps > 1 << 14 && wk_interrupted();
-}
 
 #define WK_INLINE static inline __attribute__((always_inline))
 

@@ -45,10 +45,8 @@ SUMS(line_of_kind)(const S *x, int64_t step, const S *taps, int64_t count, int64
                    const wk_stencil_kind kind)
 {
     int64_t i = 0;
-    for (; i + 8 * VL <= n; i += 8 * VL) {
-        if (stopped(count)) return;
+    for (; i + 8 * VL <= n; i += 8 * VL)
         SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 8, kind);
-    }
     if (i + 4 * VL <= n) {
         SUMS(line_block)(x + i, VL, step, taps, count, y + i, VL, 4, kind);
         i += 4 * VL;
@@ -71,7 +69,6 @@ SUMS(short_of_kind)(const S *x, int64_t pitch, int64_t step, const S *taps, int6
     int64_t l = 0;
     for (; l + 8 <= lines; l += 8, x += 8 * pitch, y += 8 * n)
         for (int64_t i = 0; i < n; i += VL) {
-            if (stopped(count)) return;
             if (i + VL > n && n >= VL) i = n - VL;
             SUMS(line_block)(x + i, pitch, step, taps, count, y + i, n, 8, kind);
         }
@@ -94,7 +91,7 @@ SUMS(short_lines)(const wk_stencil *j, const S *x, int64_t pitch, int64_t lines,
 }
 
 static void
-SUMS(line)(const wk_stencil *j, const S *x, int64_t n, S *y)
+SUMS(part_of_line)(const wk_stencil *j, const S *x, int64_t n, S *y)
 {
     const int64_t step = j->inner, count = j->halo + 1;
     if (j->kind == WK_BY_REAL)
@@ -103,6 +100,16 @@ SUMS(line)(const wk_stencil *j, const S *x, int64_t n, S *y)
         SUMS(line_of_kind)(x, step, j->taps, count, n, y, WK_TO_PAIR);
     else
         SUMS(line_of_kind)(x, step, j->taps, count, n, y, WK_BY_PAIR);
+}
+
+static void
+SUMS(line)(const wk_stencil *j, const S *x, int64_t n, S *y)
+{
+    int64_t some = takes_long(j) ? 8 * VL : n;
+    for (int64_t i = 0; i < n && (i == 0 || !wk_interrupted()); i += some) {
+        if (n - i < 2 * some) some = n - i; /* no part is shorter than a vector */
+        SUMS(part_of_line)(j, x + i, some, y + i);
+    }
 }
 
 /* `many` vectors of `outputs` rows of y, pitch apart: row q is of rows[q] and those after it. Each
@@ -152,20 +159,17 @@ SUMS(columns_of_kind)(const S *const *rows, int64_t from, int64_t n, const S *ta
                       const wk_stencil_kind kind)
 {
     int64_t c = 0;
-    for (; c + 2 * VL <= n; c += 2 * VL) {
-        if (stopped(count)) return;
+    for (; c + 2 * VL <= n; c += 2 * VL)
         SUMS(column_block)(rows, from + c, taps, count, y + c, pitch, outputs, 2, kind);
-    }
     for (; c < n; c += VL) {
         if (c + VL > n && n >= VL) c = n - VL;
         SUMS(column_block)(rows, from + c, taps, count, y + c, pitch, outputs, 1, kind);
     }
 }
 
-/* WK_STENCIL_ROWS rows of y, from columns from ... of the rows that they need. */
 static void
-SUMS(columns)(const wk_stencil *j, const S *const *rows, int64_t from, int64_t n, S *y,
-              int64_t pitch)
+SUMS(part_of_columns)(const wk_stencil *j, const S *const *rows, int64_t from, int64_t n, S *y,
+                      int64_t pitch)
 {
     enum { ALL = WK_STENCIL_ROWS };
     const int64_t count = j->halo + 1;
@@ -183,5 +187,17 @@ SUMS(columns)(const wk_stencil *j, const S *const *rows, int64_t from, int64_t n
         SUMS(columns_of_kind)(rows, from, n, j->taps, count, y, pitch, ALL, WK_TO_PAIR);
     } else {
         SUMS(columns_of_kind)(rows, from, n, j->taps, count, y, pitch, ALL, WK_BY_PAIR);
+    }
+}
+
+/* WK_STENCIL_ROWS rows of y, from columns from ... of the rows that they need. */
+static void
+SUMS(columns)(const wk_stencil *j, const S *const *rows, int64_t from, int64_t n, S *y,
+              int64_t pitch)
+{
+    int64_t some = takes_long(j) ? 2 * VL : n;
+    for (int64_t c = 0; c < n && (c == 0 || !wk_interrupted()); c += some) {
+        if (n - c < 2 * some) some = n - c;
+        SUMS(part_of_columns)(j, rows, from + c, some, y + c, pitch);
     }
 }
