@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
-SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*') setup.py pyproject.toml
+SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*' -not -path '*.egg-info/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
 .PHONY: help demo notebooks test attack peer-tests schedules sanitize clang mutate gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
