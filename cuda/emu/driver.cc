@@ -10,7 +10,11 @@ const wk_kind wk::driver_kind = WK_EMU;
 bool
 emu::asked_to_stop()
 {
-    return wk::host && wk::host->interrupted();
+    if (wk::host == nullptr) return false;
+    device_in_use().asking++;
+    const bool stop = wk::host->interrupted();
+    device_in_use().asking--;
+    return stop;
 }
 
 const char *
@@ -32,6 +36,6 @@ wk::no_devices(wk_error *error, cudaError_t code)
 int64_t
 wk::left_of_allocation(const void *address)
 {
-    const std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     return (int64_t)emu::locate(address).left;
 }

@@ -2,6 +2,7 @@
 #include "emu/arena.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,11 +10,45 @@
 namespace emu
 {
 
-std::recursive_mutex &
+device_lock &
 device_in_use()
 {
-    static std::recursive_mutex lock;
+    static device_lock lock;
     return lock;
+}
+
+void
+device_lock::lock()
+{
+    std::unique_lock hold(state);
+    free.wait(hold, [this] { return !held; });
+    held = true;
+}
+
+void
+device_lock::unlock()
+{
+    {
+        std::lock_guard hold(state);
+        held = false;
+    }
+    free.notify_all();
+}
+
+// A launch asks so often and so shortly that it tells nobody.
+std::unique_lock<std::mutex>
+device_lock::briefly()
+{
+    constexpr std::chrono::milliseconds kAgain{1};
+    std::unique_lock hold(state);
+    while (!free.wait_for(hold, kAgain, [this] { return !held || asking > 0; })) continue;
+    return hold;
+}
+
+void
+device_lock::settle()
+{
+    std::lock_guard wait(state);
 }
 
 namespace
@@ -73,7 +108,7 @@ arena_of(cudaMemPool_t pool)
 cudaError_t
 allocate(arena *a, size_t size, void **block)
 {
-    std::lock_guard hold(device_in_use());
+    const auto hold = device_in_use().briefly();
     try {
         *block = a->take(size);
     } catch (const std::bad_alloc &) {
@@ -85,7 +120,7 @@ allocate(arena *a, size_t size, void **block)
 cudaError_t
 give_back(void *block)
 {
-    std::lock_guard hold(device_in_use());
+    const auto hold = device_in_use().briefly();
     const int owner = owner_of(block);
     return block == nullptr || (owner >= 0 && device_memory().of[owner].give(block))
                ? cudaSuccess
@@ -160,7 +195,7 @@ cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties)
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (!emu::is_device(properties->location.id)) return cudaErrorInvalidDevice;
     emu::arena &a = emu::device_memory().of[properties->location.id];
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     a.pool.limit = properties->maxSize;
     *pool = &a.pool;
     return cudaSuccess;
@@ -172,7 +207,7 @@ cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void *value)
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (which != cudaMemPoolAttrReleaseThreshold || !emu::arena_of(pool))
         return cudaErrorInvalidValue;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     memcpy(&pool->keep, value, sizeof pool->keep);
     return cudaSuccess;
 }
@@ -183,7 +218,7 @@ cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void *value)
     if (const cudaError_t e = emu::planned_failure()) return e;
     const emu::arena *a = emu::arena_of(pool);
     if (a == nullptr) return cudaErrorInvalidValue;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     uint64_t bytes = 0;
     switch (which) {
     case cudaMemPoolAttrReleaseThreshold: bytes = a->pool.keep; break;
@@ -201,7 +236,7 @@ cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
     if (const cudaError_t e = emu::planned_failure()) return e;
     emu::arena *a = emu::arena_of(pool);
     if (a == nullptr) return cudaErrorInvalidValue;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     if (a->cached > keep) a->trim();
     return cudaSuccess;
 }
@@ -211,7 +246,7 @@ cudaMemGetInfo(size_t *free, size_t *total)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
     const emu::arena &a = emu::current_memory();
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     *total = a.size;
     *free = a.size - a.used;
     return cudaSuccess;

@@ -67,7 +67,7 @@ cudaHostAlloc(void **p, size_t size, unsigned flags)
     *p = nullptr;
     if (flags & ~7u) return cudaErrorInvalidValue;
     if (size == 0) return cudaSuccess;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     if (!affordable(size)) return cudaErrorMemoryAllocation;
     auto *begin = static_cast<char *>(aligned_alloc(kPage, room_for(size)));
     if (begin == nullptr) return cudaErrorMemoryAllocation;
@@ -89,7 +89,7 @@ cudaFreeHost(void *p)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (p == nullptr) return cudaSuccess;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     const auto found = blocks.find(static_cast<char *>(p));
     if (found == blocks.end() || !found->second.own) return cudaErrorInvalidValue;
     const size_t size = found->second.size;
@@ -107,7 +107,7 @@ cudaHostRegister(void *p, size_t size, unsigned flags)
     char *const begin = static_cast<char *>(p);
     if (begin == nullptr || size == 0 || flags & ~15u || emu::owner_of(p) >= 0)
         return cudaErrorInvalidValue;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     const auto next = first_behind(begin);
     if (next != blocks.end() && next->first < begin + size)
         return cudaErrorHostMemoryAlreadyRegistered;
@@ -123,7 +123,7 @@ cudaError_t
 cudaHostUnregister(void *p)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     const auto found = blocks.find(static_cast<char *>(p));
     if (found == blocks.end() || found->second.own) return cudaErrorHostMemoryNotRegistered;
     blocks.erase(found);
@@ -134,7 +134,7 @@ cudaError_t
 cudaHostGetDevicePointer(void **there, void *here, unsigned flags)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     emu::location at;
     if (flags != 0 || !emu::find_pinned(here, &at)) return cudaErrorInvalidValue;
     *there = here;
@@ -145,7 +145,7 @@ cudaError_t
 cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *p)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
-    std::lock_guard hold(emu::device_in_use());
+    const auto hold = emu::device_in_use().briefly();
     const emu::location at = emu::locate(p);
     void *const address = const_cast<void *>(p);
     if (at.left == 0 && wk_setting_value(WK_SET_EMU_PINNED, 0) && emu::owner_of(p) < 0)

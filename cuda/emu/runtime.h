@@ -6,6 +6,7 @@
 #include "settings.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <signal.h>
@@ -88,10 +89,24 @@ int device_of(cudaStream_t stream); // -1: there is no such stream
 
 // ---- memory.cc ----------------------------------------------------------------------------
 
-// Held by each launch, copy and allocation: the device does one thing at a time, with all the
-// processors that it may use. Recursive: a signal's handler that runs while a launch is asked to stop
-// may give memory back.
-std::recursive_mutex &device_in_use();
+// Held by each launch and copy: the device does one thing at a time, with all the processors that it
+// may use. Memory is taken and given briefly, also while a launch asks whether it is to stop: for the
+// answer it may wait for a thread that wants memory, or run a handler that gives some back.
+class device_lock
+{
+  public:
+    void lock();
+    void unlock();
+    std::unique_lock<std::mutex> briefly();
+    void settle();              // nobody is at the memory of whoever holds the lock
+    std::atomic<int> asking{0}; // threads of a launch
+
+  private:
+    std::mutex state;
+    std::condition_variable free;
+    bool held = false;
+};
+device_lock &device_in_use();
 
 // The bytes that were written past the ends of a device's blocks of memory, 0 for none; *size is
 // the first such block's.

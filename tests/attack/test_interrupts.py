@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 import warpkit
-from helpers import assert_same, values
+from helpers import assert_same, python, values
 
 # Seconds until the exception comes. It is asked for every 50 ms, and between pieces; a machine that
 # is busy with other tests may take its time, a call that is never asked takes minutes.
@@ -159,3 +159,28 @@ def test_other_threads_go_on(device):
         stop.set()
         other.join()
     assert set(results) == {want}
+
+
+DROPS = """
+import threading, numpy as np, warpkit
+a = warpkit.asarray(np.ones(1 << 21, "f4"), device="emu")
+stop = threading.Event()
+def work():
+    while not stop.is_set():
+        warpkit.empty(1 << 20, "f4", device="emu")  # the GIL is held, and the device asked
+other = threading.Thread(target=work)
+other.start()
+for _ in range(3):
+    assert float(warpkit.reduce(a, variant="gmem")) == a.size
+stop.set()
+other.join()
+print("done")
+"""
+
+
+@pytest.mark.unsanitized
+def test_a_kernel_that_asks_waits_for_no_thread_that_waits_for_the_device(device):
+    """One has the device and wants the GIL to look for signals, the other has the GIL."""
+    if device != "emu":
+        pytest.skip("a launch on another device does not hold it")
+    assert python(DROPS) == "done\n"
