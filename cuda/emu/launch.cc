@@ -297,7 +297,6 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         const one_device only(device);
         if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
         run_grid(&g);
-        device_in_use().settle();
         if (g.weak) g.weak->end_kernel();
         size_t size = 0;
         if (const size_t past = overrun(device, &size)) blame(&g, size, past);

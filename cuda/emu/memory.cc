@@ -138,6 +138,7 @@ memory_of(int device)
 size_t
 overrun(int device, size_t *size)
 {
+    device_in_use().settle(); // a launch has it, and may have asked a moment ago
     return device_memory().of[device].overrun(size);
 }
 

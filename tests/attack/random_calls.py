@@ -79,7 +79,7 @@ def axes(rng: np.random.Generator, ndim: int, several: bool = True) -> Any:
 
 def fold(rng: np.random.Generator) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     a = array(rng, INTEGERS + REALS + COMPLEX)
-    ops = tuple(str(op) for op in rng.choice(FOLDS, rng.integers(1, 5)))
+    ops = tuple(str(op) for op in rng.choice(FOLDS, rng.integers(1, 5), replace=False))
     op: Any = ops if rng.random() < 0.3 else ops[0]
     if rng.random() < 0.2 and op in ("sum", "prod", "min", "max", "mean", "var"):
         op = "nan" + op
@@ -103,7 +103,8 @@ def stencil(rng: np.random.Generator) -> tuple[Any, tuple[Any, ...], dict[str, A
     c = numbers(rng, "float64", taps)
     if a.ndim == 0:
         a = a.reshape(1)
-    options = {"mode": str(rng.choice(MODES)), "cval": 0.5, "origin": int(-taps // 2 + taps // 2)}
+    origin = int(rng.integers(-(taps // 2), (taps - 1) // 2 + 1))
+    options = {"mode": str(rng.choice(MODES)), "cval": 0.5, "origin": origin}
     return warpkit.stencil1d, (a, c, int(rng.integers(-a.ndim, a.ndim))), options
 
 

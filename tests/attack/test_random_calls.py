@@ -47,7 +47,7 @@ def firsts() -> range:
     return range(FIRST, FIRST + rounds * COUNT, COUNT)
 
 
-@pytest.mark.unsanitized  # what is not parametrised by it would run its own interpreters
+@pytest.mark.unsanitized  # it runs interpreters of its own
 def test_random_calls_give_the_same_bits(device):
     settings = ON_THE_CPU if device == "cpu" else ON_A_DEVICE
     if device == "emu":
