@@ -39,7 +39,8 @@ extern "C" __global__ void spin(unsigned long long nanoseconds)
 class Gpu:
     """One GPU, the peers that are installed, and how all of them are timed."""
 
-    slow, slower = SLOW, SLOWER  # a script of many slow calls may lower them
+    # a script of many cells may lower them
+    slow, slower, timed, sample = SLOW, SLOWER, TIMED, SAMPLE
 
     def __init__(self, nbytes: int) -> None:
         self.cupy = importlib.import_module("cupy")
@@ -80,20 +81,20 @@ class Gpu:
         issued = time.perf_counter() - began
         self.wait()
         took = time.perf_counter() - began
-        loops = loops or max(1, min(LOOPS, int(SAMPLE / took)))
+        loops = loops or max(1, min(LOOPS, int(self.sample / took)))
         lead = min(5e-3, 2e-5 + 2 * loops * issued)
-        return loops, lead, TIMED if took < self.slow else 3 if took < self.slower else 1
+        return loops, lead, self.timed if took < self.slow else 3 if took < self.slower else 1
 
     def medians(self, runs: Sequence[Run], loops: int | None = None) -> list[float]:
         """Seconds of device time a call, taking turns; each has run once before."""
         plans = [self.plan(run, loops) for run in runs]
         samples: list[list[float]] = [[] for _ in runs]
-        for done in range(WARM - 2 + TIMED):
+        for done in range(WARM - 2 + self.timed):
             for run, (n, lead, rounds), record in zip(runs, plans, samples, strict=True):
-                warming = done < WARM - 2 and rounds == TIMED
+                warming = done < WARM - 2 and rounds == self.timed
                 if warming or WARM - 2 <= done < WARM - 2 + rounds:
                     record.append(self.seconds(run, n, lead))
-        return [statistics.median(record[-TIMED:]) for record in samples]
+        return [statistics.median(record[-self.timed :]) for record in samples]
 
     def measure(self, runs: dict[str, Run], loops: int | None = None) -> dict[str, float]:
         """Seconds of those that work; of the others a line says why not."""

@@ -1,9 +1,11 @@
-"""The cells of bench/reduce.py's matrix: operation, dtype, layout, and what a peer calls for it."""
+"""The cells of bench/reduce.py: operations, dtypes, layouts, data, and what a peer calls for it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,31 +15,14 @@ from common import Run
 
 Array = Any  # CuPy's or PyTorch's
 Axis = int | tuple[int, ...] | None
+Op = str | tuple[str, ...]  # several are of one call
 
 DTYPES = (
-    *("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16"),
-    *("float32", "float64", "complex64", "complex128"),
+    *("bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64"),
+    *("complex64", "complex128"),
 )
-
-
-# ---------------------------------------------------------------------------- data
-
-
-def spread(cupy: Any, dtype: str, n: int, what: str | int) -> Array:
-    """Floats of a distribution, or of either sign over so many binades, each as likely."""
-    if what == "uniform":
-        return cupy.random.random(n, dtype=dtype)
-    normal = cupy.random.standard_normal(n, dtype=dtype)
-    if what == "normal":
-        return normal
-    if what == "lognormal(3)":
-        normal *= 3
-        return cupy.exp(normal, out=normal)
-    assert isinstance(what, int)
-    exponent = cupy.floor((cupy.random.random(n, dtype=dtype) - 0.5) * what).astype("int32")
-    mantissa = cupy.random.random(n, dtype=dtype)
-    mantissa += 1
-    return cupy.ldexp(cupy.copysign(mantissa, normal), exponent)
+SEVERAL = ("min", "max", "mean", "std")
+OPS: tuple[Op, ...] = ("sum", "mean", "var", "max", "argmax", "any", "norm", SEVERAL)
 
 
 # ---------------------------------------------------------------------------- layouts
@@ -47,154 +32,186 @@ def spread(cupy: Any, dtype: str, n: int, what: str | int) -> Array:
 class Layout:
     view: Callable[[Array], Array]  # of one dimension; a slice or a reshape, no copy
     axis: Axis = None
+    step: int = 1  # elements from one to the next
 
 
-def matrix(columns: int, first: int = 0) -> Callable[[Array], Array]:
-    """Rows of so many elements, from the element ``first`` on."""
-
-    def view(a: Array) -> Array:
-        rows = (len(a) - first) // columns
-        return a[first : first + rows * columns].reshape(rows, columns)
-
-    return view
+def rows_of(columns: int) -> Callable[[Array], Array]:
+    return lambda a: a[: len(a) // columns * columns].reshape(-1, columns)
 
 
-def square(a: Array) -> Array:
-    side = math.isqrt(len(a)) // 512 * 512
-    return a[: side * side].reshape(side, side)
-
-
-def wide(rows: int) -> Callable[[Array], Array]:
-    return lambda a: a.reshape(rows, -1)
+def columns_of(rows: int) -> Callable[[Array], Array]:
+    return lambda a: a[: len(a) // rows * rows].reshape(rows, -1)
 
 
 def cube(a: Array) -> Array:
     return a.reshape(512, 1024, -1)
 
 
+LARGE = "16384 x n"
+SHAPES = {
+    LARGE: columns_of(16384),
+    "n x 16": rows_of(16),
+    "16 x n": columns_of(16),
+    "3 x n": columns_of(3),
+    "n x 2": rows_of(2),
+    "n x 3": rows_of(3),
+    "n x 33": rows_of(33),
+    "33 x n": columns_of(33),
+}
 LAYOUTS = {
     "flat": Layout(lambda a: a),
-    "flat, a[1:]": Layout(lambda a: a[1:]),
-    "flat, a[::2]": Layout(lambda a: a[::2]),
-    "flat, a.T": Layout(lambda a: square(a).T),
-    "16384 x n, axis 1": Layout(wide(16384), 1),
-    "16 x n, axis 1": Layout(wide(16), 1),
-    "n x 16, axis 1": Layout(matrix(16), 1),
-    "n x 64, axis 1": Layout(matrix(64), 1),
-    "n x 1000, axis 1": Layout(matrix(1000), 1),
-    "n x 4099 from a[1:], axis 1": Layout(matrix(4099, 1), 1),
-    "n x 4099 from a[1:], axis 0": Layout(matrix(4099, 1), 0),
-    "n x 16, axis 0": Layout(matrix(16), 0),
-    "square, axis 0": Layout(square, 0),
-    "square, axis 1": Layout(square, 1),
-    "square, a.T, axis 0": Layout(lambda a: square(a).T, 0),
+    **{
+        f"{shape}, axis {axis}": Layout(view, axis)
+        for shape, view in SHAPES.items()
+        for axis in (0, 1)
+    },
     "512 x 1024 x n, axis 1": Layout(cube, 1),
     "512 x 1024 x n, axes (0, 2)": Layout(cube, (0, 2)),
+    "x[::3]": Layout(lambda a: a[::3], None, 3),
+    "x.T, axis 0": Layout(lambda a: SHAPES[LARGE](a).T, 0),
 }
 
 
-# ---------------------------------------------------------------------------- cells
+# ---------------------------------------------------------------------------- the matrix
 
 
 @dataclass(frozen=True)
 class Cell:
-    op: str | tuple[str, ...]
+    op: Op
     dtype: str
     layout: str
 
     @property
     def name(self) -> str:
-        return self.op if isinstance(self.op, str) else " + ".join(self.op)
+        return name_of(self.op)
 
 
-SEVERAL = ("min", "max", "mean", "std")
-FLAT = (
-    *("sum", "prod", "min", "max", "mean", "var", "std", "norm", "sumsq", "ptp", "any", "all"),
-    *("count_nonzero", "argmin", "argmax", "nansum", "nanmin", "nanmean", "nanstd"),
-)
-HARD = (
-    *("n x 16, axis 1", "n x 64, axis 1", "16 x n, axis 1", "n x 16, axis 0", "square, axis 0"),
-    *("square, axis 1", "512 x 1024 x n, axis 1"),
-)
+def name_of(op: Op) -> str:
+    return op if isinstance(op, str) else ", ".join(op)
 
 
-def cells() -> list[Cell]:
-    """Every dtype flat, every operation and layout of float32, and the hard layouts of more."""
-    found = dict.fromkeys(selection())
-    return sorted(found, key=lambda cell: DTYPES.index(cell.dtype))
+def product() -> list[Cell]:
+    """All there are: argmax takes one axis or none."""
+    every = (Cell(*key) for key in itertools.product(OPS, DTYPES, LAYOUTS))
+    return [c for c in every if c.op != "argmax" or not isinstance(LAYOUTS[c.layout].axis, tuple)]
 
 
-def selection() -> Iterator[Cell]:
-    for dtype in DTYPES:
-        for op in ("sum", "max", "mean", "argmax"):
-            yield Cell(op, dtype, "flat")
-    for op in FLAT:
-        yield Cell(op, "float32", "flat")
-    for dtype in ("int8", "int32", "float16", "float64"):
-        for op in ("prod", "min", "std", "norm", "any", "count_nonzero", "ptp"):
-            yield Cell(op, dtype, "flat")
-    for op in ("any", "all", "count_nonzero"):
-        yield Cell(op, "bool", "flat")
-    for op in ("var", "norm", "prod"):
-        yield Cell(op, "complex64", "flat")
-    for layout in LAYOUTS:
-        for op in ("sum", "max"):
-            yield Cell(op, "float32", layout)
-    for layout in HARD:
-        for op in ("mean", "std", "argmax"):
-            yield Cell(op, "float32", layout)
-        for dtype in ("int8", "int32", "float16", "float64"):
-            yield Cell("sum", dtype, layout)
-    for layout in ("n x 16, axis 0", "square, axis 0", "n x 64, axis 1", "flat, a[1:]"):
-        for dtype in ("int16", "bfloat16", "complex64"):
-            yield Cell("sum", dtype, layout)
-        yield Cell("any", "bool", layout)
-    for dtype in ("int8", "int32", "float16", "float32", "float64"):
-        for layout in ("flat", "square, axis 0", "square, axis 1"):
-            yield Cell(SEVERAL, dtype, layout)
+def draw(n: int, seed: int) -> list[Cell]:
+    """So many cells in a random order, of which any first ones have all operations about as often.
+
+    And all dtypes, and all layouts: each is the one whose three have been drawn least so far.
+    """
+    left = random.Random(seed).sample(product(), len(product()))
+    ops, dtypes, layouts = Counter[Op](), Counter[str](), Counter[str]()
+
+    def drawn(cell: Cell) -> int:
+        """How often, over how often each of its kind is to be expected."""
+        return (
+            ops[cell.op] * len(OPS)
+            + dtypes[cell.dtype] * len(DTYPES)
+            + layouts[cell.layout] * len(LAYOUTS)
+        )
+
+    chosen: list[Cell] = []
+    while left and len(chosen) < n:
+        cell = min(left, key=drawn)
+        left.remove(cell)
+        chosen.append(cell)
+        ops[cell.op] += 1
+        dtypes[cell.dtype] += 1
+        layouts[cell.layout] += 1
+    return chosen
+
+
+# ---------------------------------------------------------------------------- data
+
+OUTLIERS = "1e30 once in 2^20"
+LOGNORMAL = {"lognormal(3)": 3, "lognormal(5)": 5}  # sigma
+Spread = str | int  # an integer: of either sign over so many binades, each as likely
+
+DATA_OPS = ("sum", "norm", "var")
+DATA_LAYOUTS = ("flat", "n x 16, axis 1", f"{LARGE}, axis 0", f"{LARGE}, axis 1")
+COMMON: tuple[Spread, ...] = ("normal", "lognormal(5)", OUTLIERS, 200)
+DATA = {"bfloat16": COMMON, "float32": COMMON, "float64": (*COMMON, 2000)}
+
+
+def words_of(what: Spread) -> str:
+    return f"{what} binades" if isinstance(what, int) else what
+
+
+def floats(cupy: Any, dtype: str, nbytes: int, what: Spread) -> Array:
+    """One-dimensional; bfloat16 is given as uint16."""
+    if dtype == "bfloat16":
+        bits = spread(cupy, "float32", nbytes // 2, what).view("uint32")
+        bits >>= 16
+        return bits.astype("uint16")
+    return spread(cupy, dtype, nbytes // (4 if dtype == "float32" else 8), what)
+
+
+def spread(cupy: Any, dtype: str, n: int, what: Spread) -> Array:
+    if what == "uniform":
+        return cupy.random.random(n, dtype=dtype)
+    normal = cupy.random.standard_normal(n, dtype=dtype)
+    if isinstance(what, int):
+        exponent = cupy.floor((cupy.random.random(n, dtype=dtype) - 0.5) * what).astype("int32")
+        mantissa = cupy.random.random(n, dtype=dtype)
+        mantissa += 1
+        return cupy.ldexp(cupy.copysign(mantissa, normal), exponent)
+    if what == OUTLIERS:
+        starts = cupy.arange(0, n - 2**20 + 1, 2**20)
+        normal[starts + cupy.random.randint(0, 2**20, starts.size)] = 1e30
+    elif what in LOGNORMAL:
+        normal *= LOGNORMAL[what]
+        cupy.exp(normal, out=normal)
+    return normal
 
 
 # ---------------------------------------------------------------------------- calls
 
 
-def ours(a: Array, op: str | tuple[str, ...], axis: Axis) -> Run:
+def ours(a: Array, op: Op, axis: Axis) -> Run:
     return partial(warpkit.reduce, a, op, axis)
 
 
-def of_cupy(cupy: Any, a: Array, op: str | tuple[str, ...], axis: Axis) -> Run:
+def of_cupy(cupy: Any, a: Array, op: Op, axis: Axis) -> Run:
     if isinstance(op, tuple):
-        return together([of_cupy(cupy, a, one, axis) for one in op])
-    if op == "norm":
-        return partial(cupy.linalg.norm, a, axis=axis)
-    if op == "sumsq":
-        return lambda: cupy.square(a).sum(axis)
-    return partial(getattr(cupy, op), a, axis=axis)
+        runs = [of_cupy(cupy, a, one, axis) for one in op]
+        return lambda: [run() for run in runs]
+    return partial(cupy.linalg.norm if op == "norm" else getattr(cupy, op), a, axis=axis)
 
 
-TORCH_NAMES = {"min": "amin", "max": "amax"}
+def of_torch(torch: Any, op: Op, axis: Axis, dtype: str) -> Callable[[Array], Any]:
+    """A function of the tensor, as one writes it; torch.compile takes it too.
 
-
-def of_torch(torch: Any, a: Array, op: str | tuple[str, ...], axis: Axis) -> Run:
+    Integers are converted where PyTorch's operation takes none: to float64, as NumPy's are; for
+    the argmax of bool they are looked at as uint8.
+    """
     if isinstance(op, tuple):
-        return together([of_torch(torch, a, one, axis) for one in op])
+        folds = [of_torch(torch, one, axis, dtype) for one in op]
+        return lambda a: [fold(a) for fold in folds]
     dim: dict[str, Any] = {} if axis is None else {"dim": axis}
-    if op == "norm":
-        return partial(torch.linalg.vector_norm, a, **dim)
-    if op == "sumsq":
-        return lambda: torch.linalg.vector_norm(a, **dim).square()
-    if op == "ptp":
-
-        def ptp() -> Array:
-            least, most = torch.aminmax(a, **dim)
-            return most - least
-
-        return ptp
+    whole = dtype == "bool" or "int" in dtype
+    wide = torch.float64
     if op in ("var", "std"):
-        return partial(getattr(torch, op), a, **dim, correction=0)
-    if op == "mean" and not a.dtype.is_floating_point and not a.dtype.is_complex:
-        return partial(torch.mean, a, **dim, dtype=torch.float64)
-    return partial(getattr(torch, TORCH_NAMES.get(op, op)), a, **dim)
+        moment = getattr(torch, op)
+        return lambda a: moment(a.to(wide) if whole else a, **dim, correction=0)
+    if op == "norm":
+        return lambda a: torch.linalg.vector_norm(a.to(wide) if whole else a, **dim)
+    if op == "mean" and whole:
+        return lambda a: torch.mean(a, **dim, dtype=wide)
+    if op == "argmax" and dtype == "bool":
+        return lambda a: torch.argmax(a.view(torch.uint8), **dim)
+    function = getattr(torch, {"min": "amin", "max": "amax"}.get(op, op))
+    return lambda a: function(a, **dim)
 
 
-def together(runs: list[Run]) -> Run:
-    return lambda: [run() for run in runs]
+def in_two_calls(torch: Any, axis: Axis, dtype: str) -> Callable[[Array], Any]:
+    """SEVERAL by the functions that give two of them each; axis is one or none."""
+    dim: dict[str, Any] = {} if axis is None else {"dim": axis}
+    whole = dtype == "bool" or "int" in dtype
+
+    def both(a: Array) -> Any:
+        moments = torch.std_mean(a.to(torch.float64) if whole else a, **dim, correction=0)
+        return *torch.aminmax(a, **dim), *moments
+
+    return both

@@ -8,9 +8,10 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import common
@@ -20,7 +21,7 @@ from gpu import COPY, Gpu
 
 Row = dict[str, Any]
 FULL = 1024  # MiB
-B = TypeVar("B")
+Numbers = Mapping[str, tuple[int, str]]  # options of a script's own: default, help
 
 
 def rated(times: dict[str, float], nbytes: int) -> Row:
@@ -74,11 +75,15 @@ def times_line(what: str, row: Row) -> str:
 
 
 class Sections:
-    """Of a script: its GPU, the time.perf_counter() after which no cell is begun, what was told."""
+    """Of a script: its GPU, the time.perf_counter() after which no cell is begun, what was told.
+
+    about    what the section in progress says of itself, beside its rows
+    """
 
     def __init__(self, gpu: Gpu, end: float) -> None:
         self.gpu, self.end = gpu, end
         self.told: set[str] = set()
+        self.about: Row = {}
 
     def available(self, made: dict[str, Callable[[], Run]]) -> dict[str, Run]:
         """The peers' calls, of those that have one."""
@@ -103,8 +108,15 @@ class Sections:
         return True
 
 
+B = TypeVar("B", bound=Sections)
+
+
 def section(
-    name: str, rows: Iterator[Row], show: Callable[[Row], str], save: Callable[[Row], None]
+    name: str,
+    rows: Iterator[Row],
+    show: Callable[[Row], str],
+    save: Callable[[Row], None],
+    about: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Measures it, and saves after each row what there is."""
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -117,7 +129,7 @@ def section(
             copies = [r["copy_gb_s"] for r in found["rows"] if "copy_gb_s" in r]
             if copies:
                 found["copy_gb_s"] = statistics.median(copies)
-            save(found)
+            save({**about, **found})
     except Exception as error:  # one section that fails must not cost the others
         print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
     took = time.perf_counter() - began
@@ -125,11 +137,17 @@ def section(
 
 
 def options_of(
-    script: str, doc: str | None, names: list[str], least: int, minutes: float
+    script: str,
+    doc: str | None,
+    names: list[str],
+    least: int,
+    minutes: float,
+    mib: int,
+    numbers: Numbers,
 ) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=doc.splitlines()[0] if doc else None)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(names)}")
-    parser.add_argument("--mib", type=int, default=FULL, help=f"MiB of input; default: {FULL}")
+    parser.add_argument("--mib", type=int, default=mib, help=f"MiB of input; default: {mib}")
     parser.add_argument(
         "--minutes",
         type=float,
@@ -141,6 +159,9 @@ def options_of(
         type=Path,
         help=f"default: bench/results/{script}_<device>.json, for the full size",
     )
+    for name, (default, words) in numbers.items():
+        words = f"{words}; default: {default}"
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=words)
     options = parser.parse_args()
     unknown = set(options.sections) - set(names)
     if unknown:
@@ -155,24 +176,28 @@ def options_of(
 def main(
     script: str,
     doc: str | None,
-    make: Callable[[Gpu, int, float], B],
+    make: Callable[..., B],
     sections: dict[str, Callable[[B], Iterator[Row]]],
     show: Callable[[Row], str],
     *,
     least: int,
     minutes: float,
+    mib: int = FULL,
+    numbers: Numbers = MappingProxyType({}),
 ) -> None:
     """The command line of a script of sections.
 
     make     the script's Bench, of a GPU, bytes of input, and the time.perf_counter() after which
-             no cell is begun
+             no cell is begun; and by keyword what numbers names
     least    MiB
+    mib      by default, and in the file that is written by default
     """
-    options = options_of(script, doc, list(sections), least, minutes)
+    options = options_of(script, doc, list(sections), least, minutes, mib, numbers)
     end = time.perf_counter() + 60 * options.minutes
     info = warpkit.memory_info("cuda")
     gpu = Gpu(options.mib * 2**20)
-    bench = make(gpu, options.mib * 2**20, end)
+    own = {name: getattr(options, name) for name in numbers}
+    bench = make(gpu, options.mib * 2**20, end, **own)
     machine = common.machine() | {
         "device": info["name"],
         "compute_capability": info["compute_capability"],
@@ -183,7 +208,7 @@ def main(
     print(", ".join(f"{k} {v}" for k, v in machine.items() if v is not None), flush=True)
 
     path = options.output
-    if path is None and options.mib == FULL:
+    if path is None and options.mib == mib:
         path = common.RESULTS / common.file_name(script, machine["device"])
     result: dict[str, Any] = {}
     if path is not None and path.exists():
@@ -197,6 +222,7 @@ def main(
 
     for name, rows in sections.items():
         if name in options.sections or not options.sections:
-            section(name, rows(bench), show, partial(save, name))
+            bench.about.clear()
+            section(name, rows(bench), show, partial(save, name), bench.about)
     if path is not None:
         print(f"written: {path}")
