@@ -13,16 +13,18 @@
 
 One process, random data on the device, --mib of it, which is more than its caches hold. Each call
 is as a user writes it, and makes the array of its result; CUB alone is given what it writes to.
-Medians of 5 runs of about 1 ms or more, taking turns, after 3 that warm up, by CUDA
-events; calls of more than 10 ms are timed 3 times, of more than 0.1 s once. GB/s counts each input
-byte once and each output byte once; of x[::3] the sectors of 32 bytes that it lies in. "share" is
-that rate over a device-to-device copy's that took turns with it, read and written bytes counted.
-"ratio" is the best peer's time over ours. Several operations are one call of ours, and of a peer
-one each; of PyTorch also aminmax and std_mean. A peer without the operation is left out; so is CUB
-where there is no nvcc. PyTorch's var, std and norm of integers are of float64, to which it converts
-them. torch.compile, of --compiled of the cells, compiles what PyTorch's user writes. CUB gives the
-sum of an integer type in that type, or, as "CUB, int64", in NumPy's. "any" of random data may end
-at its first elements. Results are not compared here: the test suite does that.
+Medians of 5 runs of about 1 ms or more, taking turns, after 3 that warm up, by CUDA events; calls
+of more than 10 ms are timed 3 times, of more than 0.1 s once. GB/s counts each input byte once and
+each output byte once; of x[::3] the sectors of 32 bytes that it lies in. "share" is that rate over
+a device-to-device copy's that took turns with it, read and written bytes counted. "ratio" is the
+best peer's time over ours.
+
+Several operations are one call of ours, and of a peer one each; of PyTorch also aminmax and
+std_mean. A peer without the operation is left out; so is CUB where there is no nvcc. For their var,
+std and norm PyTorch's integers are converted to float64. torch.compile, in --compiled of the cells,
+compiles what PyTorch's user writes. CUB gives the sum of an integer type in that type, or, as "CUB,
+int64", in NumPy's. "any" of random data may end at its first elements. Results are not compared
+here: the test suite does that.
 
 --minutes ends data and matrix between two cells; how many are left is said. What has been measured
 by then has all operations, dtypes and layouts about as often. The file keeps the sections that are
@@ -53,7 +55,7 @@ SPREADS_OF = {"float32": SPREADS, "float64": (*SPREADS, 600, 2000)}
 SIZES = tuple(2**k for k in range(10, 31))  # bytes
 SHORT = 2**24  # bytes up to which a call's own time is the matter
 ISSUED, FETCHED = 100, 20  # calls in a sample of the wall clock
-TIMED, SAMPLE = 5, 2e-3  # runs, seconds; a first call takes up to twice its share of a sample
+TIMED, SAMPLE = 5, 2e-3  # runs, seconds: a call by itself takes up to twice as long as among others
 SLOW, SLOWER = 0.01, 0.1  # seconds: some peers take that long
 AHEAD = 24  # cells of which CuPy's kernels are compiled together
 SECTOR = 32  # bytes
@@ -219,6 +221,8 @@ class Bench(sections.Sections):
         compiled = set(random.Random(self.seed).sample(chosen, k))
         self.about |= {"mib": self.nbytes >> 20, "cells": len(cells.product())}
         self.about |= {"drawn": len(chosen), "seed": self.seed}
+        names = list(map(cells.name_of, cells.OPS))
+        self.about |= {"op": names, "dtype": [*cells.DTYPES], "layout": [*cells.LAYOUTS]}
         bases: dict[str, Any] = {}
         for first in range(0, len(chosen), AHEAD):
             if self.late(len(chosen) - first):

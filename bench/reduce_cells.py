@@ -99,28 +99,32 @@ def product() -> list[Cell]:
 def draw(n: int, seed: int) -> list[Cell]:
     """So many cells in a random order, of which any first ones have all operations about as often.
 
-    And all dtypes, and all layouts: each is the one whose three have been drawn least so far.
+    And all dtypes, and all layouts: each is the one whose three have been drawn least so far; of
+    several the one whose pairs have.
     """
-    left = random.Random(seed).sample(product(), len(product()))
-    ops, dtypes, layouts = Counter[Op](), Counter[str](), Counter[str]()
+    left = [(cell, parts(cell)) for cell in random.Random(seed).sample(product(), len(product()))]
+    kinds = len(OPS), len(DTYPES), len(LAYOUTS)
+    drawn = Counter[Any]()
 
-    def drawn(cell: Cell) -> int:
+    def often(at: int) -> tuple[int, int]:
         """How often, over how often each of its kind is to be expected."""
-        return (
-            ops[cell.op] * len(OPS)
-            + dtypes[cell.dtype] * len(DTYPES)
-            + layouts[cell.layout] * len(LAYOUTS)
+        one, two = left[at][1]
+        return sum(drawn[x] * k for x, k in zip(one, kinds, strict=True)), sum(
+            drawn[x] for x in two
         )
 
     chosen: list[Cell] = []
     while left and len(chosen) < n:
-        cell = min(left, key=drawn)
-        left.remove(cell)
+        cell, of_it = left.pop(min(range(len(left)), key=often))
         chosen.append(cell)
-        ops[cell.op] += 1
-        dtypes[cell.dtype] += 1
-        layouts[cell.layout] += 1
+        drawn.update(itertools.chain(*of_it))
     return chosen
+
+
+def parts(cell: Cell) -> tuple[tuple[Any, ...], list[Any]]:
+    """Its three, and the pairs of them; no two kinds share a name."""
+    three = cell.op, cell.dtype, cell.layout
+    return three, list(itertools.combinations(three, 2))
 
 
 # ---------------------------------------------------------------------------- data
@@ -211,7 +215,7 @@ def in_two_calls(torch: Any, axis: Axis, dtype: str) -> Callable[[Array], Any]:
     whole = dtype == "bool" or "int" in dtype
 
     def both(a: Array) -> Any:
-        moments = torch.std_mean(a.to(torch.float64) if whole else a, **dim, correction=0)
-        return *torch.aminmax(a, **dim), *moments
+        std, mean = torch.std_mean(a.to(torch.float64) if whole else a, **dim, correction=0)
+        return *torch.aminmax(a, **dim), mean, std
 
     return both

@@ -39,21 +39,37 @@ def milliseconds(x: float) -> str:
 def gpu_tables(
     script: str, section: str, make: Callable[[list[Row]], str], more: Sequence[str] = ()
 ) -> str | None:
-    """What make says of one section of a script's results on a GPU, and more, for each GPU."""
+    """What make says of the rows of a section, and of more, of a script's results on each GPU."""
+
+    def of_result(result: Row) -> str:
+        parts = (result.get(part, {}) for part in (section, *more))
+        return make([row for part in parts for row in part.get("rows", [])])
+
+    return gpu_results(script, section, of_result)
+
+
+def gpu_results(
+    script: str, section: str, make: Callable[[Row], str], needed: str | None = None
+) -> str | None:
+    """What make says of a script's results on each GPU that has the section.
+
+    needed   a key of its rows: a section without it is of an older form, and as good as none
+    """
     found = sorted(RESULTS.glob(f"{script}_*.json"))
     results = {path.name: json.loads(path.read_text()) for path in found}
     tables = []
     for name, result in results.items():
-        if not result.get(section, {}).get("rows"):
+        rows = result.get(section, {}).get("rows")
+        if not rows or (needed and needed not in rows[0]):
             complain(f"{name} has no {section}: run bench/{script}.py {section}; it has no table")
+            tables.append(f"{result['machine']['device']}: not measured.\n")
             continue
         m, date = result["machine"], result[section]["date"][:10]
         peers = "".join(f"{peer} {version}, " for peer, version in m["peers"].items())
         copy = result[section].get("copy_gb_s")
         rate = f" a copy there runs at {copy:.0f} GB/s;" if copy else ""
         source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {date}."
-        rows = [row for part in (section, *more) for row in result.get(part, {}).get("rows", [])]
-        tables.append(f"{make(rows)}\n{source}\n")
+        tables.append(f"{make(result)}\n{source}\n")
     if not found:
         where = f"{RESULTS.relative_to(ROOT)}/{script}_*.json"
         complain(f"no {where}: run bench/{script}.py on a GPU; the {section} table stays")

@@ -19,8 +19,9 @@
   <!-- histogram gpu -->: a selection.
 - <!-- banks -->, <!-- carveout -->, each up to its <!-- /... -->: sections of
   bench/results/smem_*.json, a table for each GPU.
-- <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- matrix -->, each up to its
-  <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU.
+- <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- data -->, <!-- matrix -->, each up
+  to its <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU;
+  <!-- reduce gpu -->: a selection of the last.
 
 --check changes nothing; it exits 1, with the difference, where a page is not current.
 """
@@ -38,6 +39,7 @@ from collections.abc import Callable
 from typing import Any
 
 import histogram_tables
+import reduce_tables
 import smem_tables
 import stencil_tables
 import transpose_tables
@@ -46,10 +48,7 @@ from pages import (
     RESULTS,
     ROOT,
     complain,
-    gpu_tables,
-    matrix_cell,
     milliseconds,
-    summary,
     table,
 )
 
@@ -83,14 +82,6 @@ SHOWN = (
     ("bincount", "2**20 values", "i8", "2^20 values, 2^24"),
     ("bincount", "tiny", "i8", "1000 of 1000 values"),
     ("warp_histogram", "random", "i4", "2^24"),
-)
-
-PEERS = ("CuPy", "PyTorch", "CUB")
-
-# (operation, dtype) of bench/reduce.py's matrix that are shown for other layouts than flat
-ACROSS = (
-    *((op, "float32") for op in ("sum", "max", "mean", "std", "argmax")),
-    *(("sum", dtype) for dtype in ("int8", "int32", "float16", "float64")),
 )
 
 
@@ -227,82 +218,6 @@ def transfer_tables() -> str | None:
     return "\n".join(map(transfer_table, gpus)) or None  # not every tree has been measured
 
 
-def ladder_table() -> str | None:
-    production = {v.name: v.production for v in warpkit.variants("reduce") if v.device == "cuda"}
-    teaches = {v.name: v.teaches for v in warpkit.variants("reduce") if v.device == "cuda"}
-    dtypes = ("int32", "float32", "float64")
-
-    def make(rows: list[dict[str, Any]]) -> str:
-        rate = {(row["name"], row["dtype"]): f"{row['gb_s']:.0f}" for row in rows}
-        peers = dict.fromkeys(row["name"] for row in rows if row["peer"])
-        lines = []
-        for name in (*teaches, *peers):
-            rates = [rate.get((name, dtype), "") for dtype in dtypes]
-            words = teaches.get(name, "").replace("|", r"\|")
-            mark = " (production)" if production.get(name) else ""
-            lines.append((f"`{name}`{mark}" if name in teaches else name, *rates, words))
-        head = ("sum of 256 MiB, GB/s", *dtypes, "what the rung teaches")
-        return table(head, lines, "<>>><")
-
-    return gpu_tables("reduce", "ladder", make)
-
-
-def exponents_table() -> str | None:
-    def make(rows: list[dict[str, Any]]) -> str:
-        lines = [
-            (
-                row["spread"],
-                row["dtype"],
-                f"{row['gb_s']:.0f}",
-                f"{row['share']:.2f}",
-                *(f"{row['peers'][p]:.0f}" if p in row["peers"] else "" for p in PEERS),
-            )
-            for row in rows
-            if row["gb_s"]
-        ]
-        return table(("elements", "dtype", "GB/s", "of a copy", *PEERS), lines, "<<>>>>>")
-
-    return gpu_tables("reduce", "exponents", make)
-
-
-def sizes_table() -> str | None:
-    what = {"device_us": "device", "issue_us": "issue", "fetch_us": "and fetch"}
-    names = ("warpkit", "CuPy", "PyTorch")
-    shown = (1, 1000, 2**14, 2**18, 2**20, 2**22, 2**24)
-
-    def make(rows: list[dict[str, Any]]) -> str:
-        lines = []
-        for row in (row for row in rows if row["op"] == "sum" and row["n"] in shown):
-            times = [row[key].get(name) for key in what for name in names]
-            cells = ["" if t is None else milliseconds(t) for t in times]
-            lines.append((str(row["n"]), *cells))
-        head = ("us", *(f"{words}: {name}" for words in what.values() for name in names))
-        return table(head, lines, ">" * len(head))
-
-    return gpu_tables("reduce", "sizes", make)
-
-
-def matrix_table() -> str | None:
-    def make(rows: list[dict[str, Any]]) -> str:
-        cell = {(row["op"], row["dtype"], row["layout"]): row for row in rows}
-        dtypes = list(dict.fromkeys(row["dtype"] for row in rows))
-        ops = dict.fromkeys(row["op"] for row in rows if row["layout"] == "flat")
-        flat = [
-            (op, *(matrix_cell(cell.get((op, dtype, "flat"))) for dtype in dtypes)) for op in ops
-        ]
-        layouts = dict.fromkeys(row["layout"] for row in rows if row["layout"] != "flat")
-        shaped = [
-            (layout, *(matrix_cell(cell.get((op, dtype, layout))) for op, dtype in ACROSS))
-            for layout in layouts
-        ]
-        first = table(("flat", *dtypes), flat, "<" + ">" * len(dtypes))
-        names = (f"{op} {dtype}" for op, dtype in ACROSS)
-        second = table(("layout", *names), shaped, "<" + ">" * len(ACROSS))
-        return f"{first}\n{second}\n{summary(rows)}"
-
-    return gpu_tables("reduce", "matrix", make)
-
-
 def with_section(text: str, page: str, name: str, make: Callable[[], str | None]) -> str:
     """The text with what lies between <!-- name --> and <!-- /name --> made anew."""
     section = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
@@ -321,7 +236,8 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {
         "kernels": kernel_table,
         "cpu": cpu_table,
-        "ladder table": ladder_table,
+        "ladder table": reduce_tables.ladder,
+        "reduce gpu": reduce_tables.selection,
         "transpose gpu": transpose_tables.selection,
         "stencil gpu": stencil_tables.selection,
         "histogram gpu": histogram_tables.selection,
@@ -329,10 +245,11 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "docs/emulator.md": {"emu": emu_table},
     "docs/arrays.md": {"transfer": transfer_tables},
     "docs/ladder.md": {
-        "ladder table": ladder_table,
-        "exponents": exponents_table,
-        "sizes": sizes_table,
-        "matrix": matrix_table,
+        "ladder table": reduce_tables.ladder,
+        "exponents": reduce_tables.exponents,
+        "sizes": reduce_tables.sizes,
+        "data": reduce_tables.data,
+        "matrix": reduce_tables.matrix,
     },
     "docs/histograms.md": {
         "histogram ladder table": histogram_tables.ladder,
