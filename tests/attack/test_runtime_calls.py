@@ -83,9 +83,22 @@ def source_lines(places):
     out = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     found = set()
     for (function, _), line in zip(ordered, out.splitlines(), strict=True):
-        path, _, number = line.partition(" ")[0].rpartition(":")
-        found.add((function, "cuda/" + path.rpartition("/cuda/")[2], number))
+        found.add((function, *file_and_number(line)))
     return found
+
+
+def file_and_number(line):
+    """Of a line of addr2line: a path, which may have blanks, a number, and perhaps a note."""
+    path, number = re.fullmatch(r"(.*):(\d+|\?)(?: \(discriminator \d+\))?", line).groups()
+    return "cuda/" + path.rpartition("/cuda/")[2], number
+
+
+@pytest.mark.parametrize("note", ["", " (discriminator 2)"])
+@pytest.mark.parametrize("tree", ["/tree", "/new comer", "/a (discriminator 1): b:7 /c"])
+def test_a_place_is_read_wherever_the_tree_lies(tree, note):
+    line = f"{tree}/cuda/runtime/memory.cu:25{note}"
+    assert file_and_number(line) == ("cuda/runtime/memory.cu", "25")
+    assert file_and_number("??:?")[1] == "?"
 
 
 def test_each_call_fails_in_turn_and_no_place_is_left_out(tmp_path):
