@@ -1,7 +1,9 @@
-/* bounds.c -- means and variances of many outputs at once, between bounds.
+/* bounds.c -- means, variances and norms of many outputs at once, between bounds.
  *
- * How     n Q - S^2 and the division in pairs of doubles, by loops without a branch. What both
- *         bounds round to is the answer; of few outputs they round apart, and limbs decide.
+ * How     n Q - S^2, the division and the root in pairs of doubles, by loops without a branch.
+ *         What is lost is known, and is mostly nothing: then the result is exact but for its one
+ *         rounding. Else what both bounds round to is the answer; of few outputs they round apart,
+ *         and limbs decide.
  * Source  A. Ziv, "Fast evaluation of elementary mathematical functions with correctly rounded
  *         last bit" (1991) */
 #include "finish.h"
@@ -9,26 +11,30 @@
 
 enum { SOME = WK_BOUNDS };
 
-typedef struct pairs { /* sums of words; lost: 0 where they are exact, else off by 2^-100 */
+typedef struct pairs { /* sums of words, off by at most `lost` */
     double high[SOME], low[SOME], lost[SOME];
 } pairs;
 
+/* Of all parts: a complex number's squares count together. */
 static void
-pairs_of(pairs *p, const wk_folding *f, int integer, const wk_word *lane, int64_t stride,
-         int64_t width)
+pairs_of(pairs *p, const wk_words *s, int64_t width)
 {
     for (int64_t w = 0; w < width; w++) p->high[w] = p->low[w] = p->lost[w] = 0;
-    for (int k = 0; k < f->words; k++) {
-        const int word = integer ? f->words - 1 - k : k; /* the largest first */
-        const double unit = integer ? wk_from_bits_f64((uint64_t)(1023 + 32 * word) << 52) : 1;
-        const wk_word *from = lane + word * stride;
+    for (int i = 0; i < s->words * s->parts; i++) {
+        const int k = i / s->parts, word = s->integer ? s->words - 1 - k : k; /* largest first */
+        const double unit = wk_from_bits_f64((uint64_t)(1023 + 32 * word) << 52);
+        const wk_word *from = s->lane + word * s->stride + i % s->parts;
+        double x[SOME];
+        if (s->integer)
+            for (int64_t w = 0; w < width; w++) x[w] = (double)from[w].i * unit;
+        else
+            for (int64_t w = 0; w < width; w++) x[w] = from[w * s->step].f;
         for (int64_t w = 0; w < width; w++) {
-            const double x = integer ? (double)from[w].i * unit : from[w].f;
-            const wk_pair sum = wk_two_sum(p->high[w], x);
+            const wk_pair sum = wk_two_sum(p->high[w], x[w]);
             const wk_pair rest = wk_two_sum(p->low[w], sum.low);
             p->high[w] = sum.high;
             p->low[w] = rest.high;
-            p->lost[w] += fabs(rest.low);
+            p->lost[w] += 2 * fabs(rest.low);
         }
     }
     for (int64_t w = 0; w < width; w++) {
@@ -38,7 +44,7 @@ pairs_of(pairs *p, const wk_folding *f, int integer, const wk_word *lane, int64_
     }
 }
 
-/* x + c, of which c is known but for slack. */
+/* x + c, of which c is known but for slack; where both are 0, x is it. */
 typedef struct about {
     double x, c, slack;
 } about;
@@ -47,19 +53,27 @@ static inline about
 root_of(about a)
 {
     const double s = sqrt(a.x), r = fma(-s, s, a.x), c = (r + a.c) / (s + s);
-    return (about){s, c, a.slack / s + fabs(c) * 0x1p-46 + s * 0x1p-100};
+    return (about){s, c, a.slack / s + fabs(c) * 0x1p-46};
 }
 
-/* Products of pairs are off by less than 2^-100 of n Q, and so is Q; S^2 <= n Q. */
-static inline about
-variance_of(double qh, double ql, double sh, double sl, double n, double d)
+/* A pair less a square, what is lost added to. */
+static inline wk_pair
+less_square(wk_pair v, double sh, double sl, double *lost)
 {
-    const wk_pair p = wk_two_product(qh, n), square = wk_two_product(sh, sh);
-    const wk_pair top = wk_two_sum(p.high, -square.high);
-    const double low = (p.low + ql * n) + (top.low - square.low - (2 * sh + sl) * sl);
-    const wk_pair v = wk_two_sum(top.high, low);
-    const double x = v.high / d, c = (fma(-x, d, v.high) + v.low) * (1 / d);
-    return (about){x, c, p.high * (0x1p-97 / d) + fabs(c) * 0x1p-48 + x * 0x1p-103};
+    const wk_pair square = wk_two_product(sh, sh), top = wk_two_sum(v.high, -square.high);
+    const double cross = (2 * sh + sl) * sl;
+    const wk_pair a = wk_two_sum(top.low, -square.low), b = wk_two_sum(v.low, a.high);
+    const wk_pair c = wk_two_sum(b.high, -cross);
+    *lost += fabs(a.low) + fabs(b.low) + fabs(c.low) + fabs(cross) * 0x1p-50;
+    return (wk_pair){top.high, c.high};
+}
+
+static inline about
+quotient_of(wk_pair v, double lost, double d)
+{
+    const wk_pair sum = wk_two_sum(v.high, v.low);
+    const double x = sum.high / d, c = (fma(-x, d, sum.high) + sum.low) / d;
+    return (about){x, c, 2 * lost / d + fabs(c) * 0x1p-48};
 }
 
 /* Is x so far from the ends that nothing above overflows or loses bits to subnormals? */
@@ -69,43 +83,34 @@ usual(double x)
     return (x > 0x1p-300) & (x < 0x1p300);
 }
 
-/* Are all elements the same, beyond doubt? */
-static inline int
-no_spread(double qh, double ql, double sh, double sl, double n)
-{
-    const wk_pair p = wk_two_product(qh, n), square = wk_two_product(sh, sh);
-    const int equal = (p.high == square.high) & (p.low == square.low) & (ql == 0) & (sl == 0);
-    return (usual(qh) & equal) | ((qh == 0) & (ql == 0));
-}
-
 /* Are words of integers doubles, and what is divided by too? */
 static int
-few_enough(const wk_reduction *r)
+few_enough(int64_t n)
 {
-    return r->args->n <= 1 << 18;
+    return n <= 1 << 18;
 }
 
 /* Of a smaller format than a double's, a double is not rounded again: it may lie on either side. */
 static double
-apart(const wk_reduction *r)
+apart(wk_dtype dtype)
 {
-    return r->call->out[0].dtype == WK_F64 ? 0 : 0x1p-50;
+    return dtype == WK_F64 ? 0 : 0x1p-50;
 }
 
 int
-WK_ISA_NAME(wk_mean_bounds)(const wk_reduction *r, const void *lanes, int64_t width,
-                            int64_t stride, double *low, double *high)
+WK_ISA_NAME(wk_mean_bounds)(const wk_words *sum, int64_t n, wk_dtype dtype, int64_t width,
+                            double *low, double *high)
 {
-    const double n = (double)r->args->n, more = apart(r);
+    const double d = (double)n, more = apart(dtype);
     pairs s;
-    if (!few_enough(r)) return 0;
-    pairs_of(&s, r->folding[0], r->in->dtype < WK_F16, lanes, stride, width);
+    if (!few_enough(n)) return 0;
+    pairs_of(&s, sum, width);
     double x[SOME], c[SOME], off[SOME], again[SOME];
     for (int64_t w = 0; w < width; w++) {
-        x[w] = s.high[w] / n;
-        const wk_pair rest = wk_two_sum(fma(-x[w], n, s.high[w]), s.low[w]);
-        c[w] = rest.high / n;
-        off[w] = fabs(fma(-c[w], n, rest.high)) + fabs(rest.low);
+        x[w] = s.high[w] / d;
+        const wk_pair rest = wk_two_sum(fma(-x[w], d, s.high[w]), s.low[w]);
+        c[w] = rest.high / d;
+        off[w] = fabs(fma(-c[w], d, rest.high)) + fabs(rest.low);
     }
     /* where c is exact, so are both bounds; where it is 0, x is: a half between two numbers is no
      * rare quotient */
@@ -116,28 +121,24 @@ WK_ISA_NAME(wk_mean_bounds)(const wk_reduction *r, const void *lanes, int64_t wi
         low[w] = x[w] + (c[w] - slack);
         high[w] = x[w] + (c[w] + slack);
     }
-    for (int64_t w = 0; w < width; w++) low[w] = usual(fabs(s.high[w])) ? low[w] : NAN;
+    for (int64_t w = 0; w < width; w++) { /* -0.0 where all elements are */
+        const double first = sum->integer ? 0 : sum->lane[w * sum->step].f;
+        const double zero = first == 0 ? first : 0, none = s.high[w] == 0 ? zero : NAN;
+        const int good = usual(fabs(s.high[w]));
+        low[w] = good ? low[w] : none;
+        high[w] = good ? high[w] : none;
+    }
     return 1;
 }
 
-int
-WK_ISA_NAME(wk_variance_bounds)(const wk_reduction *r, void *const *lanes, int64_t from,
-                                int64_t width, int64_t stride, double *low, double *high)
+/* Both ends of x + c, or of its root; NaN where it is not known that nothing was lost to the
+ * range. */
+static void
+bounds_of(double *x, double *c, double *slack, int root, wk_dtype dtype, int64_t width,
+          double *low, double *high)
 {
-    const int integer = r->in->dtype < WK_F16, root = r->args->fold[0] == WK_STD;
-    const double n = (double)r->args->n, ddof = r->args->ddof, d = n * (n - ddof);
-    const double more = apart(r);
-    pairs s, q;
-    if (!few_enough(r) || ddof != floor(ddof) || !(fabs(ddof) < 1 << 18) || !(d > 0)) return 0;
-    pairs_of(&s, r->folding[0], integer, (const wk_word *)lanes[0] + from, stride, width);
-    pairs_of(&q, r->folding[1], integer, (const wk_word *)lanes[1] + from, stride, width);
-    double x[SOME], c[SOME], slack[SOME];
-    for (int64_t w = 0; w < width; w++) {
-        const about a = variance_of(q.high[w], q.low[w], s.high[w], s.low[w], n, d);
-        x[w] = a.x;
-        c[w] = a.c;
-        slack[w] = a.slack;
-    }
+    const double more = apart(dtype);
+    for (int64_t w = 0; w < width; w++) low[w] = (x[w] == 0) & (slack[w] == 0) ? 0 : NAN;
     for (int64_t w = 0; w < width && root; w++) {
         const about a = root_of((about){x[w], c[w], slack[w]});
         x[w] = a.x;
@@ -145,19 +146,67 @@ WK_ISA_NAME(wk_variance_bounds)(const wk_reduction *r, void *const *lanes, int64
         slack[w] = a.slack;
     }
     for (int64_t w = 0; w < width; w++) {
-        const double most = slack[w] + more * x[w];
-        low[w] = x[w] + (c[w] - most);
-        high[w] = x[w] + (c[w] + most);
+        const double most = (c[w] != 0) | (slack[w] != 0) ? slack[w] + more * x[w] : 0;
+        const double least = x[w] + (c[w] - most);
+        high[w] = usual(least) ? x[w] + (c[w] + most) : low[w];
+        low[w] = usual(least) ? least : low[w];
     }
+}
+
+int
+WK_ISA_NAME(wk_variance_bounds)(const wk_words *sum, const wk_words *squares, int64_t count,
+                                double ddof, int root, wk_dtype dtype, int64_t width,
+                                double *low, double *high)
+{
+    const double n = (double)count, d = n * (n - ddof);
+    const int parts = sum->parts;
+    pairs s[2], q;
+    if (!few_enough(count) || ddof != floor(ddof) || !(fabs(ddof) < 1 << 18) || !(d > 0))
+        return 0;
+    for (int i = 0; i < parts; i++) {
+        const wk_words part = {sum->lane + i, sum->stride, sum->step, sum->words, 1, sum->integer};
+        pairs_of(&s[i], &part, width);
+    }
+    pairs_of(&q, squares, width);
+    double x[SOME], c[SOME], slack[SOME], good[SOME];
     for (int64_t w = 0; w < width; w++) {
-        const double sh = s.high[w];
-        const int good = usual(q.high[w]) & usual(low[w]) & (usual(sh * sh) | (sh == 0));
-        low[w] = good ? low[w] : NAN;
+        const wk_pair p = wk_two_product(q.high[w], n), rest = wk_two_product(q.low[w], n);
+        const wk_pair v = wk_two_sum(p.low, rest.high);
+        x[w] = p.high;
+        c[w] = v.high;
+        slack[w] = fabs(rest.low) + fabs(v.low) + n * q.lost[w];
+        good[w] = usual(q.high[w]) | (q.high[w] == 0);
     }
+    for (int i = 0; i < parts; i++)
+        for (int64_t w = 0; w < width; w++) {
+            const double sh = s[i].high[w];
+            const wk_pair v =
+                less_square((wk_pair){x[w], c[w]}, sh, s[i].low[w], &slack[w]);
+            x[w] = v.high;
+            c[w] = v.low;
+            good[w] = (sh == 0) | usual(sh * sh) ? good[w] : 0;
+        }
     for (int64_t w = 0; w < width; w++) {
-        const int none = no_spread(q.high[w], q.low[w], s.high[w], s.low[w], n);
-        low[w] = (none & (q.lost[w] == 0)) ? 0 : low[w];
-        high[w] = (none & (q.lost[w] == 0)) ? 0 : high[w];
+        const about a = quotient_of((wk_pair){x[w], c[w]}, slack[w], d);
+        x[w] = good[w] != 0 ? a.x : NAN;
+        c[w] = a.c;
+        slack[w] = a.slack;
     }
+    bounds_of(x, c, slack, root, dtype, width, low, high);
+    return 1;
+}
+
+int
+WK_ISA_NAME(wk_square_bounds)(const wk_words *squares, int64_t n, int root, wk_dtype dtype,
+                              int64_t width, double *low, double *high)
+{
+    pairs q;
+    if (!few_enough(n)) return 0;
+    pairs_of(&q, squares, width);
+    for (int64_t w = 0; w < width; w++) {
+        const int good = usual(q.high[w]) | (q.high[w] == 0);
+        q.high[w] = good ? q.high[w] : NAN;
+    }
+    bounds_of(q.high, q.low, q.lost, root, dtype, width, low, high);
     return 1;
 }

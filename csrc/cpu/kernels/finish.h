@@ -11,13 +11,23 @@ void WK_ISA_NAME(wk_finish)(const wk_reduction *r, wk_acc *a, int64_t output);
 void WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t width,
                                   int64_t first, int64_t step);
 
+/* Sums in lanes: word k of output w is lane[k * stride + w * step]. */
+typedef struct wk_words {
+    const wk_word *lane;
+    int64_t stride, step;
+    int words, parts, integer; /* parts that count together lie side by side */
+} wk_words;
+
 enum { WK_BOUNDS = 256 };
-/* Of WK_BOUNDS outputs at most, whose lanes begin here, or at `from`; a bound that is NaN: none is known.
+/* Of the first `width` <= WK_BOUNDS outputs, of n elements each; both bounds NaN: none is known.
  * 0: of no output. */
-int WK_ISA_NAME(wk_mean_bounds)(const wk_reduction *r, const void *lanes, int64_t width,
-                                int64_t stride, double *low, double *high);
-int WK_ISA_NAME(wk_variance_bounds)(const wk_reduction *r, void *const *lanes, int64_t from,
-                                    int64_t width, int64_t stride, double *low, double *high);
+int WK_ISA_NAME(wk_mean_bounds)(const wk_words *sum, int64_t n, wk_dtype dtype, int64_t width,
+                                double *low, double *high);
+int WK_ISA_NAME(wk_variance_bounds)(const wk_words *sum, const wk_words *squares, int64_t n,
+                                    double ddof, int root, wk_dtype dtype, int64_t width,
+                                    double *low, double *high);
+int WK_ISA_NAME(wk_square_bounds)(const wk_words *squares, int64_t n, int root, wk_dtype dtype,
+                                  int64_t width, double *low, double *high);
 
 /* The sum, or the mean, rounded to a real dtype. */
 double WK_ISA_NAME(wk_finish_exact)(const wk_exact *e, int64_t n, int divide, wk_dtype dtype);

@@ -4,77 +4,121 @@
 #include "near.h"
 #include "store.h"
 
-/* The parts of a sum, which no limbs go with. */
-static void
-set_parts(wk_exact *e, const wk_word *lane, int64_t stride, int64_t w)
+typedef struct lanes { /* of outputs first, first + step, ... */
+    const wk_reduction *r;
+    void *const *of;
+    int64_t width, first, step;
+} lanes;
+
+typedef struct result { /* one of the call's; of a complex one this is a part */
+    void *data;
+    wk_dtype dtype;
+    wk_fold fold;
+    int64_t first, step;
+} result;
+
+static const void *
+lane_of(const lanes *l, wk_component c)
 {
-    for (int k = 0; k < e->words; k++) e->part[k] = lane[k * stride + w];
+    int i = 0;
+    while (l->r->component[i] != c) i++;
+    return l->of[i];
 }
 
-/* What has no short way. Finishing moments leaves an accumulator as it was. */
-static void
-through_accumulators(const wk_reduction *r, void *const *lanes, int64_t stride, int64_t from,
-                     int64_t to, int64_t first, int64_t step)
+/* A complex number's parts lie side by side. */
+static wk_words
+words_of(const lanes *l, wk_component c)
 {
+    const wk_reduction *r = l->r;
+    const int parts = wk_is_complex(r->in->dtype) ? 2 : 1;
+    const int words = r->foldings->component[c][r->in->dtype].words;
+    return (wk_words){lane_of(l, c), parts * wk_stride(l->width), parts, words, parts,
+                      r->in->dtype < WK_F16};
+}
+
+static wk_words
+words_from(const wk_words *s, int64_t from)
+{
+    wk_words some = *s;
+    some.lane += from * s->step;
+    return some;
+}
+
+/* ---- what has no short way ------------------------------------------------------------------ */
+
+/* The parts of a sum, which no limbs go with. */
+static void
+set_parts(wk_exact *e, const wk_word *lane, int64_t stride)
+{
+    for (int k = 0; k < e->words; k++) e->part[k] = lane[k * stride];
+}
+
+/* Finishing moments of real numbers leaves an accumulator as it was. */
+static void
+through_accumulators(const lanes *l, int64_t from, int64_t to)
+{
+    const wk_reduction *r = l->r;
+    const int64_t stride = wk_stride(l->width);
     union {
         wk_acc acc;
         int64_t room[sizeof(wk_acc) / 8 + 2 * WK_SUM_LIMBS + WK_SQUARE_LIMBS + 2];
     } a;
-    int moments = !r->args->has_initial;
+    int moments = !r->args->has_initial && !wk_is_complex(r->in->dtype);
     for (int c = 0; c < r->components; c++) moments &= r->component[c] <= WK_C_SQUARES;
     for (int64_t w = from; w < to; w++) {
         if (w == from || !moments) wk_acc_start(r, &a.acc);
         a.acc.n = r->args->n;
         for (int c = 0; c < r->components; c++) {
             if (!moments)
-                r->folding[c]->absorb(&a.acc, lanes[c], stride, w);
+                r->folding[c]->absorb(&a.acc, l->of[c], stride, w);
             else
                 set_parts(r->component[c] == WK_C_SUM ? &a.acc.sum[0] : &a.acc.squares,
-                          lanes[c], stride, w);
+                          (const wk_word *)l->of[c] + w, stride);
         }
-        WK_ISA_NAME(wk_finish)(r, &a.acc, first + w * step);
+        WK_ISA_NAME(wk_finish)(r, &a.acc, l->first + w * l->step);
     }
 }
 
-/* Sums: the zero's sign is the high part's, where the low part is nothing. */
+/* ---- moments -------------------------------------------------------------------------------- */
+
+/* Sums of floats in their dtype or as doubles: the zero's sign is the high part's, where the low
+ * part is nothing. */
 static int
-sums(const wk_reduction *r, const double *lane, int64_t width, int64_t first, int64_t step)
+sums(const wk_reduction *r, const wk_words *s, int64_t width, const result *to)
 {
-    const wk_array *out = &r->call->out[0];
-    const double *low = lane + wk_stride(width);
-    const int words = r->folding[0]->words;
-    if (r->in->dtype == WK_F32 && out->dtype == WK_F32) {
-        float *to = (float *)out->data + first;
-        for (int64_t w = 0; w < width; w++) to[w * step] = (float)lane[w];
-    } else if (r->in->dtype < WK_F16 || out->dtype != WK_F64) {
+    const wk_word *high = s->lane, *low = high + s->stride;
+    const int64_t from = s->step, step = to->step;
+    if (s->integer) return 0;
+    if (wk_real_of(r->in->dtype) == WK_F32 && to->dtype == WK_F32) {
+        float *out = (float *)to->data + to->first;
+        for (int64_t w = 0; w < width; w++) out[w * step] = (float)high[w * from].f;
+    } else if (to->dtype != WK_F64) {
         return 0;
-    } else if (words == 1) {
-        double *to = (double *)out->data + first;
-        for (int64_t w = 0; w < width; w++) to[w * step] = lane[w];
+    } else if (s->words == 1) {
+        double *out = (double *)to->data + to->first;
+        for (int64_t w = 0; w < width; w++) out[w * step] = high[w * from].f;
     } else {
-        double *to = (double *)out->data + first;
-        for (int64_t w = 0; w < width; w++)
-            to[w * step] = low[w] == 0 ? lane[w] : lane[w] + low[w];
+        double *out = (double *)to->data + to->first;
+        for (int64_t w = 0; w < width; w++) {
+            const double h = high[w * from].f, l = low[w * from].f;
+            out[w * step] = l == 0 ? h : h + l;
+        }
     }
     return 1;
 }
 
-/* Means, and sums in other dtypes, of the lanes `from` and on. */
+/* Means, and sums in other dtypes, of the outputs from .. to - 1. */
 static void
-any_sums(const wk_reduction *r, const void *lanes, int64_t stride, int64_t from, int64_t to,
-         int64_t first, int64_t step)
+any_sums(const wk_reduction *r, const wk_words *s, int64_t from, int64_t to, const result *out)
 {
-    const wk_word *lane = lanes;
-    const wk_array *out = &r->call->out[0];
-    const int divide = r->args->fold[0] == WK_MEAN;
     int64_t limbs[WK_SUM_LIMBS];
-    wk_exact e = {.words = r->folding[0]->words, .integer = r->in->dtype < WK_F16};
+    wk_exact e = {.words = s->words, .integer = s->integer};
     e.limbs = (wk_limbs){limbs, r->sum_limbs, r->sum_base};
     for (int64_t w = from; w < to; w++) {
-        set_parts(&e, lane, stride, w);
+        set_parts(&e, s->lane + w * s->step, s->stride);
         const double x =
-            WK_ISA_NAME(wk_finish_exact)(&e, r->args->n, divide, wk_real_of(out->dtype));
-        wk_store_real(out->data, first + w * step, out->dtype, x);
+            WK_ISA_NAME(wk_finish_exact)(&e, r->args->n, out->fold == WK_MEAN, out->dtype);
+        wk_store_real(out->data, out->first + w * out->step, out->dtype, x);
     }
 }
 
@@ -87,91 +131,103 @@ round_to(wk_dtype dtype, double *x, int64_t n)
         for (int64_t i = 0; i < n; i++) x[i] = wk_narrow((wk_near){x[i], 0, 1}, dtype);
 }
 
-/* Rounds both, and stores what they round to, where it is the same. */
-static void
-store_bounded(const wk_array *out, double *low, double *high, int64_t n, int64_t first,
-              int64_t step)
+/* Rounds both, and stores what they round to, where it is the same. Are all? */
+static int
+store_bounded(const result *to, int64_t from, double *low, double *high, int64_t n)
 {
-    double *f64 = (double *)out->data + first;
-    float *f32 = (float *)out->data + first;
-    round_to(out->dtype, low, n);
-    round_to(out->dtype, high, n);
-    if (out->dtype == WK_F64)
+    const int64_t first = to->first + from * to->step, step = to->step;
+    double *f64 = (double *)to->data + first;
+    float *f32 = (float *)to->data + first;
+    int apart = 0;
+    round_to(to->dtype, low, n);
+    round_to(to->dtype, high, n);
+    if (to->dtype == WK_F64)
         for (int64_t i = 0; i < n; i++) f64[i * step] = high[i];
-    else if (out->dtype == WK_F32)
+    else if (to->dtype == WK_F32)
         for (int64_t i = 0; i < n; i++) f32[i * step] = (float)high[i];
     else
         for (int64_t i = 0; i < n; i++)
-            wk_store_real(out->data, first + i * step, out->dtype, high[i]);
+            wk_store_real(to->data, first + i * step, to->dtype, high[i]);
+    for (int64_t i = 0; i < n; i++) apart |= !(low[i] == high[i]);
+    return !apart;
 }
 
+/* The sums, or the means, of a part. */
 static void
-means(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, int64_t step)
+sum_results(const lanes *l, const wk_words *s, const result *to)
 {
-    const int64_t stride = wk_stride(width);
+    const wk_reduction *r = l->r;
     double low[WK_BOUNDS], high[WK_BOUNDS];
-    for (int64_t from = 0, n; from < width; from += n) {
-        n = width - from < WK_BOUNDS ? width - from : WK_BOUNDS;
-        if (wk_is_complex(r->call->out[0].dtype) ||
-            !WK_ISA_NAME(wk_mean_bounds)(r, (const double *)lanes + from, n, stride, low,
-                                         high)) {
-            any_sums(r, lanes, stride, from, from + n, first, step);
+    if (to->fold == WK_SUM) {
+        if (!sums(r, s, l->width, to)) any_sums(r, s, 0, l->width, to);
+        return;
+    }
+    for (int64_t from = 0, n; from < l->width; from += n) {
+        n = l->width - from < WK_BOUNDS ? l->width - from : WK_BOUNDS;
+        const wk_words some = words_from(s, from);
+        if (!WK_ISA_NAME(wk_mean_bounds)(&some, r->args->n, to->dtype, n, low, high)) {
+            any_sums(r, s, from, from + n, to);
             continue;
         }
-        store_bounded(&r->call->out[0], low, high, n, first + from * step, step);
+        if (store_bounded(to, from, low, high, n)) continue;
         for (int64_t i = 0; i < n; i++)
-            if (!(low[i] == high[i]))
-                any_sums(r, lanes, stride, from + i, from + i + 1, first, step);
+            if (!(low[i] == high[i])) any_sums(r, s, from + i, from + i + 1, to);
     }
 }
 
+/* Variances, sums of squares, and the roots of either. */
 static void
-variances(const wk_reduction *r, void *const *lanes, int64_t width, int64_t first, int64_t step)
+square_results(const lanes *l, const result *to)
 {
-    const int64_t stride = wk_stride(width);
+    const wk_reduction *r = l->r;
+    const int root = to->fold == WK_STD || to->fold == WK_NORM;
+    const int variance = to->fold == WK_VAR || to->fold == WK_STD;
+    const wk_words q = words_of(l, WK_C_SQUARES);
+    const wk_words s = variance ? words_of(l, WK_C_SUM) : q;
     double low[WK_BOUNDS], high[WK_BOUNDS];
-    for (int64_t from = 0, n; from < width; from += n) {
-        n = width - from < WK_BOUNDS ? width - from : WK_BOUNDS;
-        if (!WK_ISA_NAME(wk_variance_bounds)(r, lanes, from, n, stride, low, high)) {
-            through_accumulators(r, lanes, stride, from, from + n, first, step);
+    for (int64_t from = 0, n; from < l->width; from += n) {
+        n = l->width - from < WK_BOUNDS ? l->width - from : WK_BOUNDS;
+        const wk_words sum = words_from(&s, from), squares = words_from(&q, from);
+        const int known =
+            variance ? WK_ISA_NAME(wk_variance_bounds)(&sum, &squares, r->args->n,
+                                                       r->args->ddof, root, to->dtype, n, low,
+                                                       high)
+                     : WK_ISA_NAME(wk_square_bounds)(&squares, r->args->n, root, to->dtype, n,
+                                                     low, high);
+        if (!known) {
+            through_accumulators(l, from, from + n);
             continue;
         }
-        store_bounded(&r->call->out[0], low, high, n, first + from * step, step);
+        if (store_bounded(to, from, low, high, n)) continue;
         for (int64_t i = 0; i < n; i++)
-            if (!(low[i] == high[i]))
-                through_accumulators(r, lanes, stride, from + i, from + i + 1, first, step);
+            if (!(low[i] == high[i])) through_accumulators(l, from + i, from + i + 1);
     }
 }
+
+/* ---- the rest ------------------------------------------------------------------------------- */
 
 #define COPY(T)                                                                                \
-    for (int64_t w = 0; w < width; w++)                                                        \
-    ((T *)out->data)[first + w * step] = ((const T *)lanes)[w]
+    for (int64_t w = 0; w < l->width; w++)                                                     \
+    ((T *)to->data)[to->first + w * to->step] = ((const T *)lane)[w]
+#define UNORDER(T, key)                                                                        \
+    for (int64_t w = 0; w < l->width; w++)                                                     \
+    ((T *)to->data)[to->first + w * to->step] = key
 
 static void
-extremes(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, int64_t step)
+extremes(const lanes *l, const result *to)
 {
-    const wk_array *out = &r->call->out[0];
-    switch (r->in->dtype) {
+    const void *lane = lane_of(l, to->fold == WK_MIN ? WK_C_MIN : WK_C_MAX);
+    switch (l->r->in->dtype) {
     case WK_F16:
+        UNORDER(uint16_t, wk_unorder_16(((const int16_t *)lane)[w], 0x7c00, 0x7e00));
+        break;
     case WK_BF16:
-        for (int64_t w = 0; w < width; w++) {
-            const double x =
-                WK_ISA_NAME(wk_real_of_key)((const int16_t *)lanes + w, r->in->dtype);
-            wk_store_real(out->data, first + w * step, out->dtype, x);
-        }
+        UNORDER(uint16_t, wk_unorder_16(((const int16_t *)lane)[w], 0x7f80, 0x7fc0));
         break;
-    case WK_F32:
-        for (int64_t w = 0; w < width; w++)
-            ((float *)out->data)[first + w * step] =
-                wk_unorder_f32(((const int32_t *)lanes)[w]);
-        break;
-    case WK_F64:
-        for (int64_t w = 0; w < width; w++)
-            ((double *)out->data)[first + w * step] =
-                wk_unorder_f64(((const int64_t *)lanes)[w]);
-        break;
+    case WK_F32: UNORDER(float, wk_unorder_f32(((const int32_t *)lane)[w])); break;
+    case WK_F64: UNORDER(double, wk_unorder_f64(((const int64_t *)lane)[w])); break;
     default:
-        switch (r->item) {
+        switch (l->r->item) {
         case 1: COPY(uint8_t); break;
         case 2: COPY(uint16_t); break;
         case 4: COPY(uint32_t); break;
@@ -180,53 +236,93 @@ extremes(const wk_reduction *r, const void *lanes, int64_t width, int64_t first,
     }
 }
 
+/* Lanes hold whether there is an element other than 0, or a zero. */
 static void
-words(const wk_reduction *r, const void *lanes, int64_t width, int64_t first, int64_t step)
+logicals(const lanes *l, const result *to)
 {
-    const wk_array *out = &r->call->out[0];
-    const wk_component c = r->component[0];
+    const uint8_t all = to->fold == WK_ALL;
+    const uint8_t *lane = lane_of(l, all ? WK_C_ALL : WK_C_ANY);
+    uint8_t *out = (uint8_t *)to->data + to->first;
+    for (int64_t w = 0; w < l->width; w++) out[w * to->step] = lane[w] ^ all;
+}
+
+/* What is counted, or kept, modulo 2^64. */
+static void
+whole(const lanes *l, wk_component c, const result *to)
+{
     const int arg = c == WK_C_ARGMIN || c == WK_C_ARGMAX;
-    const uint64_t begin = arg ? (uint64_t)r->args->first : 0;
-    uint64_t *to = (uint64_t *)out->data + first;
-    if (r->folding[0]->size == 8 && wk_itemsize[out->dtype] == 8 && out->dtype < WK_F16) {
-        for (int64_t w = 0; w < width; w++) to[w * step] = ((const uint64_t *)lanes)[w] + begin;
-        return;
+    const uint64_t begin = arg ? (uint64_t)l->r->args->first : 0;
+    const uint64_t *lane = lane_of(l, c);
+    uint64_t *out = (uint64_t *)to->data + to->first;
+    if (wk_itemsize[to->dtype] == 8)
+        for (int64_t w = 0; w < l->width; w++) out[w * to->step] = lane[w] + begin;
+    else
+        for (int64_t w = 0; w < l->width; w++)
+            wk_store_bits(to->data, to->first + w * to->step, to->dtype, lane[w] + begin);
+}
+
+static void
+finish_one(const lanes *l, int i)
+{
+    const wk_reduction *r = l->r;
+    const wk_array *out = &r->call->out[i];
+    result to = {out->data, out->dtype, r->args->fold[i], l->first, l->step};
+    switch (to.fold) {
+    case WK_SUM:
+    case WK_MEAN:
+        if (to.fold == WK_SUM && r->in->dtype < WK_F16 && out->dtype < WK_F16) {
+            whole(l, WK_C_WRAP, &to);
+            break;
+        }
+        wk_words s = words_of(l, WK_C_SUM);
+        const int parts = s.parts;
+        s.parts = 1;
+        to.dtype = wk_real_of(out->dtype);
+        to.first *= parts;
+        to.step *= parts;
+        for (int k = 0; k < parts; k++, s.lane++, to.first++) sum_results(l, &s, &to);
+        break;
+    case WK_MIN:
+    case WK_MAX: extremes(l, &to); break;
+    case WK_ANY:
+    case WK_ALL: logicals(l, &to); break;
+    case WK_COUNT_NONZERO: whole(l, WK_C_COUNT, &to); break;
+    case WK_PROD: whole(l, WK_C_PRODUCT, &to); break;
+    case WK_ARGMIN: whole(l, WK_C_ARGMIN, &to); break;
+    case WK_ARGMAX: whole(l, WK_C_ARGMAX, &to); break;
+    default: square_results(l, &to); break;
     }
-    for (int64_t w = 0; w < width; w++) {
-        uint64_t x;
-        if (c == WK_C_ANY || c == WK_C_ALL)
-            x = ((const uint8_t *)lanes)[w] ^ (c == WK_C_ALL);
-        else
-            x = ((const uint64_t *)lanes)[w] + begin;
-        wk_store_bits(out->data, first + w * step, out->dtype, x);
+}
+
+/* Is there a short way to a result of this fold in this dtype? */
+static int
+is_short(const wk_reduction *r, wk_fold fold, wk_dtype out)
+{
+    const wk_dtype in = r->in->dtype;
+    switch (fold) {
+    case WK_SUM:
+    case WK_MEAN: return !wk_is_complex(out) || wk_is_complex(in);
+    case WK_SUMSQ:
+    case WK_NORM:
+    case WK_VAR:
+    case WK_STD: return wk_is_float(out);
+    case WK_MIN:
+    case WK_MAX: return out == in && !wk_is_complex(in);
+    case WK_ANY:
+    case WK_ALL: return out == WK_BOOL;
+    case WK_PTP: return 0;
+    default: return out < WK_F16;
     }
 }
 
 void
-WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *lanes, int64_t width,
+WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *of, int64_t width,
                              int64_t first, int64_t step)
 {
-    const wk_fold fold = r->args->fold[0];
-    if (r->call->outs == 1 && (fold == WK_VAR || fold == WK_STD)) {
-        variances(r, lanes, width, first, step);
-        return;
-    }
-    if (r->call->outs != 1 || r->args->has_initial || r->components != 1) {
-        through_accumulators(r, lanes, wk_stride(width), 0, width, first, step);
-        return;
-    }
-    switch (r->component[0]) {
-    case WK_C_SUM:
-        if (fold == WK_MEAN)
-            means(r, lanes[0], width, first, step);
-        else if (!sums(r, lanes[0], width, first, step))
-            any_sums(r, lanes[0], wk_stride(width), 0, width, first, step);
-        break;
-    case WK_C_MIN:
-    case WK_C_MAX: extremes(r, lanes[0], width, first, step); break;
-    case WK_C_SQUARES:
-        through_accumulators(r, lanes, wk_stride(width), 0, width, first, step);
-        break;
-    default: words(r, lanes[0], width, first, step); break;
-    }
+    const lanes l = {r, of, width, first, step};
+    int all = !r->args->has_initial;
+    for (int i = 0; i < r->call->outs; i++)
+        all &= is_short(r, r->args->fold[i], r->call->out[i].dtype);
+    for (int i = 0; i < r->call->outs && all; i++) finish_one(&l, i);
+    if (!all) through_accumulators(&l, 0, width);
 }
