@@ -64,28 +64,6 @@ need_accs(block *b, void **room)
 
 /* ---- turning ------------------------------------------------------------------------------ */
 
-typedef struct wk_16 {
-    uint64_t a, b;
-} wk_16;
-
-#define TURN_TILE(T)                                                                           \
-    for (int64_t i = 0; i < n; i++)                                                            \
-        for (int64_t w = 0; w < width; w++)                                                    \
-    ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride]
-
-static void
-turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,
-     int64_t width, void *to)
-{
-    switch (item) {
-    case 1: TURN_TILE(uint8_t); break;
-    case 2: TURN_TILE(uint16_t); break;
-    case 4: TURN_TILE(uint32_t); break;
-    case 8: TURN_TILE(uint64_t); break;
-    default: TURN_TILE(wk_16); break;
-    }
-}
-
 /* NaN in the other part of each complex number. */
 static void
 drop_partners(const block *b, int64_t from, const int64_t *offsets, int64_t n, int64_t width,
@@ -98,7 +76,7 @@ drop_partners(const block *b, int64_t from, const int64_t *offsets, int64_t n, i
     for (int64_t w = 0; w < width; w++) {
         const int64_t output = b->output + (from + w) * j->step;
         const int64_t at = (from + w) * stride + (output % 2 == 0 ? 1 : -1);
-        turn(item, b->x + at * item, 0, offsets, n, 1, other);
+        wk_turn(item, b->x + at * item, 0, offsets, n, 1, other);
         wk_drop_nan(in->dtype, other, n, keep + w * n);
     }
 }
@@ -113,11 +91,11 @@ turned_columns(const block *b, int64_t from, int64_t width, int64_t start,
     _Alignas(64) char tile[TURN];
     uint8_t keep[TURN];
     const int64_t stride = r->in->strides[axis];
-    turn(r->item, b->x + from * stride * r->item, stride, offsets, n, width, tile);
+    wk_turn(r->item, b->x + from * stride * r->item, stride, offsets, n, width, tile);
     const int drops = r->mask || r->args->skip_nan;
     if (r->mask) {
         const int64_t step = r->where->strides[axis];
-        turn(1, b->mask + from * step, step, masks, n, width, keep);
+        wk_turn(1, b->mask + from * step, step, masks, n, width, keep);
     } else if (drops) {
         memset(keep, 1, (size_t)(n * width));
     }
@@ -185,7 +163,7 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
     const int kept = r->args->kept;
     int64_t offsets[TILE], masks[TILE], held = 0; /* rows in lanes */
     int skip = 0, penalty = 0, tiles = 0;
-    if (j->lanes) wk_lanes_start(r, &b->lanes, b->width);
+    if (j->lanes) wk_lanes_start(r, &b->lanes, b->width, begin);
     for (int64_t i = begin, n; i < end; i += n) {
         n = end - i < j->tile ? end - i : j->tile;
         if (++tiles % 16 == 0 && wk_interrupted()) break;
@@ -194,7 +172,7 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
         if (held >= WK_HELD) {
             if (!need_accs(b, room)) return WK_EMEMORY;
             absorb(b, &b->lanes, 1, held);
-            wk_lanes_start(r, &b->lanes, b->width);
+            wk_lanes_start(r, &b->lanes, b->width, i);
             held = 0;
         }
         if (j->lanes && skip == 0) {
@@ -210,7 +188,7 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
         skip -= skip > 0;
         if (!need_accs(b, room)) return WK_EMEMORY;
         if (held) absorb(b, &b->before, 1, held);
-        if (j->lanes) wk_lanes_start(r, &b->lanes, b->width);
+        if (j->lanes) wk_lanes_start(r, &b->lanes, b->width, i + n);
         held = 0;
         turned_tile(b, i, offsets, masks, n);
     }
@@ -246,7 +224,7 @@ fold_narrow(block *b, int64_t begin, int64_t end)
     for (int64_t i = begin; i < last && !wk_interrupted(); i += TILE * group) {
         const int64_t rest = (last - i) / group, n = rest < TILE ? rest : TILE;
         for (int64_t k = 0; k < n; k++) offsets[k] = (i + k * group) * stride;
-        wk_lanes_start(r, &b->lanes, width);
+        wk_lanes_start(r, &b->lanes, width, i);
         if (lanes_tile(b, &b->lanes, offsets, n, width))
             absorb(b, &b->lanes, group, n);
         else
@@ -308,13 +286,20 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
 
 /* ---- all of it ---------------------------------------------------------------------------- */
 
+/* Are there only a few columns, of many rows? */
+static int
+is_narrow(const wk_reduction *r, int axis)
+{
+    return r->in->shape[axis] <= WIDE / 2 && r->args->n >= 2 * WIDE;
+}
+
 static int
 has_columns(const wk_reduction *r, int axis)
 {
     int can = r->mask == NULL && r->in->strides[axis] == 1 &&
               (!r->args->skip_nan || (r->notices_nan && r->args->planes != 2));
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
-    return can;
+    return can && !(wk_is_arg(r) && is_narrow(r, axis));
 }
 
 /* How many rows make a wide one; 1: they are wide, or do not lie side by side. */
@@ -324,7 +309,7 @@ group_of(const columns_job *j)
     const wk_array *a = j->r->in;
     const int kept = j->r->args->kept;
     const int dense = a->ndim == kept + 1 && a->strides[kept] == j->columns;
-    if (!j->lanes || !dense || j->columns > WIDE / 2 || j->r->args->n < 2 * WIDE) return 1;
+    if (!j->lanes || !dense || !is_narrow(j->r, j->axis)) return 1;
     return WIDE / j->columns;
 }
 

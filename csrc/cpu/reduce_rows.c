@@ -9,7 +9,8 @@
 
 enum {
     TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
-    ROW = 64        /* elements that a row's beginning and end cost                        */
+    ROW = 64,       /* elements that a row's beginning and end cost                        */
+    FEW = 64        /* bytes of a row that is turned: its own beginning and end cost more  */
 };
 
 /* ---- many short rows ------------------------------------------------------------------------ */
@@ -21,6 +22,13 @@ typedef struct rows_job {
     char *accs; /* [outputs][parts]; NULL: an output is one task's alone */
 } rows_job;
 
+/* Are rows so short that they are turned, and go as columns? */
+static int
+is_few(const wk_reduction *r)
+{
+    return r->args->n * r->item <= FEW;
+}
+
 /* May rows be folded by lanes? */
 static int
 has_rows(const wk_reduction *r)
@@ -29,8 +37,31 @@ has_rows(const wk_reduction *r)
     int can = r->mask == NULL && r->args->n >= 1 && r->args->n <= WK_BLOCK &&
               (axes == 0 || (axes == 1 && r->in->strides[r->args->kept] == 1));
     can &= !r->args->skip_nan || (r->notices_nan && r->args->planes != 2);
-    for (int i = 0; i < r->components; i++) can &= r->folding[i]->rows != NULL;
+    for (int i = 0; i < r->components; i++)
+        can &= (is_few(r) ? r->folding[i]->columns : r->folding[i]->rows) != NULL;
     return can;
+}
+
+/* Rows at these offsets into lanes; 0: they are of no use. */
+static int
+fold_rows(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int64_t width)
+{
+    const int64_t n = r->args->n;
+    const int few = is_few(r);
+    _Alignas(64) char tile[FEW * WK_WIDTH];
+    int64_t turned[FEW];
+    int held = 1;
+    if (few) {
+        wk_turn(r->item, r->x, 1, offsets, width, n, tile);
+        for (int64_t i = 0; i < n; i++) turned[i] = i * width;
+        wk_lanes_start(r, lanes, width, 0);
+    }
+    for (int c = 0; c < r->components && held; c++) {
+        const wk_folding *f = r->folding[c];
+        held = wk_lanes_held(r, few ? f->columns(lanes->of[c], tile, turned, n, width)
+                                    : f->rows(lanes->of[c], r->x, offsets, n, width));
+    }
+    return held;
 }
 
 static void
@@ -57,12 +88,8 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
             index = 0;
             at = wk_offset_of(a, 0, last + 1, i + w + 1);
         }
-        int held = 1;
         wk_lanes_place(r, &lanes, room, width);
-        for (int c = 0; c < r->components && held; c++)
-            held = wk_lanes_held(
-                r, r->folding[c]->rows(lanes.of[c], r->x, offsets, r->args->n, width));
-        if (held)
+        if (fold_rows(r, &lanes, offsets, width))
             r->foldings->finish_lanes(r, lanes.of, width, i, 1);
         else
             for (int64_t w = 0; w < width; w++) wk_way_output(j->way, i + w);

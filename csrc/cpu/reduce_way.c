@@ -16,7 +16,7 @@ void
 wk_way_kept(const wk_reduction *r, wk_acc *a, void *x, uint8_t *keep, int64_t n, int64_t index)
 {
     int32_t where[WK_GATHER];
-    const int arg = r->component[0] == WK_C_ARGMIN || r->component[0] == WK_C_ARGMAX;
+    const int arg = wk_is_arg(r);
     const int64_t m = wk_compact(r->item, x, n, keep, arg ? where : NULL);
     const int64_t before = a->index;
     if (m == 0) return;
@@ -130,8 +130,37 @@ wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, void *room, int64_t width
 }
 
 void
-wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width)
+wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width, int64_t first)
 {
-    for (int c = 0; c < r->components; c++)
-        r->folding[c]->start(lanes->of[c], wk_stride(width));
+    const int64_t stride = wk_stride(width);
+    for (int c = 0; c < r->components; c++) r->folding[c]->start(lanes->of[c], stride);
+    if (wk_is_arg(r)) ((int64_t *)lanes->of[0])[2 * stride] = first;
+}
+
+typedef struct wk_16 {
+    uint64_t a, b;
+} wk_16;
+
+/* The shorter loop is the outer one. */
+#define TURN(T)                                                                                \
+    if (width < n)                                                                             \
+        for (int64_t w = 0; w < width; w++)                                                    \
+            for (int64_t i = 0; i < n; i++)                                                    \
+                ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride];                \
+    else                                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                        \
+            for (int64_t w = 0; w < width; w++)                                                \
+    ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride]
+
+void
+wk_turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,
+        int64_t width, void *to)
+{
+    switch (item) {
+    case 1: TURN(uint8_t); break;
+    case 2: TURN(uint16_t); break;
+    case 4: TURN(uint32_t); break;
+    case 8: TURN(uint64_t); break;
+    default: TURN(wk_16); break;
+    }
 }

@@ -27,7 +27,12 @@ typedef struct wk_lanes { /* of every component */
 int64_t wk_lanes_bytes(const wk_reduction *r, int64_t width);
 /* In that many bytes of room, which begins at a multiple of 64. */
 void wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, void *room, int64_t width);
-void wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width);
+/* `first` is the place of the first row in its output. */
+void wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width, int64_t first);
+
+/* to[w * n + i] = x[offsets[i] + w * stride], of so many bytes each. */
+void wk_turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,
+             int64_t width, void *to);
 
 /* An accumulator and the limbs behind it, for the stack. */
 typedef union wk_acc_room {

@@ -65,8 +65,9 @@ typedef enum {
 } wk_component;
 
 /* Lanes of `width` outputs: words [word][stride], stride = wk_stride(width), of `size` bytes each.
+ * Of argmin and argmax they are the place, the key, and the place of the next row, once.
  * rows: output w is n <= WK_BLOCK elements from x + offsets[w]; the lanes are written.
- * columns: output w is the elements x[offsets[i] + w], i < n; they are added to the lanes.
+ * columns: output w is the elements x[offsets[i] + w], i < n <= 256; they are added to the lanes.
  * Gives 0 where the lanes are of no use, 2 where MIN or MAX met a NaN, else 1. */
 typedef int wk_lanes_fn(void *lanes, const void *x, const int64_t *offsets, int64_t n,
                         int64_t width);
@@ -135,6 +136,13 @@ static inline int
 wk_lanes_held(const wk_reduction *r, int given)
 {
     return given == 1 || (given == 2 && !r->args->skip_nan);
+}
+
+/* An argmin or argmax is a call's only component. */
+static inline int
+wk_is_arg(const wk_reduction *r)
+{
+    return r->component[0] == WK_C_ARGMIN || r->component[0] == WK_C_ARGMAX;
 }
 
 wk_status wk_reduce_walk(wk_call *call, const wk_foldings *foldings);

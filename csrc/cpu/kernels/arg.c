@@ -87,11 +87,21 @@ COMPLEX(min, c128, 1, 0)
 COMPLEX(max, c64, 0, 1)
 COMPLEX(max, c128, 1, 1)
 
+/* No place yet. */
+static void
+arg_start(void *lanes, int64_t stride)
+{
+    int64_t *place = lanes;
+    memset(place, -1, (size_t)stride * sizeof *place);
+    memset(place + stride, 0, (size_t)stride * 2 * sizeof *place);
+}
+
 /* ---- tables ------------------------------------------------------------------------------- */
 
 #define ARG(way, type)                                                                         \
     {                                                                                          \
-        1, 8, way##_rows_##type, NULL, NULL, way##_run_##type, NULL, way##_merge_##type        \
+        3, 8, way##_rows_##type, way##_columns_##type, arg_start, way##_run_##type,            \
+            way##_absorb_##type, way##_merge_##type                                            \
     }
 #define ARG_COMPLEX(way, type)                                                                 \
     {                                                                                          \

@@ -7,9 +7,17 @@
 #ifdef U
 #define IS(x, key) (((x) == VALUE(key)) | ((x) != (x)))
 #define FOUND U
+#define B T
+#define SEEN(x) (x)
+#define BEATS(x, best) (BETTER(x, best) | (((x) != (x)) & ((best) == (best))))
+#define KEY_OF(best) FN(key_of)(best)
 #else
 #define IS(x, key) (KEY(x) == (key))
 #define FOUND A
+#define B A
+#define SEEN(x) KEY(x)
+#define BEATS(x, best) BETTER(x, best)
+#define KEY_OF(best) (best)
 #endif
 
 static inline int64_t
@@ -55,32 +63,88 @@ FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64
     return 1;
 }
 
+/* Inlined, it would not vectorise. */
+static __attribute__((noinline)) void
+FN(look)(B *restrict best, FOUND *restrict place, const T *const *row, int64_t first,
+         int64_t width)
+{
+    for (int64_t w = 0; w < width; w++) {
+        B most = best[w];
+        FOUND at = place[w];
+#pragma GCC unroll 8
+        for (int r = 0; r < WK_ROWS; r++) {
+            const B x = SEEN(row[r][w]);
+            at = BEATS(x, most) ? (FOUND)(first + r) : at;
+            most = BEATS(x, most) ? x : most;
+        }
+        best[w] = most;
+        place[w] = at;
+    }
+}
+
+/* A tile's places are kept in what is as wide as its elements: its rows are 256 at most. */
 static int
-FN(beaten)(const wk_acc *a, A key)
+FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+{
+    const int64_t stride = wk_stride(width);
+    int64_t *place = lanes, *next = place + 2 * stride;
+    A *keys = (A *)(place + stride);
+    B best[FN(SIDE)];
+    FOUND at[FN(SIDE)];
+    for (int64_t begin = 0; begin < width; begin += FN(SIDE)) {
+        const T *x = (const T *)from + begin;
+        const int64_t some = width - begin < FN(SIDE) ? width - begin : FN(SIDE);
+        for (int64_t w = 0; w < some; w++) best[w] = SEEN(x[offsets[0] + w]);
+        memset(at, 0, (size_t)some * sizeof *at);
+        for (int64_t i = 1; i < n; i += WK_ROWS) {
+            const T *row[WK_ROWS];
+            for (int r = 0; r < WK_ROWS; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
+            FN(look)(best, at, row, i, some);
+        }
+        for (int64_t w = 0; w < some; w++) {
+            const A key = KEY_OF(best[w]);
+            const int first = place[begin + w] < 0 || BETTER(key, keys[begin + w]);
+            keys[begin + w] = first ? key : keys[begin + w];
+            place[begin + w] = first ? *next + (at[w] & 0xff) : place[begin + w];
+        }
+    }
+    *next += n;
+    return 1;
+}
+
+/* The best of elements that are later than all before. */
+static void
+FN(offer)(wk_acc *a, A key, int64_t index)
 {
     A best;
     memcpy(&best, &a->least, sizeof best);
-    return a->index == -1 || BETTER(key, best);
+    if (a->index != -1 && !BETTER(key, best)) return;
+    memcpy(&a->least, &key, sizeof key);
+    a->index = index;
+}
+
+static void
+FN(absorb)(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
+{
+    const int64_t *place = lanes;
+    FN(offer)(a, ((const A *)(place + stride))[w], place[w]);
 }
 
 static void
 FN(run)(wk_acc *a, const void *x, int64_t n, int64_t index)
 {
     const A key = FN(best_of)(x, n);
-    if (!FN(beaten)(a, key)) return;
-    memcpy(&a->least, &key, sizeof key);
-    a->index = index + FN(find)(x, n, key);
+    A best;
+    memcpy(&best, &a->least, sizeof best);
+    if (a->index == -1 || BETTER(key, best)) FN(offer)(a, key, index + FN(find)(x, n, key));
 }
 
-/* b is of later elements. */
 static void
 FN(merge)(wk_acc *a, const wk_acc *b)
 {
     A key;
     memcpy(&key, &b->least, sizeof key);
-    if (b->index == -1 || !FN(beaten)(a, key)) return;
-    memcpy(&a->least, &key, sizeof key);
-    a->index = b->index;
+    if (b->index != -1) FN(offer)(a, key, b->index);
 }
 
 #undef T
@@ -93,3 +157,7 @@ FN(merge)(wk_acc *a, const wk_acc *b)
 #undef FN
 #undef IS
 #undef FOUND
+#undef B
+#undef SEEN
+#undef BEATS
+#undef KEY_OF

@@ -15,20 +15,29 @@ typedef struct pairs { /* sums of words, off by at most `lost` */
     double high[SOME], low[SOME], lost[SOME];
 } pairs;
 
+static void
+words_at(const wk_words *s, int word, int part, int64_t width, double *x)
+{
+    const wk_word *from = s->lane + word * s->stride + part;
+    const int64_t step = s->step;
+    const double unit = wk_from_bits_f64((uint64_t)(1023 + 32 * word) << 52);
+    if (s->integer)
+        for (int64_t w = 0; w < width; w++) x[w] = (double)from[w].i * unit;
+    else if (step == 1)
+        memcpy(x, from, (size_t)width * sizeof *x);
+    else
+        for (int64_t w = 0; w < width; w++) x[w] = from[w * step].f;
+}
+
 /* Of all parts: a complex number's squares count together. */
 static void
 pairs_of(pairs *p, const wk_words *s, int64_t width)
 {
+    double x[SOME];
     for (int64_t w = 0; w < width; w++) p->high[w] = p->low[w] = p->lost[w] = 0;
     for (int i = 0; i < s->words * s->parts; i++) {
         const int k = i / s->parts, word = s->integer ? s->words - 1 - k : k; /* largest first */
-        const double unit = wk_from_bits_f64((uint64_t)(1023 + 32 * word) << 52);
-        const wk_word *from = s->lane + word * s->stride + i % s->parts;
-        double x[SOME];
-        if (s->integer)
-            for (int64_t w = 0; w < width; w++) x[w] = (double)from[w].i * unit;
-        else
-            for (int64_t w = 0; w < width; w++) x[w] = from[w * s->step].f;
+        words_at(s, word, i % s->parts, width, x);
         for (int64_t w = 0; w < width; w++) {
             const wk_pair sum = wk_two_sum(p->high[w], x[w]);
             const wk_pair rest = wk_two_sum(p->low[w], sum.low);
@@ -52,8 +61,8 @@ typedef struct about {
 static inline about
 root_of(about a)
 {
-    const double s = sqrt(a.x), r = fma(-s, s, a.x), c = (r + a.c) / (s + s);
-    return (about){s, c, a.slack / s + fabs(c) * 0x1p-46};
+    const double s = sqrt(a.x), r = fma(-s, s, a.x), half = 0.5 / s, c = (r + a.c) * half;
+    return (about){s, c, 2 * a.slack * half + fabs(c) * 0x1p-46};
 }
 
 /* A pair less a square, what is lost added to. */
@@ -68,12 +77,20 @@ less_square(wk_pair v, double sh, double sl, double *lost)
     return (wk_pair){top.high, c.high};
 }
 
+/* x / d for a whole number d, and `one` the double nearest to 1 / d: exactly, where it is a double. */
+static inline double
+divide(double x, double d, double one)
+{
+    const double q = x * one;
+    return fma(fma(-q, d, x), one, q);
+}
+
 static inline about
-quotient_of(wk_pair v, double lost, double d)
+quotient_of(wk_pair v, double lost, double d, double one)
 {
     const wk_pair sum = wk_two_sum(v.high, v.low);
-    const double x = sum.high / d, c = (fma(-x, d, sum.high) + sum.low) / d;
-    return (about){x, c, 2 * lost / d + fabs(c) * 0x1p-48};
+    const double x = divide(sum.high, d, one), c = (fma(-x, d, sum.high) + sum.low) * one;
+    return (about){x, c, 2 * lost * one + fabs(c) * 0x1p-48};
 }
 
 /* Is x so far from the ends that nothing above overflows or loses bits to subnormals? */
@@ -101,15 +118,15 @@ int
 WK_ISA_NAME(wk_mean_bounds)(const wk_words *sum, int64_t n, wk_dtype dtype, int64_t width,
                             double *low, double *high)
 {
-    const double d = (double)n, more = apart(dtype);
+    const double d = (double)n, one = 1 / d, more = apart(dtype);
     pairs s;
     if (!few_enough(n)) return 0;
     pairs_of(&s, sum, width);
     double x[SOME], c[SOME], off[SOME], again[SOME];
     for (int64_t w = 0; w < width; w++) {
-        x[w] = s.high[w] / d;
+        x[w] = divide(s.high[w], d, one);
         const wk_pair rest = wk_two_sum(fma(-x[w], d, s.high[w]), s.low[w]);
-        c[w] = rest.high / d;
+        c[w] = rest.high * one;
         off[w] = fabs(fma(-c[w], d, rest.high)) + fabs(rest.low);
     }
     /* where c is exact, so are both bounds; where it is 0, x is: a half between two numbers is no
@@ -121,9 +138,9 @@ WK_ISA_NAME(wk_mean_bounds)(const wk_words *sum, int64_t n, wk_dtype dtype, int6
         low[w] = x[w] + (c[w] - slack);
         high[w] = x[w] + (c[w] + slack);
     }
-    for (int64_t w = 0; w < width; w++) { /* -0.0 where all elements are */
-        const double first = sum->integer ? 0 : sum->lane[w * sum->step].f;
-        const double zero = first == 0 ? first : 0, none = s.high[w] == 0 ? zero : NAN;
+    words_at(sum, 0, 0, width, c);
+    for (int64_t w = 0; w < width; w++) { /* 0 of c's sign: -0.0 where all elements are */
+        const double zero = c[w] == 0 ? c[w] : 0, none = s.high[w] == 0 ? zero : NAN;
         const int good = usual(fabs(s.high[w]));
         low[w] = good ? low[w] : none;
         high[w] = good ? high[w] : none;
@@ -187,7 +204,7 @@ WK_ISA_NAME(wk_variance_bounds)(const wk_words *sum, const wk_words *squares, in
             good[w] = (sh == 0) | usual(sh * sh) ? good[w] : 0;
         }
     for (int64_t w = 0; w < width; w++) {
-        const about a = quotient_of((wk_pair){x[w], c[w]}, slack[w], d);
+        const about a = quotient_of((wk_pair){x[w], c[w]}, slack[w], d, 1 / d);
         x[w] = good[w] != 0 ? a.x : NAN;
         c[w] = a.c;
         slack[w] = a.slack;

@@ -11,9 +11,8 @@
 #define HIGH ((int64_t)0xfffffffff8000000) /* sign, exponent and 26 digits */
 
 static int
-finite_lanes(const double *lane, int words, int64_t width)
+finite_lanes(const double *lane, int words, int64_t stride, int64_t width)
 {
-    const int64_t stride = wk_stride(width);
     int64_t bad = 0;
     for (int k = 0; k < words; k++)
         for (int64_t w = 0; w < width; w++) {
@@ -22,6 +21,14 @@ finite_lanes(const double *lane, int words, int64_t width)
             bad |= (b & (int64_t)2047 << 52) == (int64_t)2047 << 52;
         }
     return !bad;
+}
+
+static void
+commit(wk_exact *e, const double *lane, int64_t stride)
+{
+    wk_word part[WK_PARTS];
+    for (int k = 0; k < e->words; k++) part[k].f = lane[k * stride];
+    wk_exact_commit(e, part);
 }
 
 static inline __attribute__((always_inline)) void
@@ -243,36 +250,23 @@ merge_squares(wk_acc *a, const wk_acc *b)
     wk_exact_merge(&a->squares, &b->squares);
 }
 
-#define FLOAT(type, words, merge)                                                              \
+#define FLOAT(type, words, size)                                                               \
     {                                                                                          \
-        words, 8, rows_##type, columns_##type, start_##type, run_##type, absorb_##type, merge  \
+        words, size, rows_##type, columns_##type, start_##type, run_##type, absorb_##type,     \
+            merge_sums                                                                         \
     }
-#define rows_c64 NULL
-#define rows_c128 NULL
-#define columns_c64 NULL
-#define columns_c128 NULL
-#define absorb_c64 NULL
-#define absorb_c128 NULL
-#define start_c64 NULL
-#define start_c128 NULL
-
 const wk_folding WK_ISA_NAME(wk_folding_sum_float)[WK_DTYPES] = {
-    [WK_F16] = FLOAT(f16, 1, merge_sums), [WK_BF16] = FLOAT(bf16, 1, merge_sums),
-    [WK_F32] = FLOAT(f32, 1, merge_sums), [WK_F64] = FLOAT(f64, 2, merge_sums),
-    [WK_C64] = FLOAT(c64, 1, merge_sums), [WK_C128] = FLOAT(c128, 2, merge_sums),
+    [WK_F16] = FLOAT(f16, 1, 8), [WK_BF16] = FLOAT(bf16, 1, 8), [WK_F32] = FLOAT(f32, 1, 8),
+    [WK_F64] = FLOAT(f64, 2, 8), [WK_C64] = FLOAT(c64, 1, 16),  [WK_C128] = FLOAT(c128, 2, 16),
 };
 
 #undef FLOAT
-#define FLOAT(type, words)                                                                     \
+#define FLOAT(type, words, size)                                                               \
     {                                                                                          \
-        words, 8, square_rows_##type, square_columns_##type, square_start_##type,              \
+        words, size, square_rows_##type, square_columns_##type, square_start_##type,              \
             square_run_##type, square_absorb_##type, merge_squares                             \
     }
 const wk_folding WK_ISA_NAME(wk_folding_squares_float)[WK_DTYPES] = {
-    [WK_F16] = FLOAT(f16, 2),
-    [WK_BF16] = FLOAT(bf16, 2),
-    [WK_F32] = FLOAT(f32, 3),
-    [WK_F64] = FLOAT(f64, 4),
-    [WK_C64] = {3, 8, NULL, NULL, NULL, square_run_c64, NULL, merge_squares},
-    [WK_C128] = {4, 8, NULL, NULL, NULL, square_run_c128, NULL, merge_squares},
+    [WK_F16] = FLOAT(f16, 2, 8), [WK_BF16] = FLOAT(bf16, 2, 8), [WK_F32] = FLOAT(f32, 3, 8),
+    [WK_F64] = FLOAT(f64, 4, 8), [WK_C64] = FLOAT(c64, 3, 16),  [WK_C128] = FLOAT(c128, 4, 16),
 };

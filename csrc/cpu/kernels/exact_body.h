@@ -25,6 +25,18 @@ FN(load_some)(const T *x, int64_t n)
 #include "plain_body.h"
 #endif
 
+static int
+FN(rows)(void *lanes, const void *x, const int64_t *offsets, int64_t n, int64_t width)
+{
+    return FN(rows_of)(lanes, x, offsets, n, width, 1);
+}
+
+static int
+FN(columns)(void *lanes, const void *x, const int64_t *offsets, int64_t n, int64_t width)
+{
+    return FN(columns_of)(lanes, x, offsets, n, width, 1);
+}
+
 /* What is not exact at once. */
 static void
 FN(slow)(wk_exact *e, const T *x, int64_t n)
@@ -53,11 +65,9 @@ FN(add)(wk_exact *e, const void *from, int64_t n)
     const T *x = from;
     const int64_t zero = 0;
     double lanes[WORDS * 8];
-    wk_word part[WK_PARTS];
     if (e->flags & WK_HAS_NAN) return; /* nothing changes that */
     if (e->skip == 0 && FN(rows)(lanes, x, &zero, n, 1)) {
-        for (int k = 0; k < WORDS; k++) part[k].f = lanes[8 * k];
-        wk_exact_commit(e, part);
+        commit(e, lanes, 8);
         e->penalty = 0;
         return;
     }
@@ -80,9 +90,7 @@ FN(run)(wk_acc *a, const void *x, int64_t n, int64_t index)
 static void
 FN(absorb)(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
 {
-    wk_word part[WK_PARTS];
-    for (int k = 0; k < WORDS; k++) part[k].f = ((const double *)lanes)[k * stride + w];
-    wk_exact_commit(&EXACT(a), part);
+    commit(&EXACT(a), (const double *)lanes + w, stride);
 }
 
 static void

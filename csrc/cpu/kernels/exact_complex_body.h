@@ -1,4 +1,30 @@
-/* exact_complex_body.h -- a complex number's parts, T each, as floats. No include guard. */
+/* exact_complex_body.h -- a complex number's parts, T each, as floats. No include guard.
+ * A lane of theirs is two: the parts alternate. */
+
+static int
+FN(rows)(void *lanes, const void *x, const int64_t *offsets, int64_t n, int64_t width)
+{
+    return PART(rows_of)(lanes, x, offsets, n, width, 2);
+}
+
+static int
+FN(columns)(void *lanes, const void *x, const int64_t *offsets, int64_t n, int64_t width)
+{
+    return PART(columns_of)(lanes, x, offsets, n, width, 2);
+}
+
+static void
+FN(start)(void *lanes, int64_t stride)
+{
+    PART(start)(lanes, 2 * stride);
+}
+
+static void
+FN(absorb)(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
+{
+    for (int i = 0; i < 2; i++)
+        commit(&a->sum[i], (const double *)lanes + 2 * w + i, 2 * stride);
+}
 
 static void
 FN(run)(wk_acc *a, const void *from, int64_t n, int64_t index)
@@ -16,6 +42,33 @@ FN(run)(wk_acc *a, const void *from, int64_t n, int64_t index)
         PART(add)(&a->sum[0], real, m);
         PART(add)(&a->sum[1], imag, m);
     }
+}
+
+/* ---- squares: of both parts together ------------------------------------------------------ */
+
+static int
+FN(square_rows)(void *lanes, const void *x, const int64_t *offsets, int64_t n, int64_t width)
+{
+    return PART(square_rows_of)(lanes, x, offsets, n, width, 2);
+}
+
+static int
+FN(square_columns)(void *lanes, const void *x, const int64_t *offsets, int64_t n, int64_t width)
+{
+    return PART(square_columns_of)(lanes, x, offsets, n, width, 2);
+}
+
+static void
+FN(square_start)(void *lanes, int64_t stride)
+{
+    PART(square_start)(lanes, 2 * stride);
+}
+
+static void
+FN(square_absorb)(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
+{
+    for (int i = 0; i < 2; i++)
+        commit(&a->squares, (const double *)lanes + 2 * w + i, 2 * stride);
 }
 
 static void

@@ -1,8 +1,8 @@
 /* plain_body.h -- rows and columns of exact_body.h by plain additions, proved by the flag. */
 
-/* A row of n elements to lane[k * stride], k < WORDS. */
+/* A row of n elements to lane[k * stride], k < WORDS; what alternates in it to as many lanes. */
 static inline void
-FN(row)(const T *x, int64_t n, double *lane, int64_t stride)
+FN(row)(const T *x, int64_t n, double *lane, int64_t stride, int parts)
 {
     enum { SETS = 8 / WORDS < 2 ? 2 : 8 / WORDS };
     wk_vd sum[SETS][WORDS];
@@ -27,21 +27,24 @@ FN(row)(const T *x, int64_t n, double *lane, int64_t stride)
             for (int s = 0; s < half; s++) sum[s][k] += sum[s + half][k];
         double one[WK_VD];
         memcpy(one, &sum[0][k], sizeof one);
-        for (int half = WK_VD / 2; half > 0; half /= 2)
+        for (int half = WK_VD / 2; half > 1; half /= 2)
             for (int l = 0; l < half; l++) one[l] += one[l + half];
-        lane[k * stride] = one[0];
+        lane[k * stride] = parts == 1 ? one[0] + one[1] : one[0];
+        if (parts > 1) lane[k * stride + 1] = one[1];
     }
 }
 
+/* Elements of `parts` numbers, each of which has its own lane. */
 static int
-FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+FN(rows_of)(double *lane, const T *x, const int64_t *offsets, int64_t n, int64_t width,
+            int parts)
 {
-    const T *x = from;
-    double *lane = lanes;
-    const int64_t stride = wk_stride(width);
+    const int64_t stride = parts * wk_stride(width);
     wk_flag_clear(x, lane);
-    for (int64_t w = 0; w < width; w++) FN(row)(x + offsets[w], n, lane + w, stride);
-    return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, width) && wk_flag_works();
+    for (int64_t w = 0; w < width; w++)
+        FN(row)(x + parts * offsets[w], parts * n, lane + parts * w, stride, parts);
+    return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, stride, parts * width) &&
+           wk_flag_works();
 }
 
 static inline __attribute__((always_inline)) void
@@ -61,18 +64,19 @@ FN(add_rows)(double *lane, int64_t stride, const T *const *row, int rows, int64_
 }
 
 static int
-FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+FN(columns_of)(double *lane, const T *x, const int64_t *offsets, int64_t n, int64_t width,
+               int parts)
 {
-    const T *x = from, *row[WK_ROWS];
-    double *lane = lanes;
-    const int64_t stride = wk_stride(width);
+    const T *row[WK_ROWS];
+    const int64_t stride = parts * wk_stride(width);
+    width *= parts;
     wk_flag_clear(x, lane);
     for (int64_t i = 0; i < n; i += WK_ROWS) {
-        for (int r = 0; r < WK_ROWS && i + r < n; r++) row[r] = x + offsets[i + r];
+        for (int r = 0; r < WK_ROWS && i + r < n; r++) row[r] = x + parts * offsets[i + r];
         if (i + WK_ROWS <= n)
             FN(add_rows)(lane, stride, row, WK_ROWS, width);
         else
             FN(add_rows)(lane, stride, row, (int)(n - i), width);
     }
-    return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, width) && wk_flag_works();
+    return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, stride, width) && wk_flag_works();
 }

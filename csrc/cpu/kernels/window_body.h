@@ -63,7 +63,7 @@ FN(magic)(int first, int k)
 }
 
 static int
-FN(row)(const T *x, int64_t n, double *lane, int64_t stride)
+FN(row)(const T *x, int64_t n, double *lane, int64_t stride, int parts)
 {
     enum { SETS = PAIRED ? 2 : 4 };
     const I ones = (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1);
@@ -88,43 +88,49 @@ FN(row)(const T *x, int64_t n, double *lane, int64_t stride)
         wk_vd sum = s[0][k] - wk_splat(FN(magic)(first, k));
         for (int j = 1; j < SETS; j++) sum += s[j][k] - wk_splat(FN(magic)(first, k));
         memcpy(one, &sum, sizeof one);
-        for (int l = 1; l < WK_VD; l++) one[0] += one[l];
-        lane[k * stride] = one[0];
+        for (int l = 2; l < WK_VD; l++) one[l % 2] += one[l];
+        lane[k * stride] = parts == 1 ? one[0] + one[1] : one[0];
+        if (parts > 1) lane[k * stride + 1] = one[1];
     }
     return 1;
 }
 
+/* Elements of `parts` numbers, each of which has its own lane. */
 static int
-FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+FN(rows_of)(double *lane, const T *x, const int64_t *offsets, int64_t n, int64_t width,
+            int parts)
 {
-    const int64_t stride = wk_stride(width);
+    const int64_t stride = parts * wk_stride(width);
     for (int64_t w = 0; w < width; w++)
-        if (!FN(row)((const T *)from + offsets[w], n, (double *)lanes + w, stride)) return 0;
+        if (!FN(row)(x + parts * offsets[w], parts * n, lane + parts * w, stride, parts))
+            return 0;
     return 1;
 }
 
 /* The tile's bins first; that they add to the lanes exactly is proved by the flag. */
 static int
-FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
+FN(columns_of)(double *lanes, const T *from, const int64_t *offsets, int64_t n, int64_t width,
+               int parts)
 {
     enum { SIDE = WK_SIDE / sizeof(T) };
     const I ones = (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1);
-    const int64_t stride = wk_stride(width);
+    const int64_t stride = parts * wk_stride(width);
     double bins[WORDS][SIDE];
+    width *= parts;
     for (int64_t begin = 0; begin < width; begin += SIDE) {
-        const T *x = (const T *)from + begin;
-        double *lane = (double *)lanes + begin;
+        const T *x = from + begin;
+        double *lane = lanes + begin;
         const int64_t some = width - begin < SIDE ? width - begin : SIDE;
         I most = 0, least = ones;
         int first;
-        for (int64_t i = 0; i < n; i++) FN(widen)(x + offsets[i], some, &most, &least);
+        for (int64_t i = 0; i < n; i++) FN(widen)(x + parts * offsets[i], some, &most, &least);
         if (!FN(window_of)(most, least, &first)) return 0;
         for (int64_t w = 0; w < some; w += WK_VD) {
             wk_vd s[WORDS];
 #pragma GCC unroll 4
             for (int k = 0; k < WORDS; k++) s[k] = wk_splat(FN(magic)(first, k));
             for (int64_t i = 0; i < n; i++) {
-                const T *at = x + offsets[i] + w;
+                const T *at = x + parts * offsets[i] + w;
                 FN(take)(s, w + WK_VD <= some ? LOAD(at) : FN(load_some)(at, some - w));
             }
 #pragma GCC unroll 4
