@@ -10,7 +10,9 @@
 enum {
     TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
     ROW = 64,       /* elements that a row's beginning and end cost                        */
-    FEW = 64        /* bytes of a row that is turned: its own beginning and end cost more  */
+    FEW = 16,       /* elements of a row that is turned: its own beginning and end cost    */
+    CHEAP = 4,      /* more; the same where a row is a loop and no more                    */
+    TURN = 1 << 14  /* bytes that are turned at once: they stay in L1                      */
 };
 
 /* ---- many short rows ------------------------------------------------------------------------ */
@@ -26,7 +28,8 @@ typedef struct rows_job {
 static int
 is_few(const wk_reduction *r)
 {
-    return r->args->n * r->item <= FEW;
+    const int exact = r->in->dtype >= WK_F16 && r->component[0] <= WK_C_SQUARES;
+    return r->args->n <= (exact || wk_is_arg(r) ? FEW : CHEAP) && r->args->n * r->item <= 128;
 }
 
 /* May rows be folded by lanes? */
@@ -48,7 +51,7 @@ fold_rows(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int64_
 {
     const int64_t n = r->args->n;
     const int few = is_few(r);
-    _Alignas(64) char tile[FEW * WK_WIDTH];
+    _Alignas(64) char tile[TURN];
     int64_t turned[FEW];
     int held = 1;
     if (few) {
@@ -72,12 +75,14 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
     const wk_reduction *r = j->r;
     const wk_array *a = r->in;
     const int last = r->args->kept - 1;
+    const int64_t turned = TURN / (r->args->n * r->item) & ~(int64_t)7;
+    const int64_t most = is_few(r) && turned < WK_WIDTH ? turned : WK_WIDTH;
     wk_lanes lanes;
     _Alignas(64) double room[(WK_COMPONENT_MAX + 2 * WK_PARTS) * WK_WIDTH];
     int64_t offsets[WK_WIDTH];
     const wk_fp_state state = wk_fp_begin();
-    for (int64_t i = begin; i < end; i += WK_WIDTH) {
-        const int64_t width = end - i < WK_WIDTH ? end - i : WK_WIDTH;
+    for (int64_t i = begin, width; i < end; i += width) {
+        width = end - i < most ? end - i : most;
         int64_t index = last >= 0 ? i % a->shape[last] : 0;
         int64_t at = wk_offset_of(a, 0, last + 1, i);
         for (int64_t w = 0; w < width; w++) {

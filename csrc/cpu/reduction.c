@@ -102,10 +102,33 @@ column_axis(const wk_reduction *r)
     return best;
 }
 
+/* Real and imaginary parts side by side are complex numbers again, which have lanes: of sums, and
+ * of what is squared, where they are the last axis. */
+static void
+pair_parts(wk_call *call)
+{
+    wk_array *a = &call->in;
+    wk_reduce_args *args = &call->args.reduce;
+    const int last = a->ndim - 1;
+    wk_pair_parts(call);
+    int can = (a->dtype == WK_F32 || a->dtype == WK_F64) && last >= args->kept &&
+              a->shape[last] == 2 && a->strides[last] == 1 && call->where.ndim < 0;
+    can &= !args->skip_nan && !args->has_initial;
+    for (int i = 0; i < call->outs; i++)
+        can &= args->fold[i] == WK_SUMSQ || args->fold[i] == WK_NORM;
+    for (int d = 0; d < last; d++) can &= a->strides[d] % 2 == 0;
+    if (!can) return;
+    for (int d = 0; d < last; d++) a->strides[d] /= 2;
+    a->dtype = a->dtype == WK_F32 ? WK_C64 : WK_C128;
+    a->ndim--;
+    args->n /= 2;
+}
+
 wk_status
 wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
 {
     wk_reduction r;
+    pair_parts(call);
     look_at(&r, call, foldings);
     const int axis = r.args->n > 0 ? column_axis(&r) : -1;
     return axis >= 0 ? wk_reduce_columns(call, &r, axis) : wk_reduce_rows(call, &r);

@@ -7,17 +7,9 @@
 #ifdef U
 #define IS(x, key) (((x) == VALUE(key)) | ((x) != (x)))
 #define FOUND U
-#define B T
-#define SEEN(x) (x)
-#define BEATS(x, best) (BETTER(x, best) | (((x) != (x)) & ((best) == (best))))
-#define KEY_OF(best) FN(key_of)(best)
 #else
 #define IS(x, key) (KEY(x) == (key))
 #define FOUND A
-#define B A
-#define SEEN(x) KEY(x)
-#define BEATS(x, best) BETTER(x, best)
-#define KEY_OF(best) (best)
 #endif
 
 static inline int64_t
@@ -65,17 +57,17 @@ FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64
 
 /* Inlined, it would not vectorise. */
 static __attribute__((noinline)) void
-FN(look)(B *restrict best, FOUND *restrict place, const T *const *row, int64_t first,
+FN(look)(A *restrict best, FOUND *restrict place, const T *const *row, int64_t first,
          int64_t width)
 {
     for (int64_t w = 0; w < width; w++) {
-        B most = best[w];
+        A most = best[w];
         FOUND at = place[w];
 #pragma GCC unroll 8
         for (int r = 0; r < WK_ROWS; r++) {
-            const B x = SEEN(row[r][w]);
-            at = BEATS(x, most) ? (FOUND)(first + r) : at;
-            most = BEATS(x, most) ? x : most;
+            const A key = FN(key_of)(row[r][w]);
+            at = BETTER(key, most) ? (FOUND)(first + r) : at;
+            most = BETTER(key, most) ? key : most;
         }
         best[w] = most;
         place[w] = at;
@@ -89,23 +81,27 @@ FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, in
     const int64_t stride = wk_stride(width);
     int64_t *place = lanes, *next = place + 2 * stride;
     A *keys = (A *)(place + stride);
-    B best[FN(SIDE)];
+    A best[FN(SIDE)];
     FOUND at[FN(SIDE)];
     for (int64_t begin = 0; begin < width; begin += FN(SIDE)) {
         const T *x = (const T *)from + begin;
         const int64_t some = width - begin < FN(SIDE) ? width - begin : FN(SIDE);
-        for (int64_t w = 0; w < some; w++) best[w] = SEEN(x[offsets[0] + w]);
+        for (int64_t w = 0; w < some; w++) best[w] = FN(key_of)(x[offsets[0] + w]);
         memset(at, 0, (size_t)some * sizeof *at);
         for (int64_t i = 1; i < n; i += WK_ROWS) {
             const T *row[WK_ROWS];
             for (int r = 0; r < WK_ROWS; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
             FN(look)(best, at, row, i, some);
         }
+        if (place[begin] < 0) {
+            memcpy(keys + begin, best, (size_t)some * sizeof *best);
+            for (int64_t w = 0; w < some; w++) place[begin + w] = *next + (uint8_t)at[w];
+            continue;
+        }
         for (int64_t w = 0; w < some; w++) {
-            const A key = KEY_OF(best[w]);
-            const int first = place[begin + w] < 0 || BETTER(key, keys[begin + w]);
-            keys[begin + w] = first ? key : keys[begin + w];
-            place[begin + w] = first ? *next + (at[w] & 0xff) : place[begin + w];
+            if (!BETTER(best[w], keys[begin + w])) continue;
+            keys[begin + w] = best[w];
+            place[begin + w] = *next + (uint8_t)at[w];
         }
     }
     *next += n;
@@ -157,7 +153,3 @@ FN(merge)(wk_acc *a, const wk_acc *b)
 #undef FN
 #undef IS
 #undef FOUND
-#undef B
-#undef SEEN
-#undef BEATS
-#undef KEY_OF

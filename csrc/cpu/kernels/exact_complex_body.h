@@ -31,8 +31,14 @@ FN(run)(wk_acc *a, const void *from, int64_t n, int64_t index)
 {
     enum { SOME = 512 };
     const T *x = from;
+    const int64_t zero = 0;
     T real[SOME], imag[SOME];
+    double lanes[2 * 8 * WK_PARTS];
     (void)index;
+    if (a->sum[0].skip + a->sum[1].skip == 0 && PART(rows_of)(lanes, x, &zero, n, 1, 2)) {
+        FN(absorb)(a, lanes, 8, 0);
+        return;
+    }
     for (int64_t i = 0; i < n; i += SOME) {
         const int64_t m = n - i < SOME ? n - i : SOME;
         for (int64_t k = 0; k < m; k++) {

@@ -206,26 +206,28 @@ square_results(const lanes *l, const result *to)
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
-#define COPY(T)                                                                                \
-    for (int64_t w = 0; w < l->width; w++)                                                     \
-    ((T *)to->data)[to->first + w * to->step] = ((const T *)lane)[w]
-#define UNORDER(T, key)                                                                        \
-    for (int64_t w = 0; w < l->width; w++)                                                     \
-    ((T *)to->data)[to->first + w * to->step] = key
+/* Bounds in locals, which no store can change: then these loops vectorise. */
+#define EACH(T, value)                                                                         \
+    do {                                                                                       \
+        T *restrict out = (T *)to->data + to->first;                                           \
+        for (int64_t w = 0; w < width; w++) out[w * step] = value;                             \
+    } while (0)
+#define COPY(T) EACH(T, ((const T *)lane)[w])
 
 static void
 extremes(const lanes *l, const result *to)
 {
-    const void *lane = lane_of(l, to->fold == WK_MIN ? WK_C_MIN : WK_C_MAX);
+    const void *restrict lane = lane_of(l, to->fold == WK_MIN ? WK_C_MIN : WK_C_MAX);
+    const int64_t width = l->width, step = to->step;
     switch (l->r->in->dtype) {
     case WK_F16:
-        UNORDER(uint16_t, wk_unorder_16(((const int16_t *)lane)[w], 0x7c00, 0x7e00));
+        EACH(uint16_t, wk_unorder_16(((const int16_t *)lane)[w], 0x7c00, 0x7e00));
         break;
     case WK_BF16:
-        UNORDER(uint16_t, wk_unorder_16(((const int16_t *)lane)[w], 0x7f80, 0x7fc0));
+        EACH(uint16_t, wk_unorder_16(((const int16_t *)lane)[w], 0x7f80, 0x7fc0));
         break;
-    case WK_F32: UNORDER(float, wk_unorder_f32(((const int32_t *)lane)[w])); break;
-    case WK_F64: UNORDER(double, wk_unorder_f64(((const int64_t *)lane)[w])); break;
+    case WK_F32: EACH(float, wk_unorder_f32(((const int32_t *)lane)[w])); break;
+    case WK_F64: EACH(double, wk_unorder_f64(((const int64_t *)lane)[w])); break;
     default:
         switch (l->r->item) {
         case 1: COPY(uint8_t); break;
@@ -241,9 +243,9 @@ static void
 logicals(const lanes *l, const result *to)
 {
     const uint8_t all = to->fold == WK_ALL;
-    const uint8_t *lane = lane_of(l, all ? WK_C_ALL : WK_C_ANY);
-    uint8_t *out = (uint8_t *)to->data + to->first;
-    for (int64_t w = 0; w < l->width; w++) out[w * to->step] = lane[w] ^ all;
+    const uint8_t *restrict lane = lane_of(l, all ? WK_C_ALL : WK_C_ANY);
+    const int64_t width = l->width, step = to->step;
+    EACH(uint8_t, lane[w] ^ all);
 }
 
 /* What is counted, or kept, modulo 2^64. */
@@ -252,13 +254,14 @@ whole(const lanes *l, wk_component c, const result *to)
 {
     const int arg = c == WK_C_ARGMIN || c == WK_C_ARGMAX;
     const uint64_t begin = arg ? (uint64_t)l->r->args->first : 0;
-    const uint64_t *lane = lane_of(l, c);
-    uint64_t *out = (uint64_t *)to->data + to->first;
-    if (wk_itemsize[to->dtype] == 8)
-        for (int64_t w = 0; w < l->width; w++) out[w * to->step] = lane[w] + begin;
-    else
-        for (int64_t w = 0; w < l->width; w++)
-            wk_store_bits(to->data, to->first + w * to->step, to->dtype, lane[w] + begin);
+    const uint64_t *restrict lane = lane_of(l, c);
+    const int64_t width = l->width, step = to->step;
+    if (wk_itemsize[to->dtype] == 8) {
+        EACH(uint64_t, lane[w] + begin);
+        return;
+    }
+    for (int64_t w = 0; w < width; w++)
+        wk_store_bits(to->data, to->first + w * step, to->dtype, lane[w] + begin);
 }
 
 static void
