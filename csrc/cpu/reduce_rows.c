@@ -29,6 +29,8 @@ static int
 is_few(const wk_reduction *r)
 {
     const int exact = r->in->dtype >= WK_F16 && r->component[0] <= WK_C_SQUARES;
+    for (int i = 0; i < r->components; i++)
+        if (r->folding[i]->columns == NULL) return 0;
     return r->args->n <= (exact || wk_is_arg(r) ? FEW : CHEAP) && r->args->n * r->item <= 128;
 }
 

@@ -24,7 +24,7 @@
 #define WINNER(T) WK_TOP(T)
 #include "arg_types.h"
 
-/* ---- complex ------------------------------------------------------------------------------ */
+/* ---- complex128 ----------------------------------------------------------------------------- */
 
 typedef struct element {
     double real, imag;
@@ -44,7 +44,28 @@ before(element a, element b, int most)
     return a.imag != b.imag && (a.imag < b.imag) != most;
 }
 
-static void
+/* The first place of the best; what is beaten by its real part alone, which most are, is passed over. */
+static inline int64_t
+place_of(const element *x, int64_t n, int most)
+{
+    int64_t place = 0;
+    for (int64_t i = 1; i < n; i++) {
+        const element best = x[place];
+        const int beaten = most ? x[i].real < best.real : x[i].real > best.real;
+        if ((beaten & (x[i].imag == x[i].imag)) == 0 && before(x[i], best, most)) place = i;
+    }
+    return place;
+}
+
+static inline int
+rows(void *lanes, const element *x, const int64_t *offsets, int64_t n, int64_t width, int most)
+{
+    for (int64_t w = 0; w < width; w++)
+        ((int64_t *)lanes)[w] = place_of(x + offsets[w], n, most);
+    return 1;
+}
+
+static inline void
 take(wk_acc *a, element x, int64_t index, int most)
 {
     element best;
@@ -55,17 +76,13 @@ take(wk_acc *a, element x, int64_t index, int most)
 }
 
 static inline void
-complex_run(wk_acc *a, const void *x, int64_t n, int64_t index, int wide, int most)
+run(wk_acc *a, const element *x, int64_t n, int64_t index, int most)
 {
-    const float *f = x;
-    const double *d = x;
-    for (int64_t i = 0; i < n; i++) {
-        const element one = {wide ? d[2 * i] : f[2 * i], wide ? d[2 * i + 1] : f[2 * i + 1]};
-        take(a, one, index + i, most);
-    }
+    const int64_t place = place_of(x, n, most);
+    if (n > 0) take(a, x[place], index + place, most);
 }
 
-static void
+static inline void
 merge(wk_acc *a, const wk_acc *b, int most)
 {
     element x;
@@ -73,19 +90,24 @@ merge(wk_acc *a, const wk_acc *b, int most)
     if (b->index != -1) take(a, x, b->index, most);
 }
 
-#define COMPLEX(way, type, wide, most)                                                         \
-    static void way##_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)           \
+#define COMPLEX(way, most)                                                                     \
+    static int way##_rows_c128(void *lanes, const void *x, const int64_t *offsets, int64_t n,  \
+                               int64_t width)                                                  \
     {                                                                                          \
-        complex_run(a, x, n, index, wide, most);                                               \
+        return rows(lanes, x, offsets, n, width, most);                                        \
     }                                                                                          \
-    static void way##_merge_##type(wk_acc *a, const wk_acc *b)                                 \
+    static void way##_run_c128(wk_acc *a, const void *x, int64_t n, int64_t index)             \
+    {                                                                                          \
+        run(a, x, n, index, most);                                                             \
+    }                                                                                          \
+    static void way##_merge_c128(wk_acc *a, const wk_acc *b)                                   \
     {                                                                                          \
         merge(a, b, most);                                                                     \
     }
-COMPLEX(min, c64, 0, 0)
-COMPLEX(min, c128, 1, 0)
-COMPLEX(max, c64, 0, 1)
-COMPLEX(max, c128, 1, 1)
+COMPLEX(min, 0)
+COMPLEX(max, 1)
+
+/* ---- tables --------------------------------------------------------------------------------- */
 
 /* No place yet. */
 static void
@@ -96,24 +118,19 @@ arg_start(void *lanes, int64_t stride)
     memset(place + stride, 0, (size_t)stride * 2 * sizeof *place);
 }
 
-/* ---- tables ------------------------------------------------------------------------------- */
-
 #define ARG(way, type)                                                                         \
     {                                                                                          \
         3, 8, way##_rows_##type, way##_columns_##type, arg_start, way##_run_##type,            \
             way##_absorb_##type, way##_merge_##type                                            \
-    }
-#define ARG_COMPLEX(way, type)                                                                 \
-    {                                                                                          \
-        1, 8, NULL, NULL, NULL, way##_run_##type, NULL, way##_merge_##type                     \
     }
 #define ARGS(way)                                                                              \
     [WK_BOOL] = ARG(way, bool), [WK_I8] = ARG(way, i8), [WK_U8] = ARG(way, u8),                \
     [WK_I16] = ARG(way, i16), [WK_U16] = ARG(way, u16), [WK_I32] = ARG(way, i32),              \
     [WK_U32] = ARG(way, u32), [WK_I64] = ARG(way, i64), [WK_U64] = ARG(way, u64),              \
     [WK_F16] = ARG(way, f16), [WK_BF16] = ARG(way, bf16), [WK_F32] = ARG(way, f32),            \
-    [WK_F64] = ARG(way, f64), [WK_C64] = ARG_COMPLEX(way, c64),                                \
-    [WK_C128] = ARG_COMPLEX(way, c128)
+    [WK_F64] = ARG(way, f64), [WK_C64] = ARG(way, c64), [WK_C128] = {                         \
+        1, 8, way##_rows_c128, NULL, NULL, way##_run_c128, NULL, way##_merge_c128              \
+    }
 
 const wk_folding WK_ISA_NAME(wk_folding_argmin)[WK_DTYPES] = {ARGS(min)};
 const wk_folding WK_ISA_NAME(wk_folding_argmax)[WK_DTYPES] = {ARGS(max)};

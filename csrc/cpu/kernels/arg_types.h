@@ -1,4 +1,4 @@
-/* arg_types.h -- arg_body.h for every real dtype. No include guard.
+/* arg_types.h -- arg_body.h for every dtype but complex128. No include guard.
  * Expects BETTER(a, b), OP, LOSER(A), WINNER(A), NAME(name). */
 #define T uint8_t
 #define A uint8_t
@@ -94,4 +94,11 @@
 #define WORST LOSER(int64_t)
 #define NAN_KEY WINNER(int64_t)
 #define FN(name) NAME(name##_f64)
+#include "arg_body.h"
+#define T uint64_t
+#define A int64_t
+#define KEY(x) wk_order_c64(x, WINNER(int64_t))
+#define WORST LOSER(int64_t)
+#define NAN_KEY WINNER(int64_t)
+#define FN(name) NAME(name##_c64)
 #include "arg_body.h"

@@ -43,13 +43,13 @@ FN(begin)(FN(best) * s, const T *x, int64_t width)
 }
 
 static inline __attribute__((always_inline)) void
-FN(fold)(FN(best) *restrict s, const T *const *row, int64_t width)
+FN(fold)(FN(best) *restrict s, const T *const *row, int rows, int64_t width)
 {
     for (int64_t w = 0; w < width; w++) {
         T best = s->best[w];
         U sign = s->signs[w], nan = s->nans[w];
 #pragma GCC unroll 4
-        for (int r = 0; r < WK_ROWS; r += 2) {
+        for (int r = 0; r < rows; r += 2) {
             const T a = row[r][w], b = row[r + 1][w], ab = OP(a, b);
             best = OP(ab, best);
             sign = ZERO_SIGN(sign, ZERO_SIGN(FN(bits)(a), FN(bits)(b)));
@@ -87,12 +87,12 @@ FN(begin)(FN(best) * s, const T *x, int64_t width)
 }
 
 static inline __attribute__((always_inline)) void
-FN(fold)(FN(best) *restrict s, const T *const *row, int64_t width)
+FN(fold)(FN(best) *restrict s, const T *const *row, int rows, int64_t width)
 {
     for (int64_t w = 0; w < width; w++) {
         A best = s->best[w];
 #pragma GCC unroll 4
-        for (int r = 0; r < WK_ROWS; r += 2) {
+        for (int r = 0; r < rows; r += 2) {
             const A a = KEY(row[r][w]), b = KEY(row[r + 1][w]), ab = OP(a, b);
             best = OP(ab, best);
         }
@@ -114,7 +114,7 @@ FN(fold_run)(FN(best) * s, const T *x, int64_t width)
     const T *row[WK_ROWS];
 #pragma GCC unroll 8
     for (int r = 0; r < WK_ROWS; r++) row[r] = x + r * width;
-    FN(fold)(s, row, width);
+    FN(fold)(s, row, WK_ROWS, width);
 }
 
 /* Of a run of n elements. */

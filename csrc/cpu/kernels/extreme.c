@@ -41,14 +41,20 @@ before(element a, element b, int most)
                 : wk_below_c128(a.real, a.imag, b.real, b.imag);
 }
 
+static inline element
+better(element best, element x, int most)
+{
+    if (x.real != x.real || best.imag != best.imag) return best;
+    return best.real != best.real || x.imag != x.imag || before(x, best, most) ? x : best;
+}
+
 static inline void
 take(wk_value *place, element x, int most)
 {
     element best;
     memcpy(&best, place, sizeof best);
-    if (x.real != x.real || best.imag != best.imag) return;
-    if (best.real != best.real || x.imag != x.imag || before(x, best, most))
-        memcpy(place, &x, sizeof x);
+    best = better(best, x, most);
+    memcpy(place, &best, sizeof best);
 }
 
 static inline element
@@ -59,30 +65,80 @@ element_of(const void *x, int64_t i, int wide)
     return wide ? (element){d[0], d[1]} : (element){f[0], f[1]};
 }
 
-static inline void
-complex_run(wk_value *place, const void *x, int64_t n, int wide, int most)
+static inline element
+best_of(const void *x, int64_t n, int wide, int most)
 {
     int nan = 0;
-    if (n == 0) return;
     element best = element_of(x, 0, wide);
     for (int64_t i = 0; i < n; i++) {
         const element one = element_of(x, i, wide);
         nan |= __builtin_isunordered(one.real, one.imag);
         if (before(one, best, most)) best = one;
     }
-    take(place, nan ? (element){0, wk_nan()} : best, most);
+    return nan ? (element){0, wk_nan()} : best;
 }
+
+/* Real parts, then imaginary ones. */
+static inline int
+complex_columns(double *lane, const void *x, const int64_t *offsets, int64_t n, int64_t width,
+                int wide, int most)
+{
+    double *imag = lane + wk_stride(width);
+    int nan = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t w = 0; w < width; w++) {
+            element one = element_of(x, offsets[i] + w, wide), best = {lane[w], imag[w]};
+            if (__builtin_isunordered(one.real, one.imag)) one = (element){0, wk_nan()};
+            best = better(best, one, most);
+            lane[w] = best.real;
+            imag[w] = best.imag;
+        }
+    for (int64_t w = 0; w < width; w++) nan |= imag[w] != imag[w];
+    return nan ? 2 : 1;
+}
+
+static inline int
+complex_rows(double *lane, const void *x, const int64_t *offsets, int64_t n, int64_t width,
+             int wide, int most)
+{
+    const int64_t item = 2 * (wide ? sizeof(double) : sizeof(float));
+    double *imag = lane + wk_stride(width);
+    int nan = 0;
+    for (int64_t w = 0; w < width; w++) {
+        const element best = best_of((const char *)x + offsets[w] * item, n, wide, most);
+        lane[w] = best.real;
+        imag[w] = best.imag;
+        nan |= imag[w] != imag[w];
+    }
+    return nan ? 2 : 1;
+}
+
+#define COMPLEX_WAY(way, type, wide, most)                                                     \
+    static int way##_columns_##type(void *lanes, const void *x, const int64_t *offsets,        \
+                                    int64_t n, int64_t width)                                  \
+    {                                                                                          \
+        return complex_columns(lanes, x, offsets, n, width, wide, most);                       \
+    }                                                                                          \
+    static int way##_rows_##type(void *lanes, const void *x, const int64_t *offsets,           \
+                                 int64_t n, int64_t width)                                     \
+    {                                                                                          \
+        return complex_rows(lanes, x, offsets, n, width, wide, most);                          \
+    }
+COMPLEX_WAY(min, c64, 0, 0)
+COMPLEX_WAY(max, c64, 0, 1)
+COMPLEX_WAY(min, c128, 1, 0)
+COMPLEX_WAY(max, c128, 1, 1)
 
 #define COMPLEX(type, wide)                                                                    \
     static void min_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)             \
     {                                                                                          \
         (void)index;                                                                           \
-        complex_run(&a->least, x, n, wide, 0);                                                 \
+        if (n > 0) take(&a->least, best_of(x, n, wide, 0), 0);                                 \
     }                                                                                          \
     static void max_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)             \
     {                                                                                          \
         (void)index;                                                                           \
-        complex_run(&a->most, x, n, wide, 1);                                                  \
+        if (n > 0) take(&a->most, best_of(x, n, wide, 1), 1);                                  \
     }
 COMPLEX(c64, 0)
 COMPLEX(c128, 1)
@@ -90,9 +146,26 @@ COMPLEX(c128, 1)
 static void
 start_complex(void *lanes, int64_t stride)
 {
-    const element none = {wk_nan(), 0};
-    (void)stride;
-    memcpy(lanes, &none, sizeof none);
+    double *lane = lanes;
+    for (int64_t i = 0; i < 2 * stride; i++) lane[i] = i < stride ? wk_nan() : 0;
+}
+
+static inline element
+at_lane(const double *lane, int64_t stride, int64_t w)
+{
+    return (element){lane[w], lane[stride + w]};
+}
+
+static void
+min_absorb_complex(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
+{
+    take(&a->least, at_lane(lanes, stride, w), 0);
+}
+
+static void
+max_absorb_complex(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
+{
+    take(&a->most, at_lane(lanes, stride, w), 1);
 }
 
 static inline void
@@ -124,7 +197,8 @@ max_merge_complex(wk_acc *a, const wk_acc *b)
     }
 #define EXTREME_COMPLEX(way, type)                                                             \
     {                                                                                          \
-        2, 8, NULL, NULL, start_complex, way##_run_##type, NULL, way##_merge_complex           \
+        2, 8, way##_rows_##type, way##_columns_##type, start_complex, way##_run_##type,        \
+            way##_absorb_complex, way##_merge_complex                                          \
     }
 #define EXTREMES(way)                                                                          \
     [WK_BOOL] = EXTREME(way, bool, 1), [WK_I8] = EXTREME(way, i8, 1),                          \

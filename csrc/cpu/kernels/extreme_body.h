@@ -23,7 +23,13 @@ FN(rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64
 static __attribute__((noinline)) void
 FN(fold_wide)(FN(best) * s, const T *const *row, int64_t width)
 {
-    FN(fold)(s, row, width);
+    FN(fold)(s, row, WK_ROWS, width);
+}
+
+static __attribute__((noinline)) void
+FN(fold_pair)(FN(best) * s, const T *const *row, int64_t width)
+{
+    FN(fold)(s, row, 2, width);
 }
 
 static int
@@ -35,10 +41,14 @@ FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, in
         const T *x = (const T *)from + begin;
         const int64_t some = width - begin < FN(SIDE) ? width - begin : FN(SIDE);
         FN(begin)(&s, x + offsets[0], some);
-        for (int64_t i = 0; i < n; i += WK_ROWS) {
+        for (int64_t i = 1, rows; i < n; i += rows) {
             const T *row[WK_ROWS];
-            for (int r = 0; r < WK_ROWS; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
-            FN(fold_wide)(&s, row, some);
+            rows = n - i > 2 ? WK_ROWS : 2;
+            for (int r = 0; r < rows; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
+            if (rows == 2)
+                FN(fold_pair)(&s, row, some);
+            else
+                FN(fold_wide)(&s, row, some);
         }
         for (int64_t w = 0; w < some; w++) {
             const A key = FN(end)(&s, w);

@@ -228,6 +228,15 @@ extremes(const lanes *l, const result *to)
         break;
     case WK_F32: EACH(float, wk_unorder_f32(((const int32_t *)lane)[w])); break;
     case WK_F64: EACH(double, wk_unorder_f64(((const int64_t *)lane)[w])); break;
+    case WK_C64:
+    case WK_C128: /* NaN is in either part where there was one */
+        for (int64_t w = 0; w < 2 * width; w++) {
+            const double *real = (const double *)lane + w / 2, *imag = real + wk_stride(width);
+            const double x = __builtin_isunordered(*real, *imag) ? wk_nan() : w % 2 ? *imag : *real;
+            wk_store_real(to->data, 2 * (to->first + w / 2 * step) + w % 2,
+                          wk_real_of(to->dtype), x);
+        }
+        break;
     default:
         switch (l->r->item) {
         case 1: COPY(uint8_t); break;
@@ -310,7 +319,7 @@ is_short(const wk_reduction *r, wk_fold fold, wk_dtype out)
     case WK_VAR:
     case WK_STD: return wk_is_float(out);
     case WK_MIN:
-    case WK_MAX: return out == in && !wk_is_complex(in);
+    case WK_MAX: return out == in;
     case WK_ANY:
     case WK_ALL: return out == WK_BOOL;
     case WK_PTP: return 0;

@@ -36,6 +36,18 @@ wk_order_64(uint64_t x, int64_t nan)
     return (key & ~is) | (nan & is);
 }
 
+/* Of a complex64: by its real part, then by its imaginary one; zeros are equal. */
+static inline int64_t
+wk_order_c64(uint64_t x, int64_t nan)
+{
+    const uint32_t real = (uint32_t)x, imag = (uint32_t)(x >> 32);
+    const int64_t high = wk_order_32(real << 1 ? real : 0, 0);
+    const uint32_t low = (uint32_t)wk_order_32(imag << 1 ? imag : 0, 0) ^ (uint32_t)1 << 31;
+    const uint32_t top = 0x7f800000, ones = 0x7fffffff;
+    const int64_t is = -(int64_t)(((real & ones) > top) | ((imag & ones) > top));
+    return ((high * ((int64_t)1 << 32) + low) & ~is) | (nan & is);
+}
+
 /* One key for -0.0 and 0.0, for which others below zero make room. */
 #define WK_ZEROS_EQUAL(T, key) ((T)((key) - ((key) >> (8 * sizeof(T) - 1))))
 
