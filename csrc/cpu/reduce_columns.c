@@ -15,6 +15,7 @@ enum {
     TASK = 1 << 18,  /* elements a task: 50 us of work, what waking another thread may cost */
     TILE = 256,      /* rows between two looks at the flag                                  */
     WIDE = 64,       /* columns that narrow rows side by side make: 8 vectors and more      */
+    NARROW = 32,     /* bytes of a row that argmin and argmax need, which have no wide ones */
     COLUMNS = 4096,  /* of a block: long pieces of rows, which hardware prefetchers follow  */
     LANES = 1 << 16, /* bytes of a block's lanes, in a second-level cache                  */
     AGAIN = 1 << 18, /* bytes of a tile that is read more than once: so is it              */
@@ -299,7 +300,7 @@ has_columns(const wk_reduction *r, int axis)
     int can = r->mask == NULL && r->in->strides[axis] == 1 &&
               (!r->args->skip_nan || (r->notices_nan && r->args->planes != 2));
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
-    return can && !(wk_is_arg(r) && is_narrow(r, axis));
+    return can && !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);
 }
 
 /* How many rows make a wide one; 1: they are wide, or do not lie side by side. */
@@ -309,7 +310,7 @@ group_of(const columns_job *j)
     const wk_array *a = j->r->in;
     const int kept = j->r->args->kept;
     const int dense = a->ndim == kept + 1 && a->strides[kept] == j->columns;
-    if (!j->lanes || !dense || !is_narrow(j->r, j->axis)) return 1;
+    if (!j->lanes || wk_is_arg(j->r) || !dense || !is_narrow(j->r, j->axis)) return 1;
     return WIDE / j->columns;
 }
 

@@ -5,6 +5,24 @@
 
 #define ZERO_SIGN(a, b) 0 /* zeros are equal */
 
+enum { LOOK = 4 }; /* rows that are looked at at once */
+
+#define PLACES(T)                                                                              \
+    for (int64_t w = 0; w < width; w++) place[w] = next + (int64_t)((const T *)at)[w]
+
+/* A tile's places, of so many bytes each, behind `next` rows. */
+static void
+places(int64_t *restrict place, const void *restrict at, size_t item, int64_t next,
+       int64_t width)
+{
+    switch (item) {
+    case 1: PLACES(uint8_t); break;
+    case 2: PLACES(uint16_t); break;
+    case 4: PLACES(uint32_t); break;
+    default: PLACES(uint64_t); break;
+    }
+}
+
 #define NAME(name) min_##name
 #define BETTER(a, b) ((a) < (b))
 #define OP(a, b) ((a) < (b) ? (a) : (b))

@@ -63,8 +63,8 @@ FN(look)(A *restrict best, FOUND *restrict place, const T *const *row, int64_t f
     for (int64_t w = 0; w < width; w++) {
         A most = best[w];
         FOUND at = place[w];
-#pragma GCC unroll 8
-        for (int r = 0; r < WK_ROWS; r++) {
+#pragma GCC unroll 4
+        for (int r = 0; r < LOOK; r++) {
             const A key = FN(key_of)(row[r][w]);
             at = BETTER(key, most) ? (FOUND)(first + r) : at;
             most = BETTER(key, most) ? key : most;
@@ -86,16 +86,16 @@ FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, in
     for (int64_t begin = 0; begin < width; begin += FN(SIDE)) {
         const T *x = (const T *)from + begin;
         const int64_t some = width - begin < FN(SIDE) ? width - begin : FN(SIDE);
-        for (int64_t w = 0; w < some; w++) best[w] = FN(key_of)(x[offsets[0] + w]);
+        for (int64_t w = 0; w < some; w++) best[w] = WORST; /* where all are, the first is best */
         memset(at, 0, (size_t)some * sizeof *at);
-        for (int64_t i = 1; i < n; i += WK_ROWS) {
-            const T *row[WK_ROWS];
-            for (int r = 0; r < WK_ROWS; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
+        for (int64_t i = 0; i < n; i += LOOK) {
+            const T *row[LOOK];
+            for (int r = 0; r < LOOK; r++) row[r] = x + offsets[i + r < n ? i + r : n - 1];
             FN(look)(best, at, row, i, some);
         }
         if (place[begin] < 0) {
             memcpy(keys + begin, best, (size_t)some * sizeof *best);
-            for (int64_t w = 0; w < some; w++) place[begin + w] = *next + (uint8_t)at[w];
+            places(place + begin, at, sizeof *at, *next, some);
             continue;
         }
         for (int64_t w = 0; w < some; w++) {
@@ -129,9 +129,10 @@ FN(absorb)(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
 static void
 FN(run)(wk_acc *a, const void *x, int64_t n, int64_t index)
 {
-    const A key = FN(best_of)(x, n);
     A best;
     memcpy(&best, &a->least, sizeof best);
+    if (a->index != -1 && best == WINNER(A)) return; /* nothing beats it: most bool end here */
+    const A key = FN(best_of)(x, n);
     if (a->index == -1 || BETTER(key, best)) FN(offer)(a, key, index + FN(find)(x, n, key));
 }
 

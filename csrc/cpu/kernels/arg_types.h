@@ -2,7 +2,7 @@
  * Expects BETTER(a, b), OP, LOSER(A), WINNER(A), NAME(name). */
 #define T uint8_t
 #define A uint8_t
-#define KEY(x) ((x) != 0)
+#define KEY(x) ((x) ? UINT8_MAX : 0)
 #define WORST LOSER(uint8_t)
 #define NAN_KEY LOSER(uint8_t)
 #define FN(name) NAME(name##_bool)

@@ -33,11 +33,13 @@ words_at(const wk_words *s, int word, int part, int64_t width, double *x)
 static void
 pairs_of(pairs *p, const wk_words *s, int64_t width)
 {
+    const int count = s->words * s->parts, last = s->words - 1;
     double x[SOME];
-    for (int64_t w = 0; w < width; w++) p->high[w] = p->low[w] = p->lost[w] = 0;
-    for (int i = 0; i < s->words * s->parts; i++) {
-        const int k = i / s->parts, word = s->integer ? s->words - 1 - k : k; /* largest first */
-        words_at(s, word, i % s->parts, width, x);
+    words_at(s, s->integer ? last : 0, 0, width, p->high); /* the largest first */
+    for (int64_t w = 0; w < width; w++) p->low[w] = p->lost[w] = 0;
+    for (int i = 1; i < count; i++) {
+        const int k = i / s->parts;
+        words_at(s, s->integer ? last - k : k, i % s->parts, width, x);
         for (int64_t w = 0; w < width; w++) {
             const wk_pair sum = wk_two_sum(p->high[w], x[w]);
             const wk_pair rest = wk_two_sum(p->low[w], sum.low);
@@ -46,7 +48,7 @@ pairs_of(pairs *p, const wk_words *s, int64_t width)
             p->lost[w] += 2 * fabs(rest.low);
         }
     }
-    for (int64_t w = 0; w < width; w++) {
+    for (int64_t w = 0; w < width && count > 1; w++) {
         const wk_pair sum = wk_two_sum(p->high[w], p->low[w]);
         p->high[w] = sum.high;
         p->low[w] = sum.low;
