@@ -138,6 +138,25 @@ def test_every_op_of_matrices_of_any_shape(device, shape, axis):
                 check(device, data_for(op, dtype, shape, seed=i), op, axis)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 16, 17])
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_every_op_of_few_elements(device, dtype, k):
+    """Rows so short are turned; of elements that are equal, opposite or zero no bit is lost."""
+    rng = np.random.default_rng(k)
+    for op in (*PLAIN, "nanmean", "nanmax"):
+        if refused(op, dtype):
+            continue
+        a = data_for(op, dtype, (270, k), seed=k)
+        a[1::3] = a[1::3, :1]
+        a[2::5, ::2] = 0
+        if np.dtype(dtype).kind in "fcV":
+            a[3::7] = -a[3::7, ::-1]
+            a[4::9, :1] = -a[4::9, -1:]
+        for rows in (a, a[rng.permutation(len(a))[:20]]):
+            check(device, rows, op, 1)
+            check(device, np.ascontiguousarray(rows.T), op, 0)
+
+
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 def test_no_axis_at_all(device, dtype):
     a = values(dtype, 3)[1]
@@ -764,6 +783,20 @@ def test_the_best_is_found_wherever_it_lies(device, dtype):
             check(device, a, op, 1)
             check(device, -a, op, 1)
             check(device, -a, op, 0)
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL_DTYPES if d != "bfloat16"])
+def test_places_in_columns_are_numpys_across_tiles_and_parts(device, dtype):
+    """Tiles are 256 rows; few columns of many rows are cut among threads."""
+    rng = np.random.default_rng(0)
+    for shape in sizes((257, 40), (1100, 9), (3000, 200)):
+        for a in (rng.integers(0, 3, shape), rng.random(shape) < 0.002, np.zeros(shape)):
+            a = a.astype(dtype)
+            if np.dtype(dtype).kind in "fc":
+                a[a == 2] = np.nan
+            for op in ARGS:
+                want = getattr(np, op)(a, axis=0)
+                np.testing.assert_array_equal(warpkit.reduce(a, op, 0, device=device), want)
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])

@@ -300,7 +300,8 @@ has_columns(const wk_reduction *r, int axis)
     int can = r->mask == NULL && r->in->strides[axis] == 1 &&
               (!r->args->skip_nan || (r->notices_nan && r->args->planes != 2));
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
-    return can && !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);
+    return can &&
+           !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);
 }
 
 /* How many rows make a wide one; 1: they are wide, or do not lie side by side. */

@@ -150,7 +150,7 @@ typedef struct wk_16 {
     else                                                                                       \
         for (int64_t i = 0; i < n; i++)                                                        \
             for (int64_t w = 0; w < width; w++)                                                \
-    ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride]
+        ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride]
 
 void
 wk_turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,

@@ -86,7 +86,8 @@ FN(columns)(void *lanes, const void *from, const int64_t *offsets, int64_t n, in
     for (int64_t begin = 0; begin < width; begin += FN(SIDE)) {
         const T *x = (const T *)from + begin;
         const int64_t some = width - begin < FN(SIDE) ? width - begin : FN(SIDE);
-        for (int64_t w = 0; w < some; w++) best[w] = WORST; /* where all are, the first is best */
+        for (int64_t w = 0; w < some; w++)
+            best[w] = WORST; /* where all are, the first is best */
         memset(at, 0, (size_t)some * sizeof *at);
         for (int64_t i = 0; i < n; i += LOOK) {
             const T *row[LOOK];

@@ -183,7 +183,8 @@ WK_ISA_NAME(wk_variance_bounds)(const wk_words *sum, const wk_words *squares, in
     if (!few_enough(count) || ddof != floor(ddof) || !(fabs(ddof) < 1 << 18) || !(d > 0))
         return 0;
     for (int i = 0; i < parts; i++) {
-        const wk_words part = {sum->lane + i, sum->stride, sum->step, sum->words, 1, sum->integer};
+        const wk_words part = {sum->lane + i, sum->stride, sum->step,
+                               sum->words,    1,           sum->integer};
         pairs_of(&s[i], &part, width);
     }
     pairs_of(&q, squares, width);
@@ -199,8 +200,7 @@ WK_ISA_NAME(wk_variance_bounds)(const wk_words *sum, const wk_words *squares, in
     for (int i = 0; i < parts; i++)
         for (int64_t w = 0; w < width; w++) {
             const double sh = s[i].high[w];
-            const wk_pair v =
-                less_square((wk_pair){x[w], c[w]}, sh, s[i].low[w], &slack[w]);
+            const wk_pair v = less_square((wk_pair){x[w], c[w]}, sh, s[i].low[w], &slack[w]);
             x[w] = v.high;
             c[w] = v.low;
             good[w] = (sh == 0) | usual(sh * sh) ? good[w] : 0;

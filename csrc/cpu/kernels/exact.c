@@ -263,7 +263,7 @@ const wk_folding WK_ISA_NAME(wk_folding_sum_float)[WK_DTYPES] = {
 #undef FLOAT
 #define FLOAT(type, words, size)                                                               \
     {                                                                                          \
-        words, size, square_rows_##type, square_columns_##type, square_start_##type,              \
+        words, size, square_rows_##type, square_columns_##type, square_start_##type,           \
             square_run_##type, square_absorb_##type, merge_squares                             \
     }
 const wk_folding WK_ISA_NAME(wk_folding_squares_float)[WK_DTYPES] = {

@@ -32,8 +32,8 @@ words_of(const lanes *l, wk_component c)
     const wk_reduction *r = l->r;
     const int parts = wk_is_complex(r->in->dtype) ? 2 : 1;
     const int words = r->foldings->component[c][r->in->dtype].words;
-    return (wk_words){lane_of(l, c), parts * wk_stride(l->width), parts, words, parts,
-                      r->in->dtype < WK_F16};
+    return (wk_words){lane_of(l, c), parts * wk_stride(l->width), parts, words,
+                      parts,         r->in->dtype < WK_F16};
 }
 
 static wk_words
@@ -188,12 +188,11 @@ square_results(const lanes *l, const result *to)
     for (int64_t from = 0, n; from < l->width; from += n) {
         n = l->width - from < WK_BOUNDS ? l->width - from : WK_BOUNDS;
         const wk_words sum = words_from(&s, from), squares = words_from(&q, from);
-        const int known =
-            variance ? WK_ISA_NAME(wk_variance_bounds)(&sum, &squares, r->args->n,
-                                                       r->args->ddof, root, to->dtype, n, low,
-                                                       high)
-                     : WK_ISA_NAME(wk_square_bounds)(&squares, r->args->n, root, to->dtype, n,
-                                                     low, high);
+        const int known = variance ? WK_ISA_NAME(wk_variance_bounds)(&sum, &squares, r->args->n,
+                                                                     r->args->ddof, root,
+                                                                     to->dtype, n, low, high)
+                                   : WK_ISA_NAME(wk_square_bounds)(&squares, r->args->n, root,
+                                                                   to->dtype, n, low, high);
         if (!known) {
             through_accumulators(l, from, from + n);
             continue;
@@ -232,7 +231,9 @@ extremes(const lanes *l, const result *to)
     case WK_C128: /* NaN is in either part where there was one */
         for (int64_t w = 0; w < 2 * width; w++) {
             const double *real = (const double *)lane + w / 2, *imag = real + wk_stride(width);
-            const double x = __builtin_isunordered(*real, *imag) ? wk_nan() : w % 2 ? *imag : *real;
+            const double x = __builtin_isunordered(*real, *imag) ? wk_nan()
+                             : w % 2                             ? *imag
+                                                                 : *real;
             wk_store_real(to->data, 2 * (to->first + w / 2 * step) + w % 2,
                           wk_real_of(to->dtype), x);
         }
