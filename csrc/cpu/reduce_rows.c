@@ -11,7 +11,8 @@ enum {
     TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
     ROW = 64,       /* elements that a row's beginning and end cost                        */
     FEW = 16,       /* elements of a row that is turned: its own beginning and end cost    */
-    CHEAP = 4,      /* more; the same where a row is a loop and no more                    */
+    SUMS = 8,       /* more; the same of sums alone,                                       */
+    CHEAP = 3,      /* and where a row is a loop and no more                               */
     TURN = 1 << 14  /* bytes that are turned at once: they stay in L1                      */
 };
 
@@ -28,10 +29,13 @@ typedef struct rows_job {
 static int
 is_few(const wk_reduction *r)
 {
-    const int exact = r->in->dtype >= WK_F16 && r->component[0] <= WK_C_SQUARES;
-    for (int i = 0; i < r->components; i++)
+    int64_t most = r->in->dtype >= WK_F16 && r->component[0] == WK_C_SUM ? SUMS : CHEAP;
+    for (int i = 0; i < r->components; i++) {
+        const int squares = r->in->dtype >= WK_F16 && r->component[i] == WK_C_SQUARES;
         if (r->folding[i]->columns == NULL) return 0;
-    return r->args->n <= (exact || wk_is_arg(r) ? FEW : CHEAP) && r->args->n * r->item <= 128;
+        if (squares || wk_is_arg(r)) most = FEW;
+    }
+    return r->args->n <= most && r->args->n * r->item <= 128;
 }
 
 /* May rows be folded by lanes? */
@@ -42,8 +46,8 @@ has_rows(const wk_reduction *r)
     int can = r->mask == NULL && r->args->n >= 1 && r->args->n <= WK_BLOCK &&
               (axes == 0 || (axes == 1 && r->in->strides[r->args->kept] == 1));
     can &= !r->args->skip_nan || (r->notices_nan && r->args->planes != 2);
-    for (int i = 0; i < r->components; i++)
-        can &= (is_few(r) ? r->folding[i]->columns : r->folding[i]->rows) != NULL;
+    if (is_few(r)) return can;
+    for (int i = 0; i < r->components; i++) can &= r->folding[i]->rows != NULL;
     return can;
 }
 
