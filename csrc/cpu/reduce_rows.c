@@ -1,4 +1,7 @@
-/* reduce_rows.c -- reductions whose elements lie side by side, or nowhere near. */
+/* reduce_rows.c -- reductions whose elements lie side by side, or nowhere near.
+ *
+ * Rows of few elements are turned a tile at a time, and go as columns: their own beginning and end
+ * would cost more than the elements do. */
 #include "cpu/fp.h"
 #include "cpu/gather.h"
 #include "cpu/reduction.h"
