@@ -16,6 +16,7 @@ enum {
     FEW = 16,       /* elements of a row that is turned: its own beginning and end cost    */
     SUMS = 8,       /* more; the same of sums alone,                                       */
     CHEAP = 3,      /* and where a row is a loop and no more                               */
+    MANY = 16,      /* outputs that are worth it                                           */
     TURN = 1 << 14  /* bytes that are turned at once: they stay in L1                      */
 };
 
@@ -38,7 +39,7 @@ is_few(const wk_reduction *r)
         if (r->folding[i]->columns == NULL) return 0;
         if (squares || wk_is_arg(r)) most = FEW;
     }
-    return r->args->n <= most && r->args->n * r->item <= 128;
+    return r->args->outputs >= MANY && r->args->n <= most && r->args->n * r->item <= 128;
 }
 
 /* May rows be folded by lanes? */
