@@ -14,11 +14,13 @@
 
 #include <math.h>
 
-/* Called once a result: a kernel's code is not made longer by copies of it. */
+/* Called once a result: a kernel's code is not made longer by copies of it, nor of its loops. */
 #ifdef __CUDACC__
 #define WK_COLD static __host__ __device__ __noinline__
+#define WK_ROLLED _Pragma("unroll 1")
 #else
 #define WK_COLD static __attribute__((unused))
+#define WK_ROLLED
 #endif
 
 /* How many limbs, and the exponent of the first: from the least subnormal (its square) up to 2^63
@@ -86,6 +88,7 @@ WK_COLD void
 wk_limbs_carry(const wk_limbs *a)
 {
     int64_t carry = 0;
+    WK_ROLLED
     for (int i = 0; i < a->count - 1; i++) {
         const int64_t v = a->limb[i] + carry;
         a->limb[i] = v & 0xffffffff;
@@ -100,6 +103,7 @@ wk_limbs_magnitude(const wk_limbs *a)
 {
     wk_limbs_carry(a);
     if (a->limb[a->count - 1] >= 0) return 0;
+    WK_ROLLED
     for (int i = 0; i < a->count; i++) a->limb[i] = -a->limb[i];
     wk_limbs_carry(a);
     return 1;
@@ -135,6 +139,7 @@ WK_COLD void
 wk_normalise(wk_leading *v)
 {
     if (wk_is_zero(v)) return;
+    WK_ROLLED
     while (v->w[3] == 0) {
         v->w[3] = v->w[2];
         v->w[2] = v->w[1];
@@ -144,6 +149,7 @@ wk_normalise(wk_leading *v)
     }
     const int s = wk_clz64(v->w[3]);
     if (s == 0) return;
+    WK_ROLLED
     for (int i = 3; i > 0; i--) v->w[i] = v->w[i] << s | v->w[i - 1] >> (64 - s);
     v->w[0] <<= s;
     v->e -= s;
@@ -155,9 +161,11 @@ wk_leading_of(const wk_limbs *a)
 {
     wk_leading v = {{0, 0, 0, 0}, 0, 0};
     int top = a->count - 1;
+    WK_ROLLED
     while (top >= 0 && a->limb[top] == 0) top--;
     if (top < 0) return v;
     /* nine limbs hold 256 bits whatever their first has; the last of them comes in by the shift */
+    WK_ROLLED
     for (int k = 0; k < 8; k++) {
         const uint64_t limb = top - k >= 0 ? (uint64_t)a->limb[top - k] : 0;
         v.w[3 - k / 2] |= k % 2 ? limb : limb << 32;
@@ -172,6 +180,7 @@ wk_leading_of(const wk_limbs *a)
     } else {
         v.sticky = ninth != 0;
     }
+    WK_ROLLED
     for (int i = top - 9; i >= 0 && !v.sticky; i--) v.sticky = a->limb[i] != 0;
     return v;
 }
@@ -180,20 +189,33 @@ wk_leading_of(const wk_limbs *a)
 WK_COLD void
 wk_divide(wk_leading *v, uint64_t d)
 {
-    unsigned __int128 rest = 0;
+    uint64_t rest = 0;
     if ((d & (d - 1)) == 0) { /* a power of two: the exponent alone */
         v->e -= 63 - wk_clz64(d);
         return;
     }
-    for (int i = 3; i >= 0; i--) {
-        const unsigned __int128 part = rest << 64 | v->w[i];
-        if (part >> 64) {
-            v->w[i] = (uint64_t)(part / d);
-            rest = part % d;
-        } else { /* the chip's own division */
-            v->w[i] = (uint64_t)part / d;
-            rest = (uint64_t)part % d;
+    WK_ROLLED
+    for (int i = 7; i >= 0; i--) { /* 32 bits at a time, where the divisor has no more */
+        const int shift = i % 2 * 32;
+        const uint64_t digits = v->w[i / 2] >> shift & 0xffffffffu;
+        uint64_t q = 0;
+        if (d >> 32 == 0) {
+            const uint64_t part = rest << 32 | digits;
+            q = part / d;
+            rest = part - q * d;
+        } else {
+            WK_ROLLED
+            for (int b = 31; b >= 0; b--) { /* else bit by bit */
+                const uint64_t carry = rest >> 63;
+                rest = rest << 1 | (digits >> b & 1);
+                q <<= 1;
+                if (carry || rest >= d) {
+                    rest -= d;
+                    q |= 1;
+                }
+            }
         }
+        v->w[i / 2] = (v->w[i / 2] & ~((uint64_t)0xffffffffu << shift)) | q << shift;
     }
     v->sticky |= rest != 0;
 }
@@ -216,14 +238,17 @@ wk_root(wk_leading *v)
     const double guess = sqrt((double)(uint64_t)(x >> 64)) * 4294967296.0;
     root = guess >= 18446744073709549568.0 ? UINT64_MAX : (uint64_t)guess;
     const unsigned __int128 square = (unsigned __int128)root * root;
-    if (square > x) {
-        const unsigned __int128 over = square - x;
-        root -= (uint64_t)(over / root >> 1) + 1;
-    } else {
-        const unsigned __int128 more = ((x - square) / root) >> 1;
-        root = more > UINT64_MAX - root ? UINT64_MAX : root + (uint64_t)more;
-    }
+    const unsigned __int128 off = square > x ? square - x : x - square;
+    const double size =
+        (double)(uint64_t)(off >> 64) * 18446744073709551616.0 + (double)(uint64_t)off;
+    const uint64_t step = (uint64_t)(size / (double)root * 0.5); /* some thousands */
+    if (square > x)
+        root -= step + 1;
+    else
+        root = step > UINT64_MAX - root ? UINT64_MAX : root + step;
+    WK_ROLLED
     while ((unsigned __int128)root * root > x) root--;
+    WK_ROLLED
     while (root < UINT64_MAX && (unsigned __int128)(root + 1) * (root + 1) <= x) root++;
     cut |= (unsigned __int128)root * root != x;
     v->w[3] = root;
@@ -345,6 +370,7 @@ wk_times(const wk_limbs *a, uint64_t n)
     wk_limbs_carry(a);
     const uint64_t low = n & 0xffffffffu, high = n >> 32;
     uint64_t carry = 0, before = 0; /* before: the limb below, as it was */
+    WK_ROLLED
     for (int i = 0; i < a->count; i++) {
         const uint64_t limb = (uint64_t)a->limb[i];
         const uint64_t p = limb * low, q = before * high;
@@ -360,9 +386,13 @@ wk_take_square(const wk_limbs *a, const wk_limbs *sum)
 {
     int low = 0, high = sum->count;
     wk_limbs_magnitude(sum);
+    WK_ROLLED
     while (low < high && sum->limb[low] == 0) low++;
+    WK_ROLLED
     while (high > low && sum->limb[high - 1] == 0) high--;
+    WK_ROLLED
     for (int i = low; i < high; i++) {
+        WK_ROLLED
         for (int j = low; j < high;
              j++) { /* a limb takes 2^30 such halves before it overflows */
             const uint64_t p = (uint64_t)sum->limb[i] * (uint64_t)sum->limb[j];
@@ -384,6 +414,7 @@ wk_finish_variance(wk_moments *m, const wk_limbs *sums, int count, double ddof, 
     wk_limbs all = m->squares;
     all.count += 4;
     wk_times(&all, (uint64_t)m->n);
+    WK_ROLLED
     for (int i = 0; i < count; i++) wk_take_square(&all, &sums[i]);
     wk_limbs_carry(&all);
     wk_leading v = wk_leading_of(&all);
