@@ -50,7 +50,7 @@ SHARED = [
         "plan.c",
         "reduce.c",
         "settings.c",
-        "teams.c",
+        "reduce_grid.c",
         "tiles.c",
         "walk.c",
     )

@@ -1137,7 +1137,9 @@ def test_explain_tells_the_passes_and_computes_nothing():
     for device in devices:
         text = warpkit.explain("reduce", a, ("min", "std", "argmax"), 0, device=device)
         assert text.count("70 outputs of 300 elements each") == 2  # argmax needs a pass of its own
-        assert ("a team of" in text) == (device != "cpu")
+        assert ("have neighbouring columns" in text) == (device != "cpu")
+        text = warpkit.explain("reduce", a.ravel(), "sum", device=device)
+        assert ("a team of 256 threads" in text) == (device != "cpu")
     with pytest.raises(ValueError, match="'histogram'"):
         warpkit.explain("histogram", a)
     with pytest.raises(np.exceptions.AxisError):

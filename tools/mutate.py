@@ -33,9 +33,9 @@ STATEMENT = re.compile(
 )
 # The production reduction's headers are seen by a dozen files that take long. These two have sums
 # of floats, which may have to be folded again, and of integers, which never do.
-TEAMS = [ROOT / "cuda" / "reduce" / name for name in ("exact_sum.cu", "exact_word.cu")]
+LINES = [ROOT / "cuda" / "reduce" / name for name in ("sums.cu", "words.cu")]
 # And these: sums, and variances beside them, of floats.
-EXACT = [ROOT / "cuda" / "reduce" / name for name in ("exact_sum.cu", "exact_moments.cu")]
+EXACT = [ROOT / "cuda" / "reduce" / name for name in ("sums.cu", "moments.cu")]
 QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
 SMALL = ["--small"]
 RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -99,9 +99,9 @@ class Mutant(NamedTuple):
 def tests_of(sources: list[Path]) -> tuple[str, ...]:
     """Those of the rows that these files hold, one row a file: 05_smem.cu has reduce's "smem"."""
     if sources == EXACT:
-        return ("tests/test_reduce.py", "tests/test_teams.py")
-    if any(source in TEAMS for source in sources):
-        return ("tests/test_teams.py",)
+        return ("tests/test_reduce.py", "tests/test_grids.py")
+    if any(source in LINES for source in sources):
+        return ("tests/test_grids.py",)
     for folder in ("warp", "smem"):
         if any(source.parent.name == folder for source in sources):
             return (f"tests/test_{folder}.py",)
@@ -149,8 +149,8 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
         affected = sorted(source for source in sources if site.path in sees[source])
         if (site.path, site.statement) in faults and not set(EXACT).isdisjoint(affected):
             affected = EXACT
-        elif set(TEAMS) <= set(affected):
-            affected = TEAMS
+        elif set(LINES) <= set(affected):
+            affected = LINES
         anew = [changed if source == site.path else source for source in affected]
         # First, so that the linker takes their copy of what other files hold too.
         jobs = setup.emu_jobs(anew, overlay, options=QUICK)

@@ -5,14 +5,14 @@ Of the file's text the first is there once, and the second takes its place.
 """
 
 EXACT = "csrc/exact.h"
-EXPANSION = "cuda/reduce/expansion.cuh"
+DOUBLES = "cuda/reduce/doubles.cuh"
+FLOATS = "cuda/reduce/floats.cuh"
 FINISH = "cuda/reduce/finish.cuh"
-MOMENTS = "cuda/reduce/moments.cuh"
-SLOW = "cuda/reduce/slow.cuh"
-TAKE = "cuda/reduce/take.cuh"
-TASK = "cuda/reduce/task.cuh"
-SUMMARY = "cuda/reduce/summary.cuh"
-JOIN = "cuda/reduce/join.cuh"
+TABLE = "cuda/reduce/table.cuh"
+WIDE = "cuda/reduce/wide.cuh"
+FOLD_LINES = "cuda/reduce/lines.cuh"
+FOLD_ROWS = "cuda/reduce/rows.cuh"
+FOLD_COLUMNS = "cuda/reduce/columns.cuh"
 
 PLAN = "csrc/tiles.c"
 TILES = "cuda/transpose/tiles.cu"
@@ -105,72 +105,53 @@ PLANTED = [
     ),
     (EXACT, "a->limb[i + j + 1] -= (int64_t)(p >> 32);", ";"),
     (EXACT, "infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();", "0) return wk_nan();"),
-    # expansions: what additions leave, and what is split by a bias
-    (EXPANSION, "*rest = (a - (sum - back)) + (b - back);", "*rest = b - back;"),
+    # few doubles: what additions leave, and what is cut at a bias
+    (DOUBLES, "*rest = (a - (sum - back)) + (b - back);", "*rest = b - back;"),
+    (DOUBLES, "        rest->note(x);", "        ;"),
+    (DOUBLES, "x -= next - part[m];", ";"),
+    (DOUBLES, "rest = __fma_rn(v, v, part[0] - next);", "rest = 0;"),
+    (DOUBLES, "constexpr int kLevel =\n    46;", "constexpr int kLevel = 54;"),
+    (DOUBLES, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
+    # batches: when they may be added in double or cut, and when they must not
+    (FLOATS, "kPlain = kHalf ? 42 : 26,", "kPlain = kHalf ? 60 : 44,"),
+    (FLOATS, "kPlainSquares = kFloat16 ? 15 : 18;", "kPlainSquares = kFloat16 ? 24 : 30;"),
+    (FLOATS, "kCut = kWide ? 47 : kHalf ? 90 : 75;", "kCut = kWide ? 90 : kHalf ? 140 : 120;"),
     (
-        EXPANSION,
-        "rest->note(put<k>(wk_from_bits_f64(words[k])));",
-        "put<k>(wk_from_bits_f64(words[k]));",
+        FLOATS,
+        "kCutSquares = kWide ? 23 : kFloat16 ? 38 : kHalf ? 41 : 25;",
+        "kCutSquares = kWide ? 60 : kFloat16 ? 60 : kHalf ? 70 : 50;",
     ),
-    (EXPANSION, "low += x - (next - high);", ";"),
-    (EXPANSION, "low += __fma_rn(v, v, high - next);", ";"),
-    (EXPANSION, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
-    (EXPANSION, "if (__any_sync(kAllLanes, left != 0)) return false;", ";"),
-    (EXPANSION, "constexpr int kRoom = 10, kLevel = 43;", "constexpr int kRoom = 2, kLevel = 43;"),
-    # pieces that blocks draw
-    (TAKE, "tail |= p >= 0 && is_last(*b);", ";"),
-    (TAKE, "for (int k = 0; k < s.pieces; k++) {", "for (int k = 0; k < 1; k++) {"),
-    (SLOW, "for (int k = 0; k < s.pieces; k++) {", "for (int k = 0; k < 1; k++) {"),
-    (TASK, "begin += number ? lead : 0;", ";"),
-    # moments: when a batch may be added in double or split, and when it must not
+    (FLOATS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
+    (FLOATS, "&& high() < kInfinite;", ";"),
+    (FLOATS, "const int e = 2 * range.exponent() + 3;", "const int e = 2 * range.exponent();"),
+    (FLOATS, "low.add(__fma_rn(v, v, -h));", ";"),
+    (FLOATS, "if (!vote(fits && !rest.any())) return false;", "if (!vote(fits)) return false;"),
     (
-        MOMENTS,
-        "return split_sum(1.5 * power_of_two(e + 1));",
-        "return split_sum(power_of_two(e + 1));",
+        FLOATS,
+        "flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);",
+        "flags |= note(part, WK_NOT_MINUS_ZERO);",
     ),
-    (MOMENTS, "kPlain = kHalf ? 42 : 26,", "kPlain = kHalf ? 60 : 44,"),
-    (MOMENTS, "kPlainSquares = kFloat16 ? 15 : 18;", "kPlainSquares = kFloat16 ? 24 : 30;"),
-    (MOMENTS, "kSplit = kWide ? 47 : kHalf ? 90 : 75;", "kSplit = kWide ? 90 : kHalf ? 140 : 120;"),
-    (
-        MOMENTS,
-        "kSplitSquares = kWide ? 23 : kFloat16 ? 38 : kHalf ? 41 : 25;",
-        "kSplitSquares = kWide ? 60 : kFloat16 ? 60 : kHalf ? 70 : 50;",
-    ),
-    (MOMENTS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
-    (
-        MOMENTS,
-        "return high <= (least >> 1) + (binades << kDigits) && high < kInfinite;",
-        "return high <= (least >> 1) + (binades << kDigits);",
-    ),
-    (MOMENTS, "const int e = 2 * range.exponent() + 3;", "const int e = 2 * range.exponent();"),
-    (MOMENTS, "low.add(__fma_rn(v, v, -h));", ";"),
-    (MOMENTS, "rest->note(squares.template put<2>(low.low));", ";"),
-    (
-        MOMENTS,
-        "return magnitude != 0 && least >= (uint32_t)(1023 - 480) << 21 && exponent() < 480;",
-        "return true;",
-    ),
-    (MOMENTS, "if (fabs(v) < 0x1p-480) rest->note(v);", ";"),
-    (MOMENTS, "rest->note(squares.template put<1>(__fma_rn(v, v, -h)));", ";"),
-    (MOMENTS, "if (x[j] - x[j] == 0) continue;", "continue;"),
-    (
-        MOMENTS,
-        "flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;",
-        "flags |= WK_NOT_MINUS_ZERO;",
-    ),
-    (MOMENTS, "if (b >> 63) m = -m;", ";"),
-    (MOMENTS, "add_piece(q, step, 2 * high * low, 2 * e + 27 - kSquareBase, false);", ";"),
     # results from two doubles, and when they do not settle them
-    (FINISH, "lost += fabs(more);", ";"),
+    (FINISH, "lost += 2 * fabs(more);", ";"),
     (FINISH, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),
-    (FINISH, "*l = (rest + *l) * inverse;", "*l = rest * inverse;"),
-    (FINISH, "if (!(error < h * 0x1p-30)) return {0, false};", ";"),
+    (FINISH, "const double more = left * inverse;", "const double more = 0;"),
+    (FINISH, "if (!(r.lost < r.high * 0x1p-30)) return {0, false};", ";"),
     (FINISH, "if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;", "return near;"),
-    # what is folded again, and records
-    (SLOW, "if (how == 1 && first && state) Acc::add_words_to(state, all);", ";"),
-    (SLOW, "if (how == 2 && first) Acc::add_words_to(mine.words, all);", ";"),
-    (SUMMARY, "if (kMany) words[1] |= kManyDoubles;", ";"),
-    (JOIN, "quick = Acc::narrow(record, words) && quick;", "Acc::narrow(record, words);"),
+    # tables: digits of doubles, words of parts, limbs
+    (TABLE, "x.s[i] -= d->top - k >= 0 ? t - bias : 0;", ";"),
+    (TABLE, "        atomicOr(to + w, value);", "        atomicAdd(to + w, 0ull);"),
+    (TABLE, "carry = v >> kDigit;", "carry = 0;"),
+    (TABLE, "if (clear) from[w] = 0;", ";"),
+    (TABLE, "p.lost = INFINITY; // integers tell", ";"),
+    # elements by integers, and which of them
+    (WIDE, "m >>= kDigit - shift;", "m = 0;"),
+    (WIDE, "if (lane < memory->kLanes) *column = 0;", ";"),
+    (WIDE, "if (turn > 0) return {0, 0, 0, 0};", ";"),
+    (FOLD_LINES, "if (!works) own.ok[i] = 0;", ";"),
+    (FOLD_LINES, "if (!fits) acc.flags |= Acc::kFailed;", ";"),
+    (FOLD_ROWS, "if (!known) acc.flags |= Acc::kFailed;", ";"),
+    (FOLD_COLUMNS, "if (!fits) acc[c].flags |= Acc::kFailed;", ";"),
+    (FOLD_COLUMNS, "if (acc.failed()) return false;", ";"),
     # transposes: the plan
     (
         PLAN,

@@ -2,7 +2,7 @@
 #include "glue.h"
 
 #include "reduce.h"
-#include "teams.h"
+#include "reduce_grid.h"
 
 typedef struct request { /* what is asked for, beside the array and the options */
     int outs;
@@ -354,6 +354,26 @@ static const char *const families[WK_FAMILIES] = {"count of what is not zero",
                                                   "exact sum of squares",
                                                   "summary: sums, extremes and counts"};
 
+/* Which threads fold what. */
+static PyObject *
+tell_grid(const wk_call *call, int processors)
+{
+    static const char *const kinds[] = {"bring the elements of a line", "have short rows",
+                                        "have neighbouring columns"};
+    const int item = wk_itemsize[call->in.dtype];
+    wk_grid g;
+    wk_plan_grid(call, processors, item <= 2 ? 4 : item == 4 ? 2 : 1, 2, 0, &g);
+    if (g.kind != WK_BY_LINES)
+        return PyUnicode_FromFormat(
+            "\n  neighbouring threads %s: %d side by side, %d column%s each, %lld part%s",
+            kinds[g.kind], g.kind == WK_BY_ROWS ? WK_BLOCK / g.width : g.width, g.columns,
+            g.columns == 1 ? "" : "s", (long long)g.parts, g.parts == 1 ? "" : "s");
+    return PyUnicode_FromFormat("\n  a team of %d thread%s, in %lld part%s, %s, %s", g.team,
+                                g.team == 1 ? "" : "s", (long long)g.parts,
+                                g.parts == 1 ? "" : "s", kinds[g.kind],
+                                g.vector ? "16 bytes at a time" : "element by element");
+}
+
 /* How the pass would run. */
 static int
 tell(wk_frame *f, const request *r, int family)
@@ -361,7 +381,6 @@ tell(wk_frame *f, const request *r, int family)
     const wk_call *call = &f->call;
     const wk_reduce_args *args = &call->args.reduce;
     wk_device_info info;
-    wk_teams p;
     const wk_slot *slot = wk_load_slot(f->state, f->options.device.kind);
     wk_error error = {.status = WK_OK};
     if (!slot->backend || slot->backend->info(call->ordinal, &info, &error) != WK_OK) {
@@ -374,23 +393,7 @@ tell(wk_frame *f, const request *r, int family)
     if (text && info.processors > 0 && family != WK_FAMILY_TREE) {
         wk_call paired = *call;
         if (family == WK_FAMILY_SUM) wk_pair_parts(&paired);
-        wk_plan_teams(&paired, info.processors, &p);
-        PyObject *more = PyUnicode_FromFormat(
-            "\n  a team of %d thread%s folds %s; %d team%s a block, %s\n  %s", p.team,
-            p.team == 1 ? "" : "s", p.parts > 1 ? "a part of an output" : "an output", p.width,
-            p.width == 1 ? "" : "s",
-            p.columns ? "neighbouring threads at neighbouring outputs"
-                      : "neighbouring threads at one output",
-            p.vector        ? "reads 16 bytes at a time"
-            : p.columns > 1 ? "reads 4 bytes at a time, of neighbouring outputs"
-                            : "reads element by element");
-        if (more && p.parts > 1)
-            Py_SETREF(more, PyUnicode_FromFormat(
-                                "%U\n  %lld parts an output, which the last block folds", more,
-                                (long long)p.parts));
-        if (more && p.chunk)
-            Py_SETREF(more, PyUnicode_FromFormat("%U\n  drawn in chunks of %lld elements", more,
-                                                 (long long)p.chunk));
+        PyObject *more = tell_grid(&paired, info.processors);
         Py_SETREF(text, more ? PyUnicode_Concat(text, more) : NULL);
         Py_XDECREF(more);
     }

@@ -8,29 +8,26 @@ namespace wk
 // The least by key, then by index. For argmax keys are flipped. NaN comes first either way; -0.0 and
 // 0.0 are equal, as in NumPy.
 template <typename E>
-struct arg : never_fails<arg<E>> {
+struct arg : certain<arg<E>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2, kRepeats = true, kPads = false,
-                          kQuick = false, kColumns = true, kPackedColumns = false;
-    using Wide = arg;
+    static constexpr bool kPacked = sizeof(T) <= 2, kPads = false, kByIndex = true;
     using R = typename std::conditional_t<is_complex<T>, T, complex<T>>; // for its parts' type
     using P = decltype(R{}.re);
     using K = key_t<P>;
     static constexpr int kParts = is_complex<T> ? 2 : 1;
-    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch,
-                         kLong = sizeof(T) <= 2 ? 4 : 8;
-    static constexpr bool kTwoColumns = false;
-    static constexpr int kWords = 2 + kParts, kLimbs = 0;
+    static constexpr int kWords = 2 + kParts, kVectors = 8, kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T), kSmall = small_of<T>;
+    static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
+                         kColumnBlocks = 2;
     static constexpr K kFirst = std::numeric_limits<K>::min(),
                        kLast = std::numeric_limits<K>::max();
-    int64_t count, index;
+    using certain<arg>::count;
+    int64_t index;
     K best[kParts];
     const T *batch; // in which `best` first was, if it is not known where; so many vectors
     int vectors;
     int64_t jump;
 
-    static constexpr int kBlocks = 4, kLongBlocks = 2, kColumnBlocks = 3; // of a multiprocessor
-    static constexpr int kColumnBytes = 64;                               // on their way
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -53,7 +50,7 @@ struct arg : never_fails<arg<E>> {
         if (nan) return kFirst;
         return key_of(x) ^ (K)task.flip;
     }
-    __device__ void take(const K *key, int64_t at)
+    __device__ void improve(const K *key, int64_t at)
     {
         bool less = key[0] < best[0];
         bool equal = key[0] == best[0];
@@ -65,9 +62,13 @@ struct arg : never_fails<arg<E>> {
         for (int p = 0; p < kParts; p++) best[p] = key[p];
         index = at;
     }
+    static __device__ __forceinline__ bool packs(const reduce_task &, const place &at)
+    {
+        return at.vectors > 0;
+    }
     __device__ bool may_win(K key, const place &at) const
     {
-        return key < best[0] || (key == best[0] && at.first < index);
+        return key < best[0] || (key == best[0] && at.least() < index);
     }
     // Whole batches of one or two bytes an element: which batch has the least key is all that is
     // kept, without a branch; settle() looks for the element.
@@ -92,17 +93,19 @@ struct arg : never_fails<arg<E>> {
     // Which element of the batch it was.
     __device__ void settle(const reduce_task &task)
     {
-        constexpr int kPer = 16 / (int)sizeof(T);
-        if (batch == nullptr) return;
-        const T *from = batch;
-        const int64_t first = index;
-        batch = nullptr;
-        for (int j = 0; j < vectors * kPer; j++) {
-            const int64_t at = j / kPer * jump + j % kPer;
-            const T x = from[at];
-            if (key(x, is_nan(x), task) != best[0]) continue;
-            index = first + at;
-            return;
+        if constexpr (kPacked) {
+            constexpr int kPer = 16 / (int)sizeof(T);
+            if (batch == nullptr) return;
+            const T *from = batch;
+            const int64_t first = index;
+            batch = nullptr;
+            for (int j = 0; j < vectors * kPer; j++) {
+                const int64_t at = j / kPer * jump + j % kPer;
+                const T x = from[at];
+                if (key(x, is_nan(x), task) != best[0]) continue;
+                index = first + at;
+                return;
+            }
         }
     }
     template <int N>
@@ -121,14 +124,14 @@ struct arg : never_fails<arg<E>> {
             if (!may_win(least, at)) return;
 #pragma unroll
             for (int j = 0; j < N; j++)
-                if (ok >> j & 1 && keys[j] == least) take(&keys[j], at(j));
+                if (ok >> j & 1 && keys[j] == least) improve(&keys[j], at(j));
         } else {
 #pragma unroll
             for (int j = 0; j < N; j++) {
                 if (!(ok >> j & 1)) continue;
                 const bool nan = is_nan(x[j]);
                 const K k[2] = {key(x[j].re, nan, task), key(x[j].im, nan, task)};
-                take(k, at(j));
+                improve(k, at(j));
             }
         }
     }
@@ -138,17 +141,13 @@ struct arg : never_fails<arg<E>> {
         words[1] = (uint64_t)index;
         for (int p = 0; p < kParts; p++) words[2 + p] = (uint64_t)best[p];
     }
-    __device__ void load(const uint64_t *words)
-    {
-        merge(words);
-    }
     __device__ void merge(const uint64_t *words)
     {
         if (words[0] == 0) return; // an empty state, all zeros
         count += (int64_t)words[0];
         K k[kParts];
         for (int p = 0; p < kParts; p++) k[p] = (K)words[2 + p];
-        take(k, (int64_t)words[1]);
+        improve(k, (int64_t)words[1]);
     }
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
@@ -156,12 +155,5 @@ struct arg : never_fails<arg<E>> {
         return true;
     }
 };
-
-template <typename E>
-__device__ __forceinline__ void
-settle(arg<E> &acc, const reduce_task &task)
-{
-    if constexpr (arg<E>::kPacked) acc.settle(task);
-}
 
 } // namespace wk

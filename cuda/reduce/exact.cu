@@ -1,4 +1,4 @@
-// reduce / exact -- picks the accumulator; teams.cuh tells the story.
+// reduce / exact -- picks the accumulator; lines.cuh tells the story.
 #include "reduce/exact.cuh"
 
 namespace

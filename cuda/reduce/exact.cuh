@@ -9,10 +9,10 @@ namespace wk
 {
 
 wk_status reduce_sum(wk_call *call);
-wk_status reduce_complex_sum(wk_call *call);
 wk_status reduce_squares(wk_call *call);
 wk_status reduce_moments(wk_call *call);
 wk_status reduce_summary(wk_call *call);
+wk_status reduce_complex_sum(wk_call *call);
 wk_status reduce_complex(wk_call *call);
 wk_status reduce_int_moments(wk_call *call);
 wk_status reduce_int_summary(wk_call *call);

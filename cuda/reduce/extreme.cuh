@@ -1,5 +1,6 @@
 // extreme.cuh -- the least and the largest, by keys that are ordered as integers (scalar.h).
 #pragma once
+#include "reduce/accumulator.cuh"
 #include "reduce/finish.cuh"
 #include "reduce/integers.cuh"
 
@@ -143,6 +144,17 @@ struct real_extremes {
         least = low < least ? low : least;
         most = high > most ? high : most;
     }
+    // As words of which a larger one is further out, and zero is nothing.
+    __device__ void save_rising(uint64_t *words) const
+    {
+        words[0] = (uint64_t)kTop - (uint64_t)least;
+        words[1] = (uint64_t)most - (uint64_t)kBottom;
+    }
+    __device__ void load_rising(const unsigned long long *words)
+    {
+        least = (K)((uint64_t)kTop - words[0]);
+        most = (K)((uint64_t)kBottom + words[1]);
+    }
     __device__ void finish(int fold, void *out, int dtype, int64_t output) const
     {
         auto low = number_of<T>(least), high = number_of<T>(most);
@@ -246,20 +258,17 @@ template <typename T>
 using extremes_of = std::conditional_t<is_complex<T>, complex_extremes<T>, real_extremes<T>>;
 
 template <typename E>
-struct extremes : never_fails<extremes<E>> {
+struct extremes : certain<extremes<E>> {
     using T = E;
-    using Wide = extremes;
-    static constexpr bool kRepeats = true, kPads = false, kQuick = false, kColumns = true,
-                          kPackedColumns = true;
-    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch, kLong = 8;
-    static constexpr bool kTwoColumns = false;
-    static constexpr int kWords = 1 + extremes_of<T>::kWords, kLimbs = 0;
-    int64_t count;
+    static constexpr bool kPads = false;
+    static constexpr int kWords = 1 + extremes_of<T>::kWords;
+    static constexpr int kVectors = 8, kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T), kSmall = small_of<T>;
+    static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
+                         kColumnBlocks = 2;
+    using certain<extremes>::count;
     extremes_of<T> ends;
 
-    static constexpr int kBlocks = 4, kLongBlocks = 2; // of a multiprocessor
-    static constexpr int kColumnBlocks = sizeof(T) == 1 ? 2 : 3;
-    static constexpr int kColumnBytes = 64; // on their way
     static __device__ T filler(const reduce_task &)
     {
         return T{};
@@ -284,10 +293,6 @@ struct extremes : never_fails<extremes<E>> {
     {
         words[0] = (uint64_t)count;
         ends.save(words + 1);
-    }
-    __device__ void load(const uint64_t *words)
-    {
-        merge(words);
     }
     __device__ void merge(const uint64_t *words)
     {

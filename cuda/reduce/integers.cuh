@@ -1,16 +1,18 @@
 // integers.cuh -- sums of integers: modulo 2^64, counts, and exact moments in several words.
 #pragma once
+#include "reduce/accumulator.cuh"
 #include "reduce/finish.cuh"
 
 namespace wk
 {
 
-// How many elements of a type a thread takes at once: 16-byte loads in flight, registers.
+// Elements that are taken at once of columns of few rows, and columns of a thread: 8 bytes.
 template <typename T>
-constexpr int batch_of = sizeof(T) == 1    ? 32
-                         : sizeof(T) == 16 ? 4
-                         : sizeof(T) == 8  ? 8
-                                           : 16;
+constexpr int small_of = sizeof(T) == 16 ? 2 : 4;
+template <typename T>
+constexpr int columns_of = sizeof(T) <= 2   ? 4
+                           : sizeof(T) == 4 ? 2
+                                            : 1;
 
 // The upper bit of each byte that is not zero.
 __device__ __forceinline__ uint32_t
@@ -117,6 +119,10 @@ struct int_moments {
     template <int N>
     static __device__ double_pair pair_of_words(const uint64_t (&words)[N])
     {
+        uint64_t above = words[0] >> 53;
+#pragma unroll
+        for (int i = 1; i < N; i++) above |= words[i];
+        if (above == 0) return {(double)words[0], 0, 0};
         double y[2 * N];
 #pragma unroll
         for (int i = 0; i < 2 * N; i++) // the highest first
@@ -127,14 +133,23 @@ struct int_moments {
     // A result of a float dtype.
     __device__ double moment(int fold, int64_t n, double ddof, int dtype) const
     {
-        sums_in_pairs pairs;
+        sums_in_pairs<1> pairs;
         const bool negative = kSigned && (int64_t)sum[1] < 0;
         const uint64_t low = negative ? ~sum[0] + 1 : sum[0],
                        high = negative ? ~sum[1] + (low == 0) : sum[1], size[2] = {low, high};
-        pairs.sum = pair_of_words(size);
+        pairs.sum[0] = pair_of_words(size);
         pairs.squares = pair_of_words(squares);
-        if (negative) pairs.sum = {-pairs.sum.high, -pairs.sum.low, pairs.sum.lost};
-        const answer a = quick(pairs, fold, n, ddof, dtype);
+        double_pair &s = pairs.sum[0];
+        if (negative) s = {-s.high, -s.low, s.lost};
+        answer a = {0, false};
+        if (fold == WK_SUM)
+            a = rounded(s, dtype);
+        else if (fold == WK_MEAN)
+            a = quick_mean(s, n, 1 / (double)n, dtype);
+        else if (fold == WK_SUMSQ)
+            a = rounded(pairs.squares, dtype);
+        else
+            a = quick(pairs, fold, n, ddof, 1 / ((double)n * ((double)n - ddof)), dtype);
         if (a.known) return a.value;
         return slow_moment(fold, n, ddof, dtype);
     }
@@ -155,7 +170,11 @@ struct int_moments {
         }
         for (int i = 0; i < 6; i++)
             q[i] = (int64_t)(words[2 + i / 2] >> 32 * (i % 2) & 0xffffffffu);
-        return by_limbs<int_moments>(&all, fold, ddof, dtype);
+        const wk_format f = wk_format_of((wk_dtype)dtype);
+        if (fold == WK_SUM || fold == WK_MEAN) return wk_finish_sum(&all, fold == WK_MEAN, f);
+        if (fold == WK_SUMSQ || fold == WK_NORM)
+            return wk_finish_squares(&all, fold == WK_NORM, f);
+        return wk_finish_variance(&all, &all.sum, 1, ddof, fold == WK_STD, f);
     }
 };
 
@@ -163,23 +182,19 @@ enum class what { values, nonzeros, products };
 
 // One word: the sum of values, of how many are not zero, or the product.
 template <typename E, what kWhat>
-struct word : never_fails<word<E, kWhat>> {
+struct word : certain<word<E, kWhat>> {
     using T = E;
-    using Wide = word;
-    static constexpr bool kRepeats = false, kPads = true, kQuick = false,
-                          kColumns = kWhat != what::products, kPackedColumns = true;
+    static constexpr bool kPads = true;
     static constexpr bool kPacked =
         sizeof(T) == 1 ? kWhat != what::products
                        : sizeof(T) == 2 && kWhat == what::values && !is_half<T>;
-    static constexpr int kBatch = batch_of<T>, kLongBatch = kBatch,
-                         kLong = kWhat == what::products ? 4 : 8;
-    static constexpr bool kTwoColumns = false;
-    static constexpr int kWords = 2, kLimbs = 0;
-    int64_t count;
+    static constexpr int kWords = 2, kVectors = 8, kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T), kSmall = small_of<T>;
+    static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
+                         kColumnBlocks = 2;
+    using certain<word>::count;
     uint64_t total;
 
-    static constexpr int kBlocks = 4, kLongBlocks = 2, kColumnBlocks = 3; // of a multiprocessor
-    static constexpr int kColumnBytes = 64;                               // on their way
     static __device__ T filler(const reduce_task &)
     {
         if constexpr (kWhat == what::products) return T{1};
@@ -253,11 +268,6 @@ struct word : never_fails<word<E, kWhat>> {
     {
         words[0] = (uint64_t)count;
         words[1] = total;
-    }
-    __device__ void load(const uint64_t *words)
-    {
-        count = (int64_t)words[0];
-        total = words[1];
     }
     __device__ void merge(const uint64_t *words)
     {

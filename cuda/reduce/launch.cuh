@@ -1,9 +1,8 @@
-// launch.cuh -- a reduction's launch: its plan, and memory for records. One kernel does all, but for
-// records that are added to those of other pieces or GPUs.
+// launch.cuh -- a reduction's launch: its grid, and the memory that its parts share. One kernel does
+// all, but for the states of pieces and GPUs.
 #pragma once
 #include "reduce/columns.cuh"
-#include "reduce/lines.cuh"
-#include "reduce/teams.cuh"
+#include "reduce/rows.cuh"
 
 #include "settings.h"
 
@@ -12,18 +11,7 @@
 namespace wk
 {
 
-// Blocks a multiprocessor, at most. Maxima of 2^22 x 64 float32: 2.34 TB/s by 32 of them, 2.56 by 128
-// (H100).
-constexpr int64_t kPartBlocks = 32, kLineBlocks = 128;
-constexpr int64_t kOwnLimbs = 8192; // parts that have limbs of their own: none must be cleared
-
-// As teams.c has it: how many columns a thread has of these accumulators.
-template <class Acc, int kItem = (int)sizeof(typename Acc::T)>
-constexpr int columns_of = kItem <= 2         ? 4 / kItem
-                           : Acc::kTwoColumns ? 2
-                                              : 1;
-
-// What the kernels need to know of the call, but for where records go.
+// What the kernels need to know of the call.
 inline void
 describe(const wk_call *call, reduce_task *task)
 {
@@ -54,9 +42,14 @@ describe(const wk_call *call, reduce_task *task)
     task->planes = r->planes > 1 ? r->planes : 1;
     task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
     task->skip_nan = r->skip_nan;
+    task->counts = r->skip_nan || call->where.ndim >= 0;
     task->has_initial = r->has_initial;
+    task->plain = call->outs == 1 && call->out[0].dtype == a->dtype && !task->counts &&
+                  !r->has_initial && r->n > 0;
     task->initial = r->initial;
     task->ddof = r->ddof;
+    task->inverse = 1 / (double)r->n;
+    task->inverse_spread = 1 / ((double)r->n * ((double)r->n - r->ddof));
 }
 
 // GPUs that do 32 float64 operations less than float32 ones sum by integers alone: those for
@@ -67,122 +60,106 @@ integers_only(const wk_call *call)
     return wk_setting_value(WK_SET_SUMS, weak_doubles(call));
 }
 
-// Folds records, of which each has `step` words, and limbs into the task's state or results.
+// Words that an output's parts, pieces and GPUs share.
 template <class Acc>
-wk_status
-fold_records_of(wk_call *call, reduce_task task, int64_t step, const uint64_t *limbs,
-                int64_t limbs_step, bool own_limbs)
+constexpr int
+words_of()
 {
-    task.team = 1;
-    while (task.team < kThreads && task.team < task.parts) task.team *= 2;
-    task.width = kThreads / task.team;
-    const unsigned grid = grid_for(call, task.outputs, task.width);
-    return launch(call, grid, kThreads, 0, reduce_records<Acc>, task, step,
-                  (int64_t)(Acc::kWords + Acc::kLimbs), limbs_at{limbs, limbs_step, own_limbs});
+    if constexpr (Acc::kCertain)
+        return Acc::kWords;
+    else
+        return Acc::kTable;
 }
 
 // The states of all pieces, or of another GPU, are in part.totals.
 template <class Acc>
 wk_status
-finish_state(wk_call *call, reduce_task task)
+merge_totals(wk_call *call, const reduce_task &task)
 {
-    constexpr int64_t step = Acc::kWords + Acc::kLimbs;
-    const auto from = (uint64_t *)(call->part.finish ? call->part.totals : call->part.other);
-    task.records = from;
-    task.parts = 1;
-    if (!call->part.finish) task.state = (uint64_t *)call->part.totals;
-    task.places = {};
-    task.places.ndim = 1;
-    task.places.shape[0] = task.outputs;
-    task.places.strides[0] = 1;
-    return fold_records_of<Acc>(call, task, step, Acc::kLimbs ? from + Acc::kWords : nullptr,
-                                step, true);
+    const auto state = (uint64_t *)call->part.totals,
+               other = call->part.finish ? nullptr : (uint64_t *)call->part.other;
+    return launch(call, grid_for(call, task.outputs, Acc::kCertain ? kThreads : 1), kThreads, 0,
+                  merge_states<Acc>, task, state, (const uint64_t *)other);
 }
 
-template <class Narrow>
+// The memory that parts share, and the counters that tell which ends last; zero, and left so.
+template <class Acc>
+wk_status
+share_words(wk_call *call, int64_t groups, reduce_task *task)
+{
+    const bool parts = task->parts > 1;
+    int64_t words = 0;
+    void *block = nullptr;
+    if (call->part.totals) {
+        task->shared = (uint64_t *)call->part.totals;
+        task->keeps = true;
+        task->places = task->kept;
+        for (int d = 0; d < task->kept.ndim; d++) task->places.strides[d] = call->part.step[d];
+        task->output = call->part.output;
+    }
+    if (!parts || (task->keeps && !Acc::kCertain)) return WK_OK;
+    if (Acc::kCertain) {
+        void *records = nullptr;
+        if (allocate(call, task->outputs * task->parts * words_of<Acc>() * 8, &records) !=
+            WK_OK)
+            return call->error.status;
+        task->records = (uint64_t *)records;
+    } else {
+        words = task->outputs * words_of<Acc>();
+    }
+    if (zeros(call, words * 8 + groups * (int64_t)sizeof(unsigned), &block) != WK_OK)
+        return call->error.status;
+    if (!Acc::kCertain) task->shared = (uint64_t *)block;
+    task->tickets = (unsigned *)((uint64_t *)block + words);
+    return WK_OK;
+}
+
+template <class Acc>
 wk_status
 reduce(wk_call *call)
 {
-    using Acc = typename Narrow::Wide; // whose records they are
-    wk_teams plan;
+    using T = typename Acc::T;
+    wk_grid plan;
     reduce_task task = {};
     if (call->part.words) {
-        *call->part.words = Acc::kWords + Acc::kLimbs;
+        *call->part.words = words_of<Acc>();
         return WK_OK;
     }
     describe(call, &task);
     task.integers_only = integers_only(call);
-    if (call->part.finish || call->part.other) return finish_state<Acc>(call, task);
-    wk_plan_teams(call, processors(call), &plan);
+    if (call->part.finish || call->part.other) return merge_totals<Acc>(call, task);
+    wk_plan_grid(call, processors(call), Acc::kColumns, Acc::kBlocks, Acc::kByIndex, &plan);
     task.team = plan.team;
     task.width = plan.width;
-    task.columns = plan.columns;
+    task.height = plan.height;
+    task.groups = plan.groups;
     task.parts = plan.parts;
-    task.part = plan.part;
     task.run = plan.run;
     task.runs = plan.runs;
+    task.tiles = plan.tiles;
+    task.pack = plan.pack;
+    task.slots = plan.slots;
     task.vector = plan.vector;
-    const bool records = plan.parts > 1 || call->part.totals,
-               letter = call->letter.slot && task.outputs == 1 && call->outs == 1;
-    const bool own = task.outputs * plan.parts <= kOwnLimbs;
-    if (records) {
-        const int64_t teams = task.outputs * plan.parts;
-        const int64_t limbs = (own ? teams : task.outputs) * Acc::kLimbs * 8;
-        void *words = nullptr, *wide = nullptr;
-        if (allocate(call, teams * Acc::kWords * 8, &words) != WK_OK) return call->error.status;
-        if (limbs > 0 && allocate(call, limbs, &wide) != WK_OK) return call->error.status;
-        if (limbs > 0 && !own && clear(call, wide, limbs) != WK_OK) return call->error.status;
-        task.records = (uint64_t *)words;
-        task.limbs = (uint64_t *)wide;
-        task.own_limbs = own;
-    }
-    if (letter) {
+    task.aligned = plan.aligned;
+    const int64_t items = plan.kind == WK_BY_COLUMNS || plan.team != kThreads
+                              ? plan.groups * plan.parts
+                              : task.outputs * plan.parts;
+    if (share_words<Acc>(call, plan.groups, &task) != WK_OK) return call->error.status;
+    if (call->letter.slot && task.outputs == 1 && call->outs == 1) {
         task.letter = call->letter;
         call->letter.sent = 1;
     }
-    const bool columns = Acc::kColumns && task.columns && task.where == nullptr &&
-                         task.folded.ndim <= 1 && task.n < (int64_t)1 << 31 &&
-                         !(task.planes == 2 && task.skip_nan);
-    const int64_t width = (int64_t)task.width * (task.columns > 1 ? task.columns : 1);
-    const int64_t groups = task.groups = (task.outputs + width - 1) / width;
-    const bool lines = !records && !task.columns && task.vector && task.runs == 1 &&
-                       task.team <= kWarp && task.kept.ndim <= 1 && task.n < 1 << 30 &&
-                       !(task.planes == 2 && task.skip_nan);
-    if (records && !call->part.totals) {
-        void *tickets = nullptr;
-        if (zeros(call, 2 * groups * (int64_t)sizeof(unsigned), &tickets) != WK_OK)
-            return call->error.status;
-        task.tickets = (unsigned *)tickets;
-        if (plan.chunk && (columns || !task.columns)) {
-            task.draws = task.tickets + groups;
-            task.part = plan.chunk;
-        }
-    }
-    const int64_t most = (int64_t)processors(call) * (lines ? kLineBlocks : kPartBlocks);
-    const unsigned grid = (unsigned)std::min<int64_t>(groups * task.parts, most);
-    const auto in = first_element<typename Acc::T>(&call->in);
-    constexpr int64_t item = sizeof(typename Acc::T);
-    task.aligned = lines && task.in % 16 == 0 && task.n * item % 16 == 0 &&
-                   (task.kept.ndim == 0 || task.kept.strides[0] * item % 16 == 0);
-    wk_status status = WK_OK;
-    constexpr int kColumns = columns_of<Narrow>;
-    if (lines) {
-        status = launch(call, grid, kThreads, 0, reduce_lines<Narrow>, in, task);
-    } else if (columns) {
-        if constexpr (Acc::kColumns) {
-            const auto kernel = task.columns == 1 ? reduce_columns<Narrow, 1>
-                                                  : reduce_columns<Narrow, kColumns>;
-            status = launch(call, grid, kThreads, 0, kernel, in, task);
-        }
-    } else {
-        status = launch(call, grid, kThreads, 0, reduce_teams<Narrow>, in, task);
-    }
-    if (status != WK_OK || !call->part.totals) return call->error.status;
-    task.state = (uint64_t *)call->part.totals;
-    task.places = task.kept;
-    for (int d = 0; d < task.kept.ndim; d++) task.places.strides[d] = call->part.step[d];
-    task.output = call->part.output;
-    return fold_records_of<Acc>(call, task, Acc::kWords, task.limbs, Acc::kLimbs, own);
+    const auto in = first_element<T>(&call->in);
+    const auto grid = (unsigned)std::min<int64_t>(items, plan.blocks);
+    if (plan.kind == WK_BY_COLUMNS)
+        return launch(call, grid, kThreads, 0, fold_columns<Acc>, in, task);
+    if (plan.kind == WK_BY_LINES)
+        return launch(call, grid, kThreads, 0, fold_lines<Acc>, in, task);
+    size_t bytes = (size_t)kWarps * (size_t)bytes_of_rows(task.n, sizeof(T), task.width);
+    if constexpr (!Acc::kCertain) bytes = std::max(bytes, sizeof(table_memory<Acc>));
+    if (grant(call, fold_rows<Acc>, bytes + sizeof(uint32_t) * kWarps * kWarp) != WK_OK)
+        return call->error.status; // and the marks
+    return launch(call, grid, kThreads, bytes, fold_rows<Acc>, in, task);
 }
 
 } // namespace wk

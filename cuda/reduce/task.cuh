@@ -1,8 +1,8 @@
-// task.cuh -- what the kernels of a reduction are told, and where its elements lie.
+// task.cuh -- what the kernels of a reduction are told, and where its elements and results lie.
 #pragma once
 #include "exact.h"
 #include "reduce.h"
-#include "teams.h"
+#include "reduce_grid.h"
 #include "prim/letter.cuh"
 #include "reduce/elements.cuh"
 #include "runtime/launch.cuh"
@@ -11,7 +11,7 @@
 namespace wk
 {
 
-constexpr int kThreads = 256; // 8 warps: enough for the scheduler, small enough for the tail
+constexpr int kThreads = WK_BLOCK, kWarps = kThreads / kWarp;
 constexpr int kResults = 12;
 static_assert(kResults == WK_MAX_OUTS, "results of one pass");
 
@@ -21,23 +21,24 @@ struct reduce_task {
     int64_t where_kept[kAxes], where_folded[kAxes];
     const uint8_t *where; // null: all elements count
     int64_t outputs, n;
-    int64_t first; // index of the first element in the whole fold
+    int64_t first;  // index of the first element in the whole fold
+    int64_t stride; // of the last folded axis
 
-    // The plan: a team of threads folds one part of one output.
-    int team, width;     // threads of a team; outputs side by side in a block
-    int columns;         // of a thread, neighbours those of neighbours; 0: no columns
-    int64_t groups;      // of outputs that lie side by side
-    int64_t parts, part; // of an output; units of each, or of each piece that is drawn
-    unsigned *draws;     // pieces drawn of each group's outputs, zero; null: each part is one
-    int64_t run, runs;   // a unit is an element, or one of several runs of contiguous ones
-    bool vector;         // runs of stride 1 are read 16 bytes at a time
-    bool aligned;        // all runs start and end at 16 bytes
-    int64_t stride;      // of the last folded axis
+    // The grid (reduce_grid.h).
+    int team, width, height;
+    int64_t groups, parts;
+    int64_t run, runs; // elements that lie side by side, and how many such runs an output has
+    int64_t tiles;     // of a run, or of all where a tile packs several
+    int pack, slots; // runs of a tile, and vectors of a lane for each; 0: a run has whole tiles
+    bool vector;     // runs are read 16 bytes at a time
+    bool aligned;    // all runs start and end at 16 bytes
 
-    // Where it goes: records of parts, else the state of a piece, else the results.
-    uint64_t *records, *limbs, *state;
-    bool own_limbs;    // of each part, else of each output
-    unsigned *tickets; // of groups of outputs, zero; null: another launch folds the records
+    // Where it goes: to the words of each output that its parts, pieces or GPUs share, else to the
+    // results.
+    uint64_t *shared;  // parts: zero before and after; a piece's: the state
+    unsigned *tickets; // of each group of outputs, zero before and after; null: nobody finishes
+    uint64_t *records; // of each part, where these cannot be added up by atomics
+    bool keeps;        // `shared` is the state of pieces: it stays
     layout places;     // the pieces' outputs among the whole's, from `output` on
     int64_t output;
     void *out[kResults];
@@ -47,9 +48,12 @@ struct reduce_task {
 
     int planes, flip; // flip: all ones for max, argmax
     bool skip_nan, has_initial, integers_only;
+    bool counts; // not all elements count: NaN or a mask may leave some out
+    bool plain;  // one result of the elements' dtype, of all elements, and of some
     wk_value initial;
     double ddof;
-    uintptr_t in; // address of the first element
+    double inverse, inverse_spread; // of n, and of n (n - ddof), where all elements count
+    uintptr_t in;                   // address of the first element
 
     // Where the imaginary part of a complex number lies from its real one, or the real one from
     // there: x is any element's address.
@@ -58,62 +62,31 @@ struct reduce_task {
     {
         return (reinterpret_cast<uintptr_t>(x) - in) / sizeof(T) % 2 ? -1 : 1;
     }
+    // NaN in one part leaves both out.
+    __device__ bool pairs() const
+    {
+        return planes == 2 && skip_nan;
+    }
 };
 
-// Beside exact.h's flags: fold again; limbs belong to the record; the record has the many doubles.
-enum { kFailed = 16, kHasLimbs = 32, kManyDoubles = 64 };
+// Which elements a batch holds: number j is the fold's first + j / group * jump + j % group; of a row
+// that was turned round, `turn` further on, and from `turned` on from the start. Of whole vectors it
+// says where they lie, and how many there are.
+struct place {
+    int64_t first, jump;
+    int group;
+    const void *from = nullptr;
+    int vectors = 0;
+    int turn = 0, turned = 0;
 
-// What `width` neighbouring lanes hold, in the first of them.
-template <class Acc>
-__device__ __forceinline__ void
-join_by_words(Acc &acc, int width)
-{
-    uint64_t words[Acc::kWords];
-    for (int half = width / 2; half > 0; half /= 2) {
-        acc.save(words);
-        for (int w = 0; w < Acc::kWords; w++)
-            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-        acc.merge(words);
-    }
-}
-
-// The same, by a call: the caller's stays in registers.
-template <class Acc>
-__device__ WK_NOINLINE Acc
-joined_by_words(Acc acc, int width)
-{
-    join_by_words(acc, width);
-    return acc;
-}
-
-// What all accumulators share that cannot fail: of integers, extremes and indices. Acc has `count`,
-// save and merge.
-template <class Acc>
-struct never_fails {
-    __device__ void hope() {}
-    __device__ bool failed() const
+    __device__ int64_t operator()(int j) const
     {
-        return false;
+        const int64_t at = first + j / group * jump + j % group + turn;
+        return turn && at >= turned ? at - turned : at;
     }
-    __device__ bool hopeless() const
+    __device__ int64_t least() const // of all, or less
     {
-        return false;
-    }
-    __device__ bool needs_limbs() const
-    {
-        return false;
-    }
-    __device__ void tally(int elements)
-    {
-        static_cast<Acc *>(this)->count += elements;
-    }
-    __device__ void join_lanes(int lanes)
-    {
-        join_by_words(static_cast<Acc &>(*this), lanes);
-    }
-    __device__ void save_wide(uint64_t *words) const
-    {
-        static_cast<const Acc *>(this)->save(words);
+        return turn ? 0 : first;
     }
 };
 
@@ -121,77 +94,29 @@ struct never_fails {
 template <int N>
 constexpr uint32_t all_of = (uint32_t)(((uint64_t)1 << N) - 1);
 
-// What another block may have written, from the L2: past a multiprocessor's own L1.
-template <int N>
-__device__ __forceinline__ void
-read_record(const uint64_t *from, uint64_t (&words)[N])
+struct division {
+    int64_t quotient, rest;
+};
+
+__device__ WK_NOINLINE inline division
+divide_long(int64_t a, int64_t b)
 {
-#pragma unroll
-    for (int w = 0; w < N; w++) words[w] = __ldcg(from + w);
+    const int64_t q = a / b;
+    return {q, a - q * b};
 }
-
-// What a thread has a share of: some pieces of an output.
-struct share {
-    int64_t first_output, output, part;
-    int thread, own; // in its team; which output of the block
-    unsigned *draws; // pieces that all blocks have drawn; null: each has one
-    unsigned *drawn; // by this block, after the first, which has the part's number
-    unsigned ticket; // of its next
-    int pieces;
-    bool works;
-};
-
-struct units {
-    int64_t begin, end;
-};
-
-// A share's k-th piece of the output at x. Where runs are read by vectors all but the first start
-// with a line of the cache.
-template <typename T>
-__device__ __forceinline__ units
-piece_of(const reduce_task &task, const T *x, const share &s, int k)
-{
-    const int64_t number = k ? (int64_t)s.drawn[k] : s.part;
-    const int64_t all = task.runs > 1 ? task.runs : task.n;
-    int64_t begin = number * task.part, end = begin + task.part;
-    if (task.vector && task.runs == 1) {
-        const int64_t lead = (int64_t)(-reinterpret_cast<uintptr_t>(x) & 127) / (int)sizeof(T);
-        begin += number ? lead : 0;
-        end += lead;
-    }
-    return {begin < all ? begin : all, end < all ? end : all};
-}
-
-// Which elements a batch holds: number j is the fold's first + j / group * jump + j % group, and
-// `skip` more from `lead` on. Of whole vectors it says where they lie, and how many there are.
-struct place {
-    int64_t first, jump;
-    int group;
-    int64_t lead = INT64_MAX, skip = 0;
-    const void *from = nullptr;
-    int vectors = 0;
-
-    __device__ int64_t operator()(int j) const
-    {
-        const int64_t at = first + j / group * jump + j % group;
-        return at < lead ? at : at + skip;
-    }
-};
 
 // Rest of a division where 32 bits do, which are three times as fast.
 __device__ __forceinline__ int64_t
 split(int64_t *index, int64_t extent)
 {
-    int64_t rest;
     if ((uint64_t)*index <= UINT32_MAX && (uint64_t)extent <= UINT32_MAX) {
-        const uint32_t q = (uint32_t)*index / (uint32_t)extent;
-        rest = (uint32_t)*index - q * (uint32_t)extent;
+        const uint32_t a = (uint32_t)*index, q = a / (uint32_t)extent;
         *index = q;
-    } else {
-        rest = *index % extent;
-        *index /= extent;
+        return a - q * (uint32_t)extent;
     }
-    return rest;
+    const division d = divide_long(*index, extent);
+    *index = d.quotient;
+    return d.rest;
 }
 
 struct spot {
@@ -203,6 +128,7 @@ __device__ WK_NOINLINE inline spot
 spot_of_many(const layout &l, const int64_t *where, int64_t index)
 {
     spot s = {0, 0};
+#pragma unroll 1
     for (int d = l.ndim - 1; d >= 0; d--) {
         const int64_t at = d > 0 ? split(&index, l.shape[d]) : index;
         s.at += at * l.strides[d];
@@ -220,10 +146,39 @@ spot_of(const layout &l, const int64_t *where, int64_t index)
     return spot_of_many(l, where, index);
 }
 
+// The words of an output that parts, pieces or GPUs share.
+__device__ __forceinline__ uint64_t *
+shared_words(const reduce_task &task, int64_t output, int words)
+{
+    if (task.keeps) output = task.output + spot_of(task.places, task.where_kept, output).at;
+    return task.shared + output * words;
+}
+
+// Has this block drawn the last of so many tickets? Then it sees what the others wrote before, and
+// the counter is zero again. Every thread of the block asks.
+__device__ __forceinline__ bool
+draws_last(unsigned *ticket, unsigned tickets)
+{
+    __threadfence(); // what this thread wrote is there for all blocks before the ticket is drawn
+    bool last = false;
+    __syncthreads(); // every thread's is
+    if (threadIdx.x == 0) last = atomicInc(ticket, tickets - 1) == tickets - 1;
+    last = __syncthreads_or(last);
+    if (last) __threadfence(); // the others' words are read after the ticket
+    return last;
+}
+
 __device__ __forceinline__ bool
 is_float_dtype(int dtype)
 {
     return dtype >= WK_F16;
+}
+
+// The dtype's real format: complex results are real and imaginary parts.
+__device__ __forceinline__ int
+real_of(int dtype)
+{
+    return dtype == WK_C64 ? (int)WK_F32 : dtype == WK_C128 ? (int)WK_F64 : dtype;
 }
 
 // A number in the dtype's bits.
@@ -261,14 +216,21 @@ store(void *out, int dtype, int64_t at, uint64_t x)
     }
 }
 
-// The one result, as it has been stored.
+// The one result, as it has been stored by this thread.
 __device__ inline void
 send_bytes(const wk_letter &letter, const void *result)
 {
+    if (letter.slot == nullptr) return;
     if (letter.bytes == 1) send(letter, *static_cast<const uint8_t *>(result));
     if (letter.bytes == 2) send(letter, *static_cast<const uint16_t *>(result));
     if (letter.bytes == 4) send(letter, *static_cast<const uint32_t *>(result));
     if (letter.bytes == 8) send(letter, *static_cast<const uint64_t *>(result));
+}
+
+__device__ __forceinline__ void
+send_result(const reduce_task &task)
+{
+    send_bytes(task.letter, task.out[0]);
 }
 
 } // namespace wk

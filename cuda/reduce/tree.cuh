@@ -125,7 +125,7 @@ put(const tree_task &task, int64_t output, int64_t chunk, A total, A *totals)
         return;
     }
     finish(task, output, total);
-    if (task.letter.slot) send_bytes(task.letter, task.out);
+    send_bytes(task.letter, task.out);
 }
 
 // The element of a fold, or one where the mask leaves it out.

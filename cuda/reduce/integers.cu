@@ -1,4 +1,4 @@
-// reduce / exact, means and variances of integers; teams.cuh has the kernels.
+// reduce / exact, means and variances of integers, and all their results in one pass.
 #include "reduce/exact.cuh"
 
 // Their squares would take 192 bits.
@@ -20,4 +20,11 @@ wk::reduce_int_moments(wk_call *call)
         return reduce<int_summary<uint64_t, false, false>>(call);
     return with_integers(
         call, [&](auto zero) { return reduce<int_summary<decltype(zero), false>>(call); });
+}
+
+wk_status
+wk::reduce_int_summary(wk_call *call)
+{
+    return with_integers(
+        call, [&](auto zero) { return reduce<int_summary<decltype(zero), true>>(call); });
 }

@@ -1,4 +1,4 @@
-"""The production reduction's kernels by each of their ways, on little data.
+"""The production reduction's kernels by each of their grids, on little data.
 
 What tools/mutate.py runs for each barrier of theirs. The CPU's bits are what is wanted; tests of
 the results themselves are in test_reduce.py.
@@ -21,7 +21,7 @@ SMALL = sizes(*ROWS, *COLUMNS)
 def sums(request, device, setting):
     """How floats are added: by doubles where these do, or by integers alone."""
     if device == "cpu":
-        pytest.skip("has no teams")
+        pytest.skip("has no grid")
     setting("WARPKIT_SUMS", request.param)
     return request.param
 
@@ -72,55 +72,70 @@ def test_sums_of_arrays_that_cross_in_pieces(device, sums, dtype, shape, setting
             check(device, a, axis)
 
 
-def draws(there, op="sum", axis=None):
-    return "drawn in chunks" in warpkit.explain("reduce", there, op, axis)
-
-
-def many(device, dtype):
-    """So many elements that blocks draw chunks of them."""
-    if device == "cpu":
-        pytest.skip("has no teams")
-    for n in sizes(*(3 << k for k in range(17, 27))):
-        rows = warpkit.asarray(np.zeros((n // 16 - 5, 16), dtype), device=device)
-        ops = ("sum",) if rows.dtype.kind == "c" else ("sum", "max")
-        if all(draws(rows, op, 0) for op in ops):
-            return n
-    pytest.skip("--small")
-
-
-def check_there(device, a, op, axis=None, drawn=True):
-    """Of an array on the device: others cross in pieces. `drawn`: it must be."""
+def check_there(device, a, op, axis=None):
+    """Of an array on the device: others cross in pieces."""
     there = warpkit.asarray(a, device=device)
-    assert draws(there, op, axis) or not drawn
     want = np.asarray(warpkit.reduce(a, op, axis, device="cpu"))
     assert_same(warpkit.reduce(there, op, axis).numpy(), want)
 
 
+def elements(dtype):
+    """So many that several blocks fold an output, in tiles that are not all whole."""
+    return max([20_003, *sizes(400_003)]) * 4 // np.dtype(dtype).itemsize
+
+
+@pytest.fixture
+def gpu(device):
+    if device == "cpu":
+        pytest.skip("has no grid")
+    return device
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float32", "float64", "complex64"])
-def test_drawn_chunks(device, dtype):
-    n = many(device, dtype)
-    a = values(dtype, n)
-    for op in ("sum", "mean") if a.dtype.kind == "c" else ("sum", "max", "argmax", "var"):
-        check_there(device, a, op)
-        check_there(device, a[3:-5], op)
-    check_there(device, a[1::2], "sum", drawn=False)  # too few of some dtypes
-    rows = a.reshape(-1, 16)
-    check_there(device, rows, "sum", 0)
+def test_parts_of_an_output(gpu, dtype):
+    a = values(dtype, elements(dtype))
+    for op in ("sum", "var") if a.dtype.kind == "c" else ("sum", "max", "argmax", "var"):
+        check_there(gpu, a, op)
+        check_there(gpu, a[3:-5], op)
+        check_there(gpu, a[1::2], op)
+    rows = a[: len(a) // 16 * 16].reshape(-1, 16)
+    check_there(gpu, rows, "sum", 0)
     if a.dtype.kind != "c":
-        check_there(device, rows[5:], "max", 0)
+        check_there(gpu, rows[5:], "max", 0)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
-def test_drawn_chunks_that_are_folded_again(device, dtype):
-    n = many(device, dtype)
+def test_parts_that_do_not_fit(gpu, dtype):
+    n = elements(dtype) // 16 * 16
     a = values(dtype, n)
     real = np.finfo(dtype)
     for at in (0, n // 3, n - 1):
         for far in (real.max / 4, real.smallest_subnormal, np.inf):
             b = a.copy()
             b[at] = far
-            check_there(device, b, "sum")
-            check_there(device, b.reshape(-1, 16), "sum", 0)
+            check_there(gpu, b, "sum")
+            check_there(gpu, b[1:], "sum")
+            check_there(gpu, b.reshape(-1, 16), "sum", 0)
     if a.dtype.kind == "f":
-        exponents = np.random.default_rng(1).integers(-100, 100, n)
-        check_there(device, np.ldexp(a, exponents).astype(dtype), "sum")
+        exponents = np.random.default_rng(1).integers(-60, 60, n)
+        for op in ("sum", "var", ("min", "mean", "count_nonzero")):
+            check_far(gpu, np.ldexp(a, exponents).astype(dtype), op)
+
+
+def check_far(device, a, op):
+    """All of it, from any start, and what a mask leaves."""
+    for b in (a, a[1:], a[3::2]):
+        there = warpkit.asarray(b, device=device)
+        want = warpkit.reduce(b, op, device="cpu")
+        have = warpkit.reduce(there, op)
+        for x, y in zip(np.atleast_1d(want), np.atleast_1d(have), strict=True):
+            assert_same(np.asarray(y.numpy() if hasattr(y, "numpy") else y), np.asarray(x))
+
+
+@pytest.mark.parametrize("run", [16, 20, 64, 96, 128, 260])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_short_runs_share_a_tile(gpu, dtype, run):
+    a = values(dtype, 37 * 5 * run).reshape(37, 5, run)
+    for op in ("sum", "max", "var"):
+        check_there(gpu, a, op, (0, 2))
+    check_there(gpu, wide(dtype, (37, 5 * run)).reshape(37, 5, run), "sum", (0, 2))

@@ -1,6 +1,20 @@
-// reduce / exact, how many elements are not zero; teams.cuh has the kernels. An integer is zero
-// whatever its sign: one kernel for each size.
+// reduce / exact, sums and products of integers modulo 2^64, and how many elements are not zero: an
+// integer is zero whatever its sign, so there is one kernel for each size.
 #include "reduce/exact.cuh"
+
+wk_status
+wk::reduce_wrap(wk_call *call)
+{
+    return with_integers(
+        call, [&](auto zero) { return reduce<word<decltype(zero), what::values>>(call); });
+}
+
+wk_status
+wk::reduce_product(wk_call *call)
+{
+    return with_integers(
+        call, [&](auto zero) { return reduce<word<decltype(zero), what::products>>(call); });
+}
 
 namespace wk
 {

@@ -1,4 +1,4 @@
-// reduce / exact, where the least or the largest is; teams.cuh has the kernels.
+// reduce / exact, where the least or the largest is.
 #include "reduce/exact.cuh"
 
 wk_status

@@ -1,4 +1,4 @@
-// reduce / exact, least, largest and their difference; teams.cuh has the kernels.
+// reduce / exact, least, largest and their difference.
 #include "reduce/exact.cuh"
 
 wk_status

@@ -1,0 +1,206 @@
+/* reduce_grid.c -- the grid of a reduction: a thread, a warp, a block, or several blocks for an output.
+ * In the core, so that it can be printed, and in every plug-in. */
+#include "reduce_grid.h"
+
+#include "reduce.h"
+
+enum {
+    WARP = 32,
+    WARPS = WK_BLOCK / WARP,
+    VECTOR = 16, /* bytes                                                         */
+    SLOTS = WK_TILE_BYTES / (VECTOR * WARP), /* vectors of a lane in a tile                */
+    ROW = 1088,        /* bytes of a short row, at most                                  */
+    ROW_OF_LANE = 272, /* of one that a thread has alone: 8 KiB a warp in shared memory  */
+    MARKS = 512,       /* tiles that a warp can mark, by halves                          */
+    ITEMS = 32,        /* groups of small outputs that a block can mark                 */
+    WARP_TILES = 32,   /* of a line that a warp takes alone, where there are many lines */
+    FEW_TILES = 2,     /* and where there are few: a block would wait for itself         */
+    FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has               */
+    FEW_ROWS = 16,     /* of a column that one thread has                               */
+    SIDE = 32,         /* threads side by side: 256 bytes of each row                    */
+    PART_ROWS = 64,    /* of a thread, at least, where columns have parts                */
+    EVEN = 90          /* percent of the places on the device that blocks should fill    */
+};
+
+static int64_t
+up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t
+most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* NaN in a part of a complex number leaves out the other one, too. */
+static int
+pairs(const wk_reduce_args *r)
+{
+    return r->planes == 2 && r->skip_nan;
+}
+
+/* Neighbouring outputs lie side by side, and an output's elements do not. */
+static int
+reads_columns(const wk_call *call)
+{
+    const wk_array *a = &call->in;
+    const wk_reduce_args *r = &call->args.reduce;
+    const int last = r->kept - 1;
+    if (r->n < 1 || r->n >= (int64_t)1 << 31 || call->where.ndim >= 0 || pairs(r)) return 0;
+    if (last < 0 || a->strides[last] != 1 || a->shape[last] < 2 || a->ndim - r->kept > 1)
+        return 0;
+    return a->ndim == last + 1 || a->strides[a->ndim - 1] != 1;
+}
+
+/* Can a thread read so many columns of each row at once? */
+static int
+reads_at_once(const wk_call *call, int columns)
+{
+    const wk_array *a = &call->in;
+    const int last = call->args.reduce.kept - 1, item = wk_itemsize[a->dtype];
+    if (((uintptr_t)a->data + (uintptr_t)a->first) % (uintptr_t)(columns * item)) return 0;
+    if (a->shape[last] % columns) return 0;
+    for (int d = 0; d < a->ndim; d++)
+        if (d != last && a->strides[d] % columns) return 0;
+    return 1;
+}
+
+/* Parts of each group, so that few places on the device are free until all ends. */
+static int64_t
+even_parts(int64_t groups, int64_t places, int64_t limit)
+{
+    const int64_t fill = most(1, places / groups);
+    int64_t best = 1, best_share = 0;
+    if (groups >= 4 * places) return 1;
+    for (int64_t p = least(fill, limit); p >= 1 && p <= limit && p <= fill + 8; p++) {
+        const int64_t share = 100 * groups * p / (up(groups * p, places) * places);
+        if (share > best_share) {
+            best = p;
+            best_share = share;
+        }
+        if (share >= EVEN) break;
+    }
+    return best;
+}
+
+static void
+plan_columns(const wk_call *call, int64_t processors, int columns, wk_grid *g)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const int64_t places = 2 * processors;
+    g->kind = WK_BY_COLUMNS;
+    g->columns = columns;
+    g->aligned = reads_at_once(call, columns);
+    const int64_t inner = up(call->in.shape[r->kept - 1], g->columns);
+    if (r->n <= FEW_ROWS || r->outputs / g->columns >= (int64_t)4 * places * WK_BLOCK) {
+        g->width = WK_BLOCK;
+        g->height = 1;
+    } else {
+        const int64_t wide = WK_BLOCK / g->columns; /* a thread joins one column */
+        g->width = (int)(inner <= 2 * SIDE ? least(inner, wide) : SIDE);
+        g->height = (int)least(WK_BLOCK / g->width, most(2, up(r->n, FEW_ROWS)));
+        if (inner > 2 * SIDE) /* of short columns more side by side */
+            g->width = (int)least(wide, WK_BLOCK / g->height / SIDE * SIDE);
+        else if (g->height * g->width * 2 <= WK_BLOCK && r->outputs > g->width * g->columns)
+            g->width *= (int)least(WK_BLOCK / (g->height * g->width), wide / g->width);
+    }
+    g->groups = up(r->outputs, (int64_t)g->width * g->columns);
+    g->parts = even_parts(g->groups, places, most(1, r->n / ((int64_t)g->height * PART_ROWS)));
+    g->blocks = most(places * 16, up(g->groups, 1 << 20));
+}
+
+/* Short rows that follow each other. */
+static int
+plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const wk_array *a = &call->in;
+    const int64_t item = wk_itemsize[a->dtype], row = r->n * item;
+    if (!g->vector || g->runs > 1 || pairs(r) || r->kept != 1 || call->part.totals) return 0;
+    if (a->strides[0] != r->n || row > ROW || r->outputs < WARP) return 0;
+    g->kind = WK_BY_ROWS;
+    g->width = row <= ROW_OF_LANE ? 1 : row <= 2 * ROW_OF_LANE ? 2 : 4;
+    const int64_t rows = WARP / g->width;
+    g->aligned =
+        ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 && rows * row % VECTOR == 0;
+    g->groups = up(r->outputs, WARPS * rows);
+    g->blocks = most(processors * 16, up(g->groups, ITEMS));
+    return 1;
+}
+
+static void
+plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, wk_grid *g)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const wk_array *a = &call->in;
+    const int64_t item = wk_itemsize[a->dtype];
+    const int64_t batch = item <= 2 ? 32 : 4 * VECTOR / item; /* scattered elements of a lane */
+    g->kind = WK_BY_LINES;
+    if (g->vector) {
+        g->aligned = ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 &&
+                     g->run * item % VECTOR == 0;
+        for (int d = 0; d < a->ndim - 1; d++) g->aligned &= a->strides[d] * item % VECTOR == 0;
+        g->tiles =
+            g->aligned ? up(g->run * item, WK_TILE_BYTES) : g->run * item / WK_TILE_BYTES + 2;
+        const int64_t slots = up(g->run * item, (int64_t)VECTOR * WARP);
+        if (g->aligned && !in_order && g->runs > 1 && slots <= SLOTS / 2) {
+            g->slots = slots <= 2 ? (int)slots : SLOTS / 2;
+            g->pack = SLOTS / g->slots;
+            g->tiles = up(g->runs, g->pack);
+        }
+    } else {
+        g->tiles = up(r->n, batch * WARP);
+    }
+    g->tiles = most(g->tiles, 1); /* of no elements too */
+    const int64_t all = g->pack ? g->tiles : g->runs * g->tiles, places = resident * processors;
+    if (call->part.totals == NULL) {
+        if (!g->vector && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
+            g->team = 1;
+        else if (all <= FEW_TILES || (all <= WARP_TILES && r->outputs >= 4 * places))
+            g->team = WARP;
+    }
+    if (g->team < WK_BLOCK) {
+        if (g->team == 1) g->tiles = most(1, up(r->n, batch));
+        g->groups = up(r->outputs, WK_BLOCK / g->team);
+        g->blocks = most(processors * 16, up(g->groups, ITEMS));
+        return;
+    }
+    g->groups = r->outputs;
+    if (r->outputs < places) g->parts = most(1, least(places / r->outputs, up(all, WARPS)));
+    g->parts = most(g->parts, up(all, (int64_t)WARPS * MARKS));
+    g->blocks = places * 16;
+}
+
+void
+wk_plan_grid(const wk_call *call, int processors, int columns, int resident, int in_order,
+             wk_grid *g)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const wk_array *a = &call->in;
+    const int folded = a->ndim - r->kept;
+    g->team = WK_BLOCK;
+    g->width = g->height = g->columns = 1;
+    g->vector = g->aligned = g->pack = g->slots = 0;
+    g->run = r->n;
+    g->runs = g->parts = g->groups = g->tiles = 1;
+    if (reads_columns(call)) {
+        plan_columns(call, processors, columns, g);
+        return;
+    }
+    if (r->n > 0 && call->where.ndim < 0 && !pairs(r) &&
+        (folded == 0 || a->strides[a->ndim - 1] == 1)) {
+        const int64_t run = folded ? a->shape[a->ndim - 1] : 1;
+        g->vector = folded <= 1 || run * wk_itemsize[a->dtype] >= 4 * VECTOR;
+        if (g->vector) g->run = run;
+        g->runs = r->n / g->run;
+    }
+    if (!plan_rows(call, processors, g)) plan_lines(call, processors, resident, in_order, g);
+}

@@ -1,0 +1,185 @@
+// accumulator.cuh -- the contract between what folds elements and the kernels that bring them.
+//
+// A kernel (lines.cuh, rows.cuh, columns.cuh) knows where elements lie, an accumulator what becomes of
+// them. Each thread has one. An accumulator has
+//
+//   T                          the element's type
+//   kCertain                   take() always succeeds
+//   kVectors, kTurn, kBatch    vectors of 16 bytes that a lane of a line reads together, and how many
+//                              of them, and of elements, take() gets at once
+//   kSmall                     elements that it gets at once of columns of few rows; a power of two
+//   kByIndex                   it must know where elements lie
+//   kColumns                   columns that one thread folds
+//   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
+//   filler(task)               what changes no result, or is left out by its bit
+//   start(task)                nothing has been taken
+//   take(x, ok, at, task, vote)   the elements whose bits are set, which lie at `at`. Not certain: it
+//                              proves that nothing is lost, asks vote(fits), and if that is false
+//                              has changed nothing
+//   settle(task)               what was put off is done
+//   kWords, save, merge        what threads give each other
+//   finish(task, output)       stores all results; false: it cannot tell them
+//
+// What is certain has `count` of elements besides, and a state of kWords for parts, pieces and GPUs:
+// count 0 is an empty one. What is not has a table of words (floats.cuh, wide.cuh).
+#pragma once
+#include "reduce/task.cuh"
+
+namespace wk
+{
+
+template <class Acc>
+constexpr bool keeps_contract =
+    (Acc::kSmall & (Acc::kSmall - 1)) == 0 && Acc::kVectors % Acc::kTurn == 0 &&
+    Acc::kBatch * sizeof(typename Acc::T) == 16 * Acc::kTurn &&Acc::kBatch <= 32 &&
+    (Acc::kColumns & (Acc::kColumns - 1)) == 0 && Acc::kWords > 0 &&
+    sizeof(typename Acc::T) * Acc::kColumns <= 16;
+
+// Nobody but the thread itself must agree.
+struct alone {
+    __device__ __forceinline__ bool operator()(bool fits) const
+    {
+        return fits;
+    }
+};
+
+// All lanes, which must all come here.
+struct unanimous {
+    __device__ __forceinline__ bool operator()(bool fits) const
+    {
+        return __all_sync(kAllLanes, fits);
+    }
+};
+
+// Leaves NaN out where it is skipped, then takes what is left.
+template <class Acc, int N, class Vote>
+__device__ __forceinline__ bool
+offer(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const reduce_task &task,
+      Vote vote)
+{
+    if (task.skip_nan) {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            if (!is_nan(x[j])) continue;
+            x[j] = Acc::filler(task);
+            ok &= ~(1u << j);
+        }
+    }
+    return acc.take(x, ok, at, task, vote);
+}
+
+// What accumulators of integers, extremes and indices share. Acc has add(x, ok, at, task), and where
+// kPacked add_packed(words, at, task) of elements of one or two bytes, several in a word; kPads: a
+// filler does no harm.
+template <class Acc>
+struct certain {
+    static constexpr bool kCertain = true, kByIndex = false;
+    int64_t count;
+
+    template <int N, class T, class Vote>
+    __device__ __forceinline__ bool take(const T (&x)[N], uint32_t ok, const place &at,
+                                         const reduce_task &task, Vote)
+    {
+        Acc &own = static_cast<Acc &>(*this);
+        count += __popc(ok);
+        if constexpr (Acc::kPacked && N * sizeof(T) % 8 == 0) {
+            if ((Acc::kPads || ok == all_of<N>)&&Acc::packs(task, at)) {
+                uint32_t words[N * sizeof(T) / 4];
+                memcpy(words, x, sizeof words);
+                own.add_packed(words, at, task);
+                return true;
+            }
+        }
+        own.add(x, ok, at, task);
+        return true;
+    }
+    __device__ __forceinline__ bool failed() const
+    {
+        return false;
+    }
+    __device__ __forceinline__ void settle(const reduce_task &) {}
+    static __device__ __forceinline__ bool packs(const reduce_task &, const place &)
+    {
+        return true;
+    }
+};
+
+// What `lanes` neighbouring lanes hold, in the first of them.
+template <class Acc>
+__device__ __forceinline__ void
+join_lanes(Acc &acc, int lanes)
+{
+    uint64_t words[Acc::kWords];
+#pragma unroll 1
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        acc.save(words);
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++)
+            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+        acc.merge(words);
+    }
+}
+
+template <class Acc>
+struct word_memory {
+    uint64_t word[Acc::kWords][kWarps];
+};
+
+// What the block's threads hold, in its first. A barrier must follow before the memory is written again.
+template <class Acc>
+__device__ __forceinline__ void
+join_block(Acc &acc, word_memory<Acc> *memory)
+{
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    uint64_t words[Acc::kWords];
+    join_lanes(acc, kWarp);
+    acc.save(words);
+#pragma unroll
+    for (int w = 0; w < Acc::kWords; w++)
+        if (lane == 0) memory->word[w][warp] = words[w];
+    __syncthreads(); // every warp's words are there before the first thread reads them
+    for (int k = 1; k < kWarps && threadIdx.x == 0; k++) {
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++) words[w] = memory->word[w][k];
+        acc.merge(words);
+    }
+}
+
+// What another block may have written, from the L2: past a multiprocessor's own L1.
+template <int N>
+__device__ __forceinline__ void
+read_words(const uint64_t *from, uint64_t (&words)[N])
+{
+#pragma unroll
+    for (int w = 0; w < N; w++) words[w] = __ldcg(from + w);
+}
+
+// To the state of the output's pieces.
+template <class Acc>
+__device__ __forceinline__ void
+add_to_state(Acc &acc, const reduce_task &task, int64_t output)
+{
+    uint64_t words[Acc::kWords], *state = shared_words(task, output, Acc::kWords);
+    read_words(state, words);
+    acc.merge(words);
+    acc.save(words);
+    for (int w = 0; w < Acc::kWords; w++) state[w] = words[w];
+}
+
+// Of a thread that has all of an output, or of its piece. False: it cannot be told.
+template <class Acc>
+__device__ __forceinline__ bool
+deliver(Acc &acc, const reduce_task &task, int64_t output)
+{
+    if constexpr (Acc::kCertain) {
+        if (task.keeps) {
+            add_to_state(acc, task, output);
+            return true;
+        }
+    }
+    if (!acc.finish(task, output)) return false;
+    send_result(task);
+    return true;
+}
+
+} // namespace wk
