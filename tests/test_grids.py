@@ -139,3 +139,23 @@ def test_short_runs_share_a_tile(gpu, dtype, run):
     for op in ("sum", "max", "var"):
         check_there(gpu, a, op, (0, 2))
     check_there(gpu, wide(dtype, (37, 5 * run)).reshape(37, 5, run), "sum", (0, 2))
+
+
+def levels(dtype, blocks):
+    """Blocks of one magnitude each, 60 binades apart: all cancel but the least. Each fits a batch,
+    but no two or three doubles hold all of them, as a thread meets them."""
+    far = 2.0 ** (60 * np.array([2, 1, 0, -1, 2, 1, 0]))
+    signs = np.array([1, 1, 1, 1, -1, -1, -1])
+    return (blocks * (far * signs)[:, None]).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_batches_that_are_far_apart(gpu, dtype):
+    rng = np.random.default_rng(3)
+    for block in (8, 16, 256, 512, 1024, 4096):
+        a = levels(dtype, np.broadcast_to(rng.integers(1, 9, block), (7, block))).ravel()
+        for op in ("sum", "mean"):
+            check_there(gpu, a, op)
+            check_there(gpu, np.stack([a] * 40), op, 1)
+            check_there(gpu, np.stack([a] * 3, 1), op, 0)
+            check_there(gpu, np.stack([a] * 600, 1)[: 7 * 16], op, 0)
