@@ -319,6 +319,18 @@ def test_of_equal_complex_numbers_an_order_decides_that_no_permutation_changes(d
             check(device, a[:3], "max")
 
 
+@pytest.mark.parametrize("op", ["sum", "norm", "var", "max", "argmin"])
+def test_complex_numbers_are_aligned_as_their_parts(device, op):
+    """Where the machine does not mind, only a sanitizer tells."""
+    parts = np.random.default_rng(0).standard_normal(2402).astype("float32")
+    at = 1 if parts.ctypes.data % 8 == 0 else 2
+    parts = parts[at : at + 2400]
+    for shape, axis in (((1200,), 0), ((400, 3), 1), ((3, 400), 0)):
+        check(device, parts.view("complex64").reshape(shape), op, axis)
+    if op == "norm":
+        check(device, parts.reshape(400, 3, 2), op, (1, 2))
+
+
 @pytest.mark.parametrize("dtype", REALS)
 def test_nan_is_found_everywhere_and_skipped_everywhere(device, dtype):
     for n in (33, 1025):

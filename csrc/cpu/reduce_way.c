@@ -160,7 +160,7 @@ wk_turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int
     case 1: TURN(uint8_t); break;
     case 2: TURN(uint16_t); break;
     case 4: TURN(uint32_t); break;
-    case 8: TURN(uint64_t); break;
+    case 8: TURN(wk_two_floats); break;
     default: TURN(wk_16); break;
     }
 }

@@ -11,6 +11,9 @@
 #include "exact.h"
 #include "reduce.h"
 
+/* The bits of a complex64, which is aligned as its parts are. */
+typedef uint64_t __attribute__((aligned(4))) wk_two_floats;
+
 enum {
     WK_BLOCK = 4096,  /* elements of a run that components see at once: they stay in L1  */
     WK_GATHER = 1024, /* elements that are gathered at once, on the stack                */

@@ -95,7 +95,7 @@
 #define NAN_KEY WINNER(int64_t)
 #define FN(name) NAME(name##_f64)
 #include "arg_body.h"
-#define T uint64_t
+#define T wk_two_floats
 #define A int64_t
 #define KEY(x) wk_order_c64(x, WINNER(int64_t))
 #define WORST LOSER(int64_t)
