@@ -118,12 +118,18 @@ def last_level_cache() -> int:
 
 
 def commit() -> str | None:
-    try:
-        command = ["git", "rev-parse", "HEAD"]
+    """Of the tree; "+changes" where it has some that are not committed."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.strip()
 
 
 def machine() -> dict[str, Any]:

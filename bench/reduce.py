@@ -153,8 +153,6 @@ class Bench(sections.Sections):
                 runs |= self.peers(a, dtype, flat, "sum")
                 row: Row = {"dtype": dtype, "spread": cells.words_of(spread)}
                 row |= self.measure(runs, a.nbytes)
-                if row["gb_s"] and "CUB" in row["peers"]:
-                    row["cub_share"] = row["gb_s"] / row["peers"]["CUB"]
                 yield row
 
     def sizes(self) -> Iterator[Row]:

@@ -2,6 +2,7 @@
  * In the core, so that it can be printed, and in every plug-in. */
 #include "reduce_grid.h"
 
+#include "pieces.h"
 #include "reduce.h"
 
 enum {
@@ -21,24 +22,6 @@ enum {
     PART_ROWS = 64,    /* of a thread, at least, where columns have parts                */
     EVEN = 90          /* percent of the places on the device that blocks should fill    */
 };
-
-static int64_t
-up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static int64_t
-least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t
-most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* NaN in a part of a complex number leaves out the other one, too. */
 static int
@@ -77,11 +60,11 @@ reads_at_once(const wk_call *call, int columns)
 static int64_t
 even_parts(int64_t groups, int64_t places, int64_t limit)
 {
-    const int64_t fill = most(1, places / groups);
+    const int64_t fill = wk_most(1, places / groups);
     int64_t best = 1, best_share = 0;
     if (groups >= 4 * places) return 1;
-    for (int64_t p = least(fill, limit); p >= 1 && p <= limit && p <= fill + 8; p++) {
-        const int64_t share = 100 * groups * p / (up(groups * p, places) * places);
+    for (int64_t p = wk_least(fill, limit); p >= 1 && p <= limit && p <= fill + 8; p++) {
+        const int64_t share = 100 * groups * p / (wk_blocks(groups * p, places) * places);
         if (share > best_share) {
             best = p;
             best_share = share;
@@ -99,22 +82,23 @@ plan_columns(const wk_call *call, int64_t processors, int columns, wk_grid *g)
     g->kind = WK_BY_COLUMNS;
     g->columns = columns;
     g->aligned = reads_at_once(call, columns);
-    const int64_t inner = up(call->in.shape[r->kept - 1], g->columns);
+    const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], g->columns);
     if (r->n <= FEW_ROWS || r->outputs / g->columns >= (int64_t)4 * places * WK_BLOCK) {
         g->width = WK_BLOCK;
         g->height = 1;
     } else {
         const int64_t wide = WK_BLOCK / g->columns; /* a thread joins one column */
-        g->width = (int)(inner <= 2 * SIDE ? least(inner, wide) : SIDE);
-        g->height = (int)least(WK_BLOCK / g->width, most(2, up(r->n, FEW_ROWS)));
+        g->width = (int)(inner <= 2 * SIDE ? wk_least(inner, wide) : SIDE);
+        g->height = (int)wk_least(WK_BLOCK / g->width, wk_most(2, wk_blocks(r->n, FEW_ROWS)));
         if (inner > 2 * SIDE) /* of short columns more side by side */
-            g->width = (int)least(wide, WK_BLOCK / g->height / SIDE * SIDE);
+            g->width = (int)wk_least(wide, WK_BLOCK / g->height / SIDE * SIDE);
         else if (g->height * g->width * 2 <= WK_BLOCK && r->outputs > g->width * g->columns)
-            g->width *= (int)least(WK_BLOCK / (g->height * g->width), wide / g->width);
+            g->width *= (int)wk_least(WK_BLOCK / (g->height * g->width), wide / g->width);
     }
-    g->groups = up(r->outputs, (int64_t)g->width * g->columns);
-    g->parts = even_parts(g->groups, places, most(1, r->n / ((int64_t)g->height * PART_ROWS)));
-    g->blocks = most(places * 16, up(g->groups, 1 << 20));
+    g->groups = wk_blocks(r->outputs, (int64_t)g->width * g->columns);
+    g->parts =
+        even_parts(g->groups, places, wk_most(1, r->n / ((int64_t)g->height * PART_ROWS)));
+    g->blocks = wk_most(places * 16, wk_blocks(g->groups, 1 << 20));
 }
 
 /* Short rows that follow each other. */
@@ -131,8 +115,8 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     const int64_t rows = WARP / g->width;
     g->aligned =
         ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 && rows * row % VECTOR == 0;
-    g->groups = up(r->outputs, WARPS * rows);
-    g->blocks = most(processors * 16, up(g->groups, ITEMS));
+    g->groups = wk_blocks(r->outputs, WARPS * rows);
+    g->blocks = wk_most(processors * 16, wk_blocks(g->groups, ITEMS));
     return 1;
 }
 
@@ -148,18 +132,18 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
         g->aligned = ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 &&
                      g->run * item % VECTOR == 0;
         for (int d = 0; d < a->ndim - 1; d++) g->aligned &= a->strides[d] * item % VECTOR == 0;
-        g->tiles =
-            g->aligned ? up(g->run * item, WK_TILE_BYTES) : g->run * item / WK_TILE_BYTES + 2;
-        const int64_t slots = up(g->run * item, (int64_t)VECTOR * WARP);
+        g->tiles = g->aligned ? wk_blocks(g->run * item, WK_TILE_BYTES)
+                              : g->run * item / WK_TILE_BYTES + 2;
+        const int64_t slots = wk_blocks(g->run * item, (int64_t)VECTOR * WARP);
         if (g->aligned && !in_order && g->runs > 1 && slots <= SLOTS / 2) {
             g->slots = slots <= 2 ? (int)slots : SLOTS / 2;
             g->pack = SLOTS / g->slots;
-            g->tiles = up(g->runs, g->pack);
+            g->tiles = wk_blocks(g->runs, g->pack);
         }
     } else {
-        g->tiles = up(r->n, batch * WARP);
+        g->tiles = wk_blocks(r->n, batch * WARP);
     }
-    g->tiles = most(g->tiles, 1); /* of no elements too */
+    g->tiles = wk_most(g->tiles, 1); /* of no elements too */
     const int64_t all = g->pack ? g->tiles : g->runs * g->tiles, places = resident * processors;
     if (call->part.totals == NULL) {
         if (!g->vector && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
@@ -168,14 +152,15 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
             g->team = WARP;
     }
     if (g->team < WK_BLOCK) {
-        if (g->team == 1) g->tiles = most(1, up(r->n, batch));
-        g->groups = up(r->outputs, WK_BLOCK / g->team);
-        g->blocks = most(processors * 16, up(g->groups, ITEMS));
+        if (g->team == 1) g->tiles = wk_most(1, wk_blocks(r->n, batch));
+        g->groups = wk_blocks(r->outputs, WK_BLOCK / g->team);
+        g->blocks = wk_most(processors * 16, wk_blocks(g->groups, ITEMS));
         return;
     }
     g->groups = r->outputs;
-    if (r->outputs < places) g->parts = most(1, least(places / r->outputs, up(all, WARPS)));
-    g->parts = most(g->parts, up(all, (int64_t)WARPS * MARKS));
+    if (r->outputs < places)
+        g->parts = wk_most(1, wk_least(places / r->outputs, wk_blocks(all, WARPS)));
+    g->parts = wk_most(g->parts, wk_blocks(all, (int64_t)WARPS * MARKS));
     g->blocks = places * 16;
 }
 

@@ -1,5 +1,6 @@
 /* tiles.c -- the plan of a transpose on a GPU: which kernel, which axes, how large a tile. */
 #include "tiles.h"
+#include "pieces.h"
 #include "settings.h"
 
 #include <stdlib.h>
@@ -25,27 +26,9 @@ typedef struct axes {
 } axes;
 
 static int64_t
-least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t
-most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t
-blocks(int64_t extent, int64_t block)
-{
-    return (extent + block - 1) / block;
-}
-
-static int64_t
 round_up(int64_t n, int64_t unit)
 {
-    return blocks(n, unit) * unit;
+    return wk_blocks(n, unit) * unit;
 }
 
 /* The longest access that all of these are multiples of. */
@@ -131,10 +114,11 @@ plan_rows(axes *x, wk_tiles *plan)
         add_row_axis(x, d, plan);
     }
     const int64_t units = WK_RUNS_TILE / plan->unit;
-    plan->tile_columns = least(plan->columns, units);
-    plan->tile_rows = least(least(plan->rows, WK_TABLE), most(units / plan->columns, 1));
-    plan->tiles = other_axes(x, plan) * blocks(plan->rows, plan->tile_rows) *
-                  blocks(plan->columns, plan->tile_columns);
+    plan->tile_columns = wk_least(plan->columns, units);
+    plan->tile_rows =
+        wk_least(wk_least(plan->rows, WK_TABLE), wk_most(units / plan->columns, 1));
+    plan->tiles = other_axes(x, plan) * wk_blocks(plan->rows, plan->tile_rows) *
+                  wk_blocks(plan->columns, plan->tile_columns);
 }
 
 /* All axes are others. */
@@ -148,7 +132,7 @@ plan_few(axes *x, int processors, wk_tiles *plan)
     plan->rows = n;
     plan->tile_rows = WK_FEW;
     plan->tile_columns = 1;
-    plan->tiles = blocks(n, WK_FEW);
+    plan->tiles = wk_blocks(n, WK_FEW);
     return 1;
 }
 
@@ -177,9 +161,9 @@ use_chunks(axes *x, int count, int64_t step, wk_tiles *plan)
     for (int d = x->n - 1; d >= x->n - count; d--) add_row_axis(x, d, plan);
     plan->columns = other_axes(x, plan);
     plan->tile_rows = plan->rows;
-    plan->tile_columns = most(WK_RUNS_TILE / (plan->rows * plan->unit), 1);
-    plan->tile_columns = least(least(plan->tile_columns, WK_TABLE), plan->columns);
-    plan->tiles = blocks(plan->columns, plan->tile_columns);
+    plan->tile_columns = wk_most(WK_RUNS_TILE / (plan->rows * plan->unit), 1);
+    plan->tile_columns = wk_least(wk_least(plan->tile_columns, WK_TABLE), plan->columns);
+    plan->tiles = wk_blocks(plan->columns, plan->tile_columns);
     return 1;
 }
 
@@ -192,7 +176,7 @@ plan_chunks(axes *x, wk_tiles *plan)
     const int64_t a = x->axis[p].extent, b = x->axis[q].extent;
     int64_t units = 1, reach = 0;
     int apart = 0;
-    if (least(a, b) * plan->unit >= LONG_SIDE) return 0;
+    if (wk_least(a, b) * plan->unit >= LONG_SIDE) return 0;
     for (int count = 1; count < x->n && count <= WK_TILE_AXES; count++) {
         const wk_tiles_axis *next = &x->axis[x->n - count];
         units *= next->extent;
@@ -276,15 +260,15 @@ grow_sides(axes *x, wk_tiles *plan)
 static int64_t
 balanced(int64_t n, int64_t size, int64_t unit)
 {
-    return least(round_up(blocks(n, blocks(n, size)), unit), size);
+    return wk_least(round_up(wk_blocks(n, wk_blocks(n, size)), unit), size);
 }
 
 static void
 count_tiles(int64_t others, wk_tiles *plan)
 {
-    const int64_t early = most(plan->lead - 1, 0);
-    plan->tiles = others * blocks(plan->rows + early, plan->tile_rows) *
-                  blocks(plan->columns, plan->tile_columns);
+    const int64_t early = wk_most(plan->lead - 1, 0);
+    plan->tiles = others * wk_blocks(plan->rows + early, plan->tile_rows) *
+                  wk_blocks(plan->columns, plan->tile_columns);
 }
 
 static void
@@ -297,14 +281,14 @@ plan_words(axes *x, int processors, wk_tiles *plan)
     for (int d = 0; d < plan->other_axes; d++) bits |= (uint64_t)plan->other[d].out;
     plan->way = WK_TILES_WORDS;
     plan->lead = bits % WK_SECTOR == 0 ? 0 : (int)sector;
-    const int64_t early = most(plan->lead - 1, 0);
+    const int64_t early = wk_most(plan->lead - 1, 0);
     int64_t rows = wk_tile_rows(WK_TILES_WORDS, plan->unit);
     int64_t columns = wk_tile_columns(WK_TILES_WORDS, plan->unit);
     for (;;) {
         plan->tile_rows = balanced(plan->rows + early, rows, sector);
         plan->tile_columns = balanced(plan->columns, columns, word);
         count_tiles(others, plan);
-        if (plan->tiles >= 2 * processors || most(rows, columns) * plan->unit <= LEAST_SIDE)
+        if (plan->tiles >= 2 * processors || wk_most(rows, columns) * plan->unit <= LEAST_SIDE)
             return;
         if (rows >= columns)
             rows /= 2;
@@ -353,11 +337,11 @@ plan_units(axes *x, int p, wk_tiles *plan)
     plan->way = WK_TILES_UNITS;
     add_row_axis(x, x->n - 1, plan);
     add_column_axis(x, p, plan);
-    plan->tile_columns = least(plan->columns, side);
-    plan->tile_rows = least(plan->rows, most(elements / plan->tile_columns, 1));
+    plan->tile_columns = wk_least(plan->columns, side);
+    plan->tile_rows = wk_least(plan->rows, wk_most(elements / plan->tile_columns, 1));
     if (plan->tile_rows < plan->rows && plan->tile_rows > line)
         plan->tile_rows -= plan->tile_rows % line;
-    plan->tile_columns = least(plan->columns, most(elements / plan->tile_rows, 1));
+    plan->tile_columns = wk_least(plan->columns, wk_most(elements / plan->tile_rows, 1));
     if (plan->tile_columns < plan->columns && plan->tile_columns > line)
         plan->tile_columns -= plan->tile_columns % line;
     count_tiles(other_axes(x, plan), plan);

@@ -12,7 +12,7 @@ golden = helpers.script(helpers.ROOT / "tools" / "golden.py")
 
 def seeds(count):
     most = helpers.LARGE if helpers.options["small"] else golden.golden_calls.LARGE
-    return [seed for seed in range(count) if golden.golden_calls.most(seed) <= most]
+    return golden.seeds_of(range(count), most)
 
 
 def check(device, calls, **options):

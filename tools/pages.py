@@ -31,6 +31,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> str
     )
 
 
+def shown(case: str) -> str:
+    """A view as code, which Markdown leaves alone."""
+    return f"`{case}`" if "[" in case else case
+
+
 def milliseconds(x: float) -> str:
     """Three digits, and no exponent."""
     return f"{x:.{max(0, 2 - math.floor(math.log10(x)))}f}"
@@ -48,19 +53,13 @@ def gpu_tables(
     return gpu_results(script, section, of_result)
 
 
-def gpu_results(
-    script: str, section: str, make: Callable[[Row], str], needed: str | None = None
-) -> str | None:
-    """What make says of a script's results on each GPU that has the section.
-
-    needed   a key of its rows: a section without it is of an older form, and as good as none
-    """
+def gpu_results(script: str, section: str, make: Callable[[Row], str]) -> str | None:
+    """What make says of a script's results on each GPU that has the section."""
     found = sorted(RESULTS.glob(f"{script}_*.json"))
     results = {path.name: json.loads(path.read_text()) for path in found}
     tables = []
     for name, result in results.items():
-        rows = result.get(section, {}).get("rows")
-        if not rows or (needed and needed not in rows[0]):
+        if not result.get(section, {}).get("rows"):
             complain(f"{name} has no {section}: run bench/{script}.py {section}; it has no table")
             tables.append(f"{result['machine']['device']}: not measured.\n")
             continue

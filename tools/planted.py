@@ -110,7 +110,7 @@ PLANTED = [
     (DOUBLES, "        rest->note(x);", "        ;"),
     (DOUBLES, "x -= next - part[m];", ";"),
     (DOUBLES, "rest = __fma_rn(v, v, part[0] - next);", "rest = 0;"),
-    (DOUBLES, "constexpr int kLevel =\n    46;", "constexpr int kLevel = 54;"),
+    (DOUBLES, "constexpr int kLevel = 46;", "constexpr int kLevel = 54;"),
     (DOUBLES, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
     # batches: when they may be added in double or cut, and when they must not
     (FLOATS, "kPlain = kHalf ? 42 : 26,", "kPlain = kHalf ? 60 : 44,"),
@@ -144,7 +144,7 @@ PLANTED = [
     (TABLE, "if (clear) from[w] = 0;", ";"),
     (TABLE, "p.lost = INFINITY; // integers tell", ";"),
     # elements by integers, and which of them
-    (WIDE, "m >>= kDigit - shift;", "m = 0;"),
+    (TABLE, "m >>= kDigit - shift;", "m = 0;"),
     (WIDE, "if (lane < memory->kLanes) *column = 0;", ";"),
     (WIDE, "if (turn > 0) return {0, 0, 0, 0};", ";"),
     (FOLD_LINES, "if (!works) own.ok[i] = 0;", ";"),
@@ -155,7 +155,7 @@ PLANTED = [
     # transposes: the plan
     (
         PLAN,
-        "const int64_t early = most(plan->lead - 1, 0);\n    plan->tiles",
+        "const int64_t early = wk_most(plan->lead - 1, 0);\n    plan->tiles",
         "const int64_t early = 0;\n    plan->tiles",
     ),
     (PLAN, "a->in != plan->step * plan->columns ||", ""),

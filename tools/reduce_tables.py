@@ -7,18 +7,12 @@ from collections.abc import Iterable
 from functools import partial
 
 import warpkit
-from pages import Row, gpu_results, gpu_tables, matrix_cell, milliseconds, table
+from pages import Row, gpu_results, gpu_tables, matrix_cell, milliseconds, shown, table
 
 DTYPES = ("int32", "float32", "float64")  # of the ladder
 PEERS = ("CuPy", "PyTorch", "CUB")
 LEVEL = 0.98  # of the best peer's rate: what is as fast but for what a clock can tell
 WORST, WORST_OF_ALL = 10, 30  # rows of the tables of the worst cells
-KEY = "nbytes"  # what rows of the present form have
-
-
-def shown(layout: str) -> str:
-    """A view as code, which Markdown leaves alone."""
-    return f"`{layout}`" if "[" in layout else layout
 
 
 def ladder() -> str | None:
@@ -78,9 +72,9 @@ def sizes() -> str | None:
 
     def make(result: Row) -> str:
         rows = result["sizes"]["rows"]
-        found = {(row["op"], row["dtype"], row[KEY]): row for row in rows}
+        found = {(row["op"], row["dtype"], row["nbytes"]): row for row in rows}
         kinds = list(dict.fromkeys((row["op"], row["dtype"]) for row in rows))
-        every = list(dict.fromkeys(row[KEY] for row in rows))
+        every = list(dict.fromkeys(row["nbytes"] for row in rows))
         pair = ("warpkit", "CUB")
         lines = [
             (size(n), *(t for k in kinds for t in times(found.get((*k, n)), "device_us", pair)))
@@ -95,11 +89,11 @@ def sizes() -> str | None:
         for row in rows:
             if (row["op"], row["dtype"]) == ("sum", "float32") and "issue_us" in row:
                 cells = (t for key in what for t in times(row, key, names))
-                lines.append((size(row[KEY]), *cells))
+                lines.append((size(row["nbytes"]), *cells))
         head = ["sum float32, us", *(f"{words}: {x}" for words in what.values() for x in names)]
         return f"{device}\n{table(head, lines, '>' * len(head))}"
 
-    return gpu_results("reduce", "sizes", make, KEY)
+    return gpu_results("reduce", "sizes", make)
 
 
 # ---------------------------------------------------------------------------- data
@@ -122,7 +116,7 @@ def data() -> str | None:
             tables.append(table((op, "dtype", *layouts), lines, "<<" + ">" * len(layouts)))
         return "\n".join(tables)
 
-    return gpu_results("reduce", "data", make, KEY)
+    return gpu_results("reduce", "data", make)
 
 
 def by_dtype(kind: tuple[str, str]) -> int:
@@ -132,10 +126,14 @@ def by_dtype(kind: tuple[str, str]) -> int:
 # ---------------------------------------------------------------------------- the matrix
 
 
-def level(rows: Iterable[Row]) -> str:
-    """How many are level with the best peer, of those that a peer has too."""
-    ratios = [row["ratio"] for row in rows if "ratio" in row]
-    return f"{sum(ratio >= LEVEL for ratio in ratios)}/{len(ratios)}" if ratios else ""
+def rivals(rows: Iterable[Row], least: float = 0) -> int:
+    """How many reach so much of the best peer's rate, of those that a peer has too."""
+    return sum(row["ratio"] >= least for row in rows if "ratio" in row)
+
+
+def level(rows: list[Row]) -> str:
+    """How many are level with the best peer."""
+    return f"{rivals(rows, LEVEL)}/{rivals(rows)}" if rivals(rows) else ""
 
 
 def share(rows: Iterable[Row]) -> str:
@@ -148,7 +146,7 @@ def counts(found: Row, key: str) -> str:
     rows, ops = found["rows"], found["op"]
 
     def line(words: str, own: list[Row]) -> tuple[str, ...]:
-        each = (level(row for row in own if row["op"] == op) for op in ops)
+        each = (level([row for row in own if row["op"] == op]) for op in ops)
         return words, *each, level(own), share(own)
 
     lines = [line(shown(x), [row for row in rows if row[key] == x]) for x in found[key]]
@@ -161,9 +159,9 @@ def counts(found: Row, key: str) -> str:
 
 def worst(rows: list[Row], most: int) -> str:
     """Those that are furthest behind the best peer."""
-    rivals = sorted((row for row in rows if "ratio" in row), key=lambda row: row["ratio"])
+    behind = [row for row in rows if row.get("ratio", LEVEL) < LEVEL]
     lines = []
-    for row in rivals[:most]:
+    for row in sorted(behind, key=lambda row: row["ratio"])[:most]:
         peer = row["best_peer"]
         rates = f"{row['gb_s']:.0f}", f"{row['share']:.2f}", peer, f"{row['peers'][peer]:.0f}"
         lines.append((row["op"], row["dtype"], shown(row["layout"]), *rates, f"{row['ratio']:.2f}"))
@@ -174,14 +172,13 @@ def worst(rows: list[Row], most: int) -> str:
 def account(found: Row) -> str:
     """How many cells there are, and how they did."""
     rows = found["rows"]
-    rivals = [row["ratio"] for row in rows if "ratio" in row]
-    good = sum(ratio >= LEVEL for ratio in rivals)
-    part = f" ({good / len(rivals):.0%})" if rivals else ""
+    every, good = rivals(rows), rivals(rows, LEVEL)
+    part = f" ({good / every:.0%})" if every else ""
     compiled = sum("torch.compile" in row["peers"] for row in rows)
     text = (
         f"{len(rows)} of {found['cells']} cells, drawn by seed {found['seed']}, of {found['mib']} "
-        f"MiB each. Of the {len(rivals)} that a peer has too, {good}{part} reach {LEVEL} of the "
-        f"best peer's rate, and {sum(ratio >= 1 for ratio in rivals)} are at least as fast. "
+        f"MiB each. Of the {every} that a peer has too, {good}{part} reach {LEVEL} of the "
+        f"best peer's rate, and {rivals(rows, 1)} are at least as fast. "
         f"The median share of a copy's rate is {share(rows)}. "
         f"torch.compile is a peer in {compiled} of them."
     )
@@ -200,9 +197,9 @@ def matrix_of(result: Row, keys: Iterable[str], most: int) -> str:
 
 def matrix() -> str | None:
     make = partial(matrix_of, keys=("layout", "dtype"), most=WORST_OF_ALL)
-    return gpu_results("reduce", "matrix", make, KEY)
+    return gpu_results("reduce", "matrix", make)
 
 
 def selection() -> str | None:
     """README's."""
-    return gpu_results("reduce", "matrix", partial(matrix_of, keys=("layout",), most=WORST), KEY)
+    return gpu_results("reduce", "matrix", partial(matrix_of, keys=("layout",), most=WORST))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warpkit
-from pages import Row, complain, gpu_tables, matrix_cell, milliseconds, summary, table
+from pages import Row, complain, gpu_tables, matrix_cell, milliseconds, shown, summary, table
 
 DTYPES = ("uint8", "float16", "float32", "float64", "complex128")
 
@@ -26,11 +26,6 @@ SHOWN = (
 SIZES = ("warpkit", "CuPy", "PyTorch")
 COLUMNS = {"device_us": SIZES, "issue_us": SIZES, "host_us": (*SIZES, "NumPy")}
 WORDS = {"device_us": "device", "issue_us": "issue", "host_us": "from NumPy"}
-
-
-def shown(case: str) -> str:
-    """A view as code, which Markdown leaves alone."""
-    return f"`{case}`" if "[" in case else case
 
 
 def ladder() -> str | None:

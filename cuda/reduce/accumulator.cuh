@@ -24,6 +24,7 @@
 // count 0 is an empty one. What is not has a table of words (floats.cuh, wide.cuh).
 #pragma once
 #include "reduce/task.cuh"
+#include "reduce_grid.h"
 
 namespace wk
 {
@@ -33,21 +34,16 @@ constexpr bool keeps_contract =
     (Acc::kSmall & (Acc::kSmall - 1)) == 0 && Acc::kVectors % Acc::kTurn == 0 &&
     Acc::kBatch * sizeof(typename Acc::T) == 16 * Acc::kTurn &&Acc::kBatch <= 32 &&
     (Acc::kColumns & (Acc::kColumns - 1)) == 0 && Acc::kWords > 0 &&
-    sizeof(typename Acc::T) * Acc::kColumns <= 16;
+    sizeof(typename Acc::T) * Acc::kColumns <= 16 &&
+    // which reduce_grid.c counts on
+    Acc::kVectors * 16 * kWarp == WK_TILE_BYTES &&Acc::kBatch ==
+        (sizeof(typename Acc::T) <= 2 ? 32 : 64 / (int)sizeof(typename Acc::T));
 
 // Nobody but the thread itself must agree.
 struct alone {
     __device__ __forceinline__ bool operator()(bool fits) const
     {
         return fits;
-    }
-};
-
-// All lanes, which must all come here.
-struct unanimous {
-    __device__ __forceinline__ bool operator()(bool fits) const
-    {
-        return __all_sync(kAllLanes, fits);
     }
 };
 
@@ -83,7 +79,7 @@ struct certain {
         Acc &own = static_cast<Acc &>(*this);
         count += __popc(ok);
         if constexpr (Acc::kPacked && N * sizeof(T) % 8 == 0) {
-            if ((Acc::kPads || ok == all_of<N>)&&Acc::packs(task, at)) {
+            if ((Acc::kPads || ok == all_of<N>)&&Acc::packs(at)) {
                 uint32_t words[N * sizeof(T) / 4];
                 memcpy(words, x, sizeof words);
                 own.add_packed(words, at, task);
@@ -98,7 +94,7 @@ struct certain {
         return false;
     }
     __device__ __forceinline__ void settle(const reduce_task &) {}
-    static __device__ __forceinline__ bool packs(const reduce_task &, const place &)
+    static __device__ __forceinline__ bool packs(const place &)
     {
         return true;
     }

@@ -62,7 +62,7 @@ struct arg : certain<arg<E>> {
         for (int p = 0; p < kParts; p++) best[p] = key[p];
         index = at;
     }
-    static __device__ __forceinline__ bool packs(const reduce_task &, const place &at)
+    static __device__ __forceinline__ bool packs(const place &at)
     {
         return at.vectors > 0;
     }

@@ -1,9 +1,10 @@
 // columns.cuh -- columns side by side: neighbouring threads have neighbouring columns.
 //
 // A thread reads 8 bytes of each of its rows, of several columns where elements are small (by one
-// load, where rows start so that it can), with up to 16 rows on their way; a block has `width` threads side by side and `height` below each other. Then
-// outputs go round: what the threads of a column hold lies in shared memory, side by side, and each
-// thread joins one column, finishes it, or adds it to the words that the column's parts share.
+// load, where rows start so that it can), with up to 16 rows on their way; a block has `width` threads
+// side by side and `height` below each other. Then outputs go round: what the threads of a column hold
+// lies in shared memory, side by side, and each thread joins one column, finishes it, or adds it to
+// the words that the column's parts share.
 #pragma once
 #include "prim/turn.cuh"
 #include "reduce/lines.cuh"
@@ -152,12 +153,7 @@ add_own_doubles(const few<K> &x, int base, unsigned long long *limb)
             m >>= -at;
             at = 0;
         }
-        int i = at / kDigit;
-        uint64_t digit = (m << at % kDigit) & ((1u << kDigit) - 1);
-        for (m >>= kDigit - at % kDigit; digit | m; m >>= kDigit, i++) {
-            if (digit) atomicAdd(limb + i, (unsigned long long)(b >> 63 ? -digit : digit));
-            digit = m & ((1u << kDigit) - 1);
-        }
+        add_digits<1>(limb, m, at, b >> 63);
     }
 }
 
@@ -176,13 +172,7 @@ add_column(const Acc &acc, const reduce_task &task, int64_t output)
         add_own_doubles(acc.squares, Acc::kSquareBase, to + Acc::kSquareLimb);
     add_word<Acc>(to, Acc::kFlags, (unsigned long long)acc.flags);
     add_word<Acc>(to, Acc::kCount, (unsigned long long)(unsigned)acc.count);
-    if constexpr (Acc::kEnds) {
-        uint64_t words[2];
-        acc.ends.save_rising(words);
-        for (int w = 0; w < 2; w++) add_word<Acc>(to, Acc::kRest + w, words[w]);
-    }
-    if constexpr (Acc::kTable > Acc::kRest)
-        add_word<Acc>(to, Acc::kNonzeros, (unsigned long long)acc.nonzeros);
+    add_rest(acc, to);
 }
 
 // A sum in limbs as a pair, by one thread.
@@ -237,7 +227,7 @@ finish_columns(const reduce_task &task, int64_t first, int columns,
             __syncthreads(); // the tables are whole before they are read
             for (int c = tid; c < here; c += kThreads) {
                 const unsigned long long *word = memory->tables + c * Acc::kTable;
-                typename Acc::outcome o;
+                auto o = outcome_but_sums<Acc>(word, task);
                 if constexpr (Acc::kHasSum)
                     for (int p = 0; p < Acc::kPieces; p++)
                         o.sums.sum[p] =
@@ -246,11 +236,6 @@ finish_columns(const reduce_task &task, int64_t first, int columns,
                 if constexpr (Acc::kHasSquares)
                     o.sums.squares = pair_of_own_limbs(word + Acc::kSquareLimb,
                                                        Acc::kSquareLimbs, Acc::kSquareBase);
-                if constexpr (Acc::kEnds) o.ends.load_rising(word + Acc::kRest);
-                if constexpr (Acc::kTable > Acc::kRest)
-                    o.nonzeros = (int64_t)word[Acc::kNonzeros];
-                o.n = task.counts ? (int64_t)word[Acc::kCount] : task.n;
-                o.flags = (int)word[Acc::kFlags];
                 if (Acc::finish(o, task, first + c0 + c))
                     send_result(task);
                 else
@@ -367,8 +352,8 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
             }
         }
         if constexpr (!Acc::kCertain) {
-            if (__syncthreads_or(
-                    !fits)) { // also: all words have been read, and all marks are set
+            // Also: all words have been read, and all marks are set.
+            if (__syncthreads_or(!fits)) {
                 for (int c = 0; c < columns; c++)
                     if (memory.marks[c / kWarp] >> c % kWarp & 1)
                         fold_by_integers<Acc>(in, task, first + c, begin, end,

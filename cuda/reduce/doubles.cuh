@@ -84,8 +84,8 @@ struct few {
     }
 };
 
-constexpr int kLevel =
-    46; // binades between two biases: 53 but for the sum of 32 numbers' rests
+// Binades between two biases: 53 but for the sum of 32 numbers' rests.
+constexpr int kLevel = 46;
 
 // The sum of numbers that together are below 2^e, in M parts: the first are multiples of a bias's unit.
 template <int M>

@@ -93,7 +93,7 @@ struct float_sums {
     static constexpr int kPieces = kParts;
     static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
                           kFloat16 = std::is_same_v<E, half16>;
-    // Doubles that hold nearly all of normal data: float32's two fail once in 10^7 batches.
+    // Doubles that hold nearly all of normal data.
     static constexpr int kS = kWide ? 3 : 2, kQ = kFloat16 ? 2 : kWide ? 4 : 3;
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
     // elements or squares, or what is cut off them at one bias; at two, kLevel more. A sum of
@@ -122,10 +122,9 @@ struct float_sums {
     static constexpr int kSmall = sizeof(T) == 16 ? 2 : 4;
     static constexpr int kBlocks = 2, kColumnBlocks = 2;
     static constexpr int kRowBlocks = (kWide && kSquares) || kAll || kParts == 2 ? 2 : 3;
-    static constexpr int kColumns = kParts == 2     ? 1
-                                    : sizeof(T) > 2 ? (sizeof(T) == 4 ? 2 : 1)
-                                    : kSquares      ? 2
-                                                    : 4; // of a thread
+    static constexpr int kColumns = sizeof(T) > 4                ? 1 // of a thread
+                                    : sizeof(T) == 4 || kSquares ? 2
+                                                                 : 4;
 
     int count, flags; // count: of elements, where not all do
     few<kSum ? kS : 1> sum[kParts];
@@ -420,12 +419,8 @@ struct float_sums {
                                : kFloat16                   ? (int)WK_F16
                                : std::is_same_v<E, brain16> ? (int)WK_BF16
                                                             : (int)WK_F32;
-        double_pair p = pair_of(sum[0].s);
-        answer a = {flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0, true};
         if (flags & kDoubtful) return false;
-        if (!p.is_zero())
-            a = task.fold[0] == WK_SUM ? rounded(p, kDtype)
-                                       : quick_mean(p, task.n, task.inverse, kDtype);
+        const answer a = sum_or_mean(result(task), task, output, 0, task.fold[0], kDtype);
         if (a.known) store(task.out[0], kDtype, output, a.value);
         return a.known;
     }

@@ -85,7 +85,7 @@ merge_totals(wk_call *call, const reduce_task &task)
 // The memory that parts share, and the counters that tell which ends last; zero, and left so.
 template <class Acc>
 wk_status
-share_words(wk_call *call, int64_t groups, reduce_task *task)
+share_words(wk_call *call, reduce_task *task)
 {
     const bool parts = task->parts > 1;
     int64_t words = 0;
@@ -107,7 +107,7 @@ share_words(wk_call *call, int64_t groups, reduce_task *task)
     } else {
         words = task->outputs * words_of<Acc>();
     }
-    if (zeros(call, words * 8 + groups * (int64_t)sizeof(unsigned), &block) != WK_OK)
+    if (zeros(call, words * 8 + task->groups * (int64_t)sizeof(unsigned), &block) != WK_OK)
         return call->error.status;
     if (!Acc::kCertain) task->shared = (uint64_t *)block;
     task->tickets = (unsigned *)((uint64_t *)block + words);
@@ -141,16 +141,13 @@ reduce(wk_call *call)
     task.slots = plan.slots;
     task.vector = plan.vector;
     task.aligned = plan.aligned;
-    const int64_t items = plan.kind == WK_BY_COLUMNS || plan.team != kThreads
-                              ? plan.groups * plan.parts
-                              : task.outputs * plan.parts;
-    if (share_words<Acc>(call, plan.groups, &task) != WK_OK) return call->error.status;
+    if (share_words<Acc>(call, &task) != WK_OK) return call->error.status;
     if (call->letter.slot && task.outputs == 1 && call->outs == 1) {
         task.letter = call->letter;
         call->letter.sent = 1;
     }
     const auto in = first_element<T>(&call->in);
-    const auto grid = (unsigned)std::min<int64_t>(items, plan.blocks);
+    const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
     if (plan.kind == WK_BY_COLUMNS)
         return launch(call, grid, kThreads, 0, fold_columns<Acc>, in, task);
     if (plan.kind == WK_BY_LINES)

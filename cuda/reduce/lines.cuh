@@ -2,10 +2,11 @@
 //
 // In, out   any strides, any dtype, a mask or none -> the results of each output.
 // How       an output has a team: a thread, a warp, a block, or several blocks, its parts. A fold is
-//           cut into tiles, which a team's warps take by turns: of runs that lie side by side four
-//           vectors of 16 bytes a lane, with ragged ends; else single elements. What a tile's warp
-//           cannot take it marks, and the block adds it by integers once all others are done.
-//           Parts add their words to the output's by atomics, and the last one finishes; one launch.
+//           cut into tiles, which a team's warps take by turns: of runs that lie side by side
+//           eight vectors of 16 bytes a lane, with ragged ends; else single elements. What a
+//           tile's warp cannot take it marks, and the block adds it by integers once all others
+//           are done. Parts add their words to the output's by atomics, and the last one
+//           finishes; one launch.
 // Better    than one shape for all: nothing is rounded, so that any order gives the same bits, and
 //           nothing but loads and a few additions an element stands before the memory.
 #pragma once
@@ -202,7 +203,7 @@ pair_of_warp(few<K> x, int base, double_pair *p)
 // What a warp's lanes have together, in its first; false, for all: it takes integers.
 template <class Acc>
 __device__ __forceinline__ bool
-outcome_of_warp(const Acc &acc, const reduce_task &task, typename Acc::outcome *o)
+outcome_of_warp(Acc acc, const reduce_task &task, typename Acc::outcome *o)
 {
     bool known = !__any_sync(kAllLanes, acc.failed());
     if constexpr (Acc::kHasSum)
@@ -213,21 +214,9 @@ outcome_of_warp(const Acc &acc, const reduce_task &task, typename Acc::outcome *
         known &= pair_of_warp(acc.squares, Acc::kSquareBase, &o->sums.squares);
     o->flags = (int)__reduce_or_sync(kAllLanes, (unsigned)acc.flags);
     o->n = task.counts ? (int64_t)__reduce_add_sync(kAllLanes, acc.count) : task.n;
+    join_rest(acc);
     o->ends = acc.ends;
     o->nonzeros = acc.nonzeros;
-    if constexpr (Acc::kTable > Acc::kRest) {
-#pragma unroll 1
-        for (int half = kWarp / 2; half > 0; half /= 2) {
-            uint64_t words[2];
-            o->nonzeros += __shfl_down_sync(kAllLanes, o->nonzeros, half);
-            if constexpr (Acc::kEnds) {
-                o->ends.save(words);
-                for (int w = 0; w < 2; w++)
-                    words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-                o->ends.merge(words);
-            }
-        }
-    }
     return known;
 }
 
@@ -240,8 +229,7 @@ struct line_memory {
 template <class Acc>
 struct line_memory<Acc, false> {
     table_memory<Acc> table;
-    uint32_t marks[kWarps]
-                  [kWarp]; // a bit for each batch of a warp; or for each of a block's items
+    uint32_t marks[kWarps][kWarp]; // a bit a batch of a warp's, or an output of the block's
 };
 
 // Who votes in a line: a whole warp, where it marks what it cannot take.
@@ -431,15 +419,7 @@ __launch_bounds__(kThreads, Acc::kBlocks)
     }
     if constexpr (!Acc::kCertain) {
         if (block || !__syncthreads_or(!fine)) return; // also: all marks are set
-        for (int k = 0; k < items * kWarps; k++) {
-            const int64_t item = blockIdx.x + (int64_t)(k / kWarps) * gridDim.x;
-            const int w = k % kWarps;
-            for (uint32_t left = memory.marks[w][k / kWarps]; left; left &= left - 1)
-                fold_by_integers<Acc>(
-                    in, task,
-                    item * width + (task.team == 1 ? w * kWarp + __ffs((int)left) - 1 : w), 0,
-                    task.n, &memory.table);
-        }
+        fold_marked<Acc>(in, task, memory.marks, items, task.team, &memory.table);
     }
 }
 

@@ -2,7 +2,8 @@
 //
 // A warp brings its 32 rows (16, 8 of longer ones) into shared memory, by vectors that lie side by
 // side whatever the rows' length, and each lane takes a row of its own (2, 4 lanes one together):
-// nothing is joined, and all lanes compute results. No barrier but the warp's.
+// nothing is joined, and all lanes compute results. No barrier but the warp's. Rows of up to 64 bytes
+// are read where they lie.
 #pragma once
 #include "reduce/lines.cuh"
 
@@ -16,33 +17,14 @@ bytes_of_rows(int64_t n, int item, int lanes)
     return (int)(n * item * (kWarp / lanes) + 15) / 16 * 16;
 }
 
-// What lies side by side, from the device's memory to the warp's: vectors, or elements where these
-// do not start at 16 bytes.
-template <typename T>
+// Numbers first .. all - 1 of what lies side by side, to the warp's shared memory.
+template <typename V>
 __device__ __forceinline__ void
-stage_rows(const T *from, unsigned char *staged, int64_t elements, bool aligned)
+stage(const V *from, V *to, int first, int all)
 {
     constexpr int kMore = 4; // on their way together
-    const int lane = threadIdx.x % kWarp, all = (int)elements;
-    int done = 0;
-    if (aligned) {
-        const auto v = reinterpret_cast<const vector16<uint32_t> *>(from);
-        const auto to = reinterpret_cast<vector16<uint32_t> *>(staged);
-        const int vectors = all * (int)sizeof(T) / 16;
-        for (int i = lane; i < vectors; i += kMore * kWarp) {
-            vector16<uint32_t> read[kMore];
-#pragma unroll
-            for (int j = 0; j < kMore; j++)
-                if (i + j * kWarp < vectors) read[j] = v[i + j * kWarp];
-#pragma unroll
-            for (int j = 0; j < kMore; j++)
-                if (i + j * kWarp < vectors) to[i + j * kWarp] = read[j];
-        }
-        done = vectors * (16 / (int)sizeof(T));
-    }
-    const auto to = reinterpret_cast<T *>(staged);
-    for (int i = done + lane; i < all; i += kMore * kWarp) {
-        T read[kMore];
+    for (int i = first + threadIdx.x % kWarp; i < all; i += kMore * kWarp) {
+        V read[kMore];
 #pragma unroll
         for (int j = 0; j < kMore; j++)
             if (i + j * kWarp < all) read[j] = from[i + j * kWarp];
@@ -50,6 +32,18 @@ stage_rows(const T *from, unsigned char *staged, int64_t elements, bool aligned)
         for (int j = 0; j < kMore; j++)
             if (i + j * kWarp < all) to[i + j * kWarp] = read[j];
     }
+}
+
+// What lies side by side, from the device's memory to the warp's: vectors, or elements where these
+// do not start at 16 bytes.
+template <typename T>
+__device__ __forceinline__ void
+stage_rows(const T *from, unsigned char *staged, int64_t elements, bool aligned)
+{
+    using V = vector16<uint32_t>;
+    const int all = (int)elements, vectors = aligned ? all * (int)sizeof(T) / 16 : 0;
+    stage(reinterpret_cast<const V *>(from), reinterpret_cast<V *>(staged), 0, vectors);
+    stage(from, reinterpret_cast<T *>(staged), vectors * (16 / (int)sizeof(T)), all);
 }
 
 // A lane's share of a row, which `lanes` take together, by batches of kMore vectors or as many
@@ -159,16 +153,9 @@ __launch_bounds__(kThreads, Acc::kRowBlocks)
         __syncwarp(); // the rows have been read before the next are staged
     }
     if constexpr (!Acc::kCertain) {
-        const auto memory = reinterpret_cast<table_memory<Acc> *>(shared);
         if (!__syncthreads_or(!fits)) return; // also: all marks are set, and all rows read
-        for (int k = 0; k < items * kWarps; k++) {
-            const int64_t item = blockIdx.x + (int64_t)(k / kWarps) * gridDim.x;
-            for (uint32_t m = marks[k % kWarps][k / kWarps]; m; m &= m - 1) {
-                const int64_t output =
-                    (item * kWarps + k % kWarps) * rows + (__ffs((int)m) - 1) / lanes;
-                fold_by_integers<Acc>(in, task, output, 0, task.n, memory);
-            }
-        }
+        fold_marked<Acc>(in, task, marks, items, lanes,
+                         reinterpret_cast<table_memory<Acc> *>(shared));
     }
 }
 

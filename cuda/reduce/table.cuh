@@ -20,9 +20,8 @@ struct table_memory {
     // Elements of a lane until columns are flushed: 128 digits of 24 bits fit a counter.
     static constexpr int kTurn =
         128 / kWarps * kLanes / kWarp / (Acc::kHasSquares ? Acc::kPieces : 1);
-    static constexpr int kSquareRoom = WK_VARIANCE_LIMBS;
-    static constexpr int kWork =
-        (Acc::kHasSum ? Acc::kPieces * WK_SUM_LIMBS : 0) + (Acc::kHasSquares ? kSquareRoom : 0);
+    static constexpr int kWork = (Acc::kHasSum ? Acc::kPieces * WK_SUM_LIMBS : 0) +
+                                 (Acc::kHasSquares ? WK_VARIANCE_LIMBS : 0);
     unsigned long long word[Acc::kTable];
     union {
         int column[Acc::kLimbs][kLanes];
@@ -36,13 +35,33 @@ __device__ __forceinline__ void
 clear_table(table_memory<Acc> *memory, bool columns)
 {
 #pragma unroll 1
-    for (int w = threadIdx.x; w < Acc::kTable; w += blockDim.x) memory->word[w] = 0;
+    for (int w = threadIdx.x; w < Acc::kTable; w += kThreads) memory->word[w] = 0;
 #pragma unroll 1
-    for (int c = threadIdx.x; columns && c < Acc::kLimbs * memory->kLanes; c += blockDim.x)
+    for (int c = threadIdx.x; columns && c < Acc::kLimbs * memory->kLanes; c += kThreads)
         (&memory->column[0][0])[c] = 0;
 }
 
 // ---- doubles to digits ------------------------------------------------------------------------
+
+// Adds m 2^place of the least unit to digits that lie `step` apart, which others add to as well: a
+// lane's column, or limbs.
+template <int step, typename C, typename W>
+__device__ __forceinline__ void
+add_digits(C *to, W m, int place, bool negative)
+{
+    const int shift = place % kDigit;
+    uint32_t digit = ((uint32_t)m << shift) & ((1u << kDigit) - 1);
+    m >>= kDigit - shift;
+    to += place / kDigit * step;
+#pragma unroll 1
+    for (;;) {
+        if (digit) atomicAdd(to, (C)(negative ? -(int64_t)digit : (int64_t)digit));
+        if (m == 0) return;
+        digit = (uint32_t)m & ((1u << kDigit) - 1);
+        m >>= kDigit;
+        to += step;
+    }
+}
 
 // Digits of a warp's doubles below the largest of them, and where the first is: of the limbs.
 template <int L>
@@ -106,55 +125,6 @@ add_doubles(few<K> x, int base, unsigned long long *limb)
     }
 }
 
-// What all threads of the block hold, to its table. A barrier must follow.
-template <class Acc>
-__device__ __forceinline__ void
-add_to_table(const Acc &acc, table_memory<Acc> *memory)
-{
-    unsigned long long *word = memory->word;
-    const int lane = threadIdx.x % kWarp;
-    if constexpr (Acc::kHasSum) {
-#pragma unroll
-        for (int p = 0; p < Acc::kPieces; p++)
-            add_doubles(acc.sum[p], Acc::kSumBase, word + Acc::kLimb + p * Acc::kSumLimbs);
-    }
-    if constexpr (Acc::kHasSquares)
-        add_doubles(acc.squares, Acc::kSquareBase, word + Acc::kSquareLimb);
-    const unsigned flags = __reduce_or_sync(kAllLanes, (unsigned)acc.flags);
-    const int count = __reduce_add_sync(kAllLanes, acc.count);
-    if (lane == 0 && flags) atomicOr(word + Acc::kFlags, (unsigned long long)flags);
-    if (lane == 0 && count) atomicAdd(word + Acc::kCount, (unsigned long long)(unsigned)count);
-    add_rest_to_table(acc, word);
-}
-
-// Counts and extremes.
-template <class Acc>
-__device__ __forceinline__ void
-add_rest_to_table(const Acc &acc, unsigned long long *word)
-{
-    const int lane = threadIdx.x % kWarp;
-    if constexpr (Acc::kEnds) {
-        auto ends = acc.ends;
-        uint64_t words[2];
-        for (int half = kWarp / 2; half > 0; half /= 2) {
-            ends.save(words);
-            for (int w = 0; w < 2; w++) words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-            ends.merge(words);
-        }
-        ends.save_rising(words);
-        for (int w = 0; w < 2; w++)
-            if (lane == 0 && words[w])
-                atomicMax(word + Acc::kRest + w, (unsigned long long)words[w]);
-    }
-    if constexpr (Acc::kTable > Acc::kRest) {
-        int64_t nonzeros = acc.nonzeros;
-        for (int half = kWarp / 2; half > 0; half /= 2)
-            nonzeros += __shfl_down_sync(kAllLanes, nonzeros, half);
-        if (lane == 0 && nonzeros)
-            atomicAdd(word + Acc::kNonzeros, (unsigned long long)nonzeros);
-    }
-}
-
 // A word of a table to the same of another, that others add to as well.
 template <class Acc>
 __device__ __forceinline__ void
@@ -167,6 +137,62 @@ add_word(unsigned long long *to, int w, unsigned long long value)
         atomicMax(to + w, value);
     else
         atomicAdd(to + w, value);
+}
+
+// Counts and extremes of a warp's lanes, in its first.
+template <class Acc>
+__device__ __forceinline__ void
+join_rest(Acc &acc)
+{
+    if constexpr (Acc::kTable > Acc::kRest) {
+#pragma unroll 1
+        for (int half = kWarp / 2; half > 0; half /= 2) {
+            acc.nonzeros += __shfl_down_sync(kAllLanes, acc.nonzeros, half);
+            if constexpr (Acc::kEnds) {
+                uint64_t words[2];
+                acc.ends.save(words);
+                for (int w = 0; w < 2; w++)
+                    words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+                acc.ends.merge(words);
+            }
+        }
+    }
+}
+
+// One accumulator's counts and extremes to a table.
+template <class Acc>
+__device__ __forceinline__ void
+add_rest(const Acc &acc, unsigned long long *word)
+{
+    if constexpr (Acc::kEnds) {
+        uint64_t words[2];
+        acc.ends.save_rising(words);
+        for (int w = 0; w < 2; w++) add_word<Acc>(word, Acc::kRest + w, words[w]);
+    }
+    if constexpr (Acc::kTable > Acc::kRest)
+        add_word<Acc>(word, Acc::kNonzeros, (unsigned long long)acc.nonzeros);
+}
+
+// What all threads of the block hold, to its table. A barrier must follow.
+template <class Acc>
+__device__ __forceinline__ void
+add_to_table(Acc acc, table_memory<Acc> *memory)
+{
+    unsigned long long *word = memory->word;
+    if constexpr (Acc::kHasSum) {
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++)
+            add_doubles(acc.sum[p], Acc::kSumBase, word + Acc::kLimb + p * Acc::kSumLimbs);
+    }
+    if constexpr (Acc::kHasSquares)
+        add_doubles(acc.squares, Acc::kSquareBase, word + Acc::kSquareLimb);
+    const unsigned flags = __reduce_or_sync(kAllLanes, (unsigned)acc.flags);
+    const int count = __reduce_add_sync(kAllLanes, acc.count);
+    join_rest(acc);
+    if (threadIdx.x % kWarp > 0) return;
+    add_word<Acc>(word, Acc::kFlags, flags);
+    add_word<Acc>(word, Acc::kCount, (unsigned)count);
+    add_rest(acc, word);
 }
 
 // ---- results ------------------------------------------------------------------------------------
@@ -208,13 +234,26 @@ pair_of_limbs(const unsigned long long *limb, int count, int base)
     return {0, 0, 0};
 }
 
+// What a table's words tell, but for sums.
+template <class Acc>
+__device__ __forceinline__ typename Acc::outcome
+outcome_but_sums(const unsigned long long *word, const reduce_task &task)
+{
+    typename Acc::outcome o;
+    o.n = task.counts ? (int64_t)word[Acc::kCount] : task.n;
+    o.flags = (int)word[Acc::kFlags];
+    if constexpr (Acc::kEnds) o.ends.load_rising(word + Acc::kRest);
+    if constexpr (Acc::kTable > Acc::kRest) o.nonzeros = (int64_t)word[Acc::kNonzeros];
+    return o;
+}
+
 // The output's result of a table, by the first warp; false: it takes integers.
 template <class Acc>
 __device__ __forceinline__ bool
 finish_table(const table_memory<Acc> *memory, const reduce_task &task, int64_t output)
 {
     const unsigned long long *word = memory->word;
-    typename Acc::outcome o;
+    auto o = outcome_but_sums<Acc>(word, task);
     if constexpr (Acc::kHasSum) {
 #pragma unroll 1
         for (int p = 0; p < Acc::kPieces; p++)
@@ -224,10 +263,6 @@ finish_table(const table_memory<Acc> *memory, const reduce_task &task, int64_t o
     if constexpr (Acc::kHasSquares)
         o.sums.squares =
             pair_of_limbs(word + Acc::kSquareLimb, Acc::kSquareLimbs, Acc::kSquareBase);
-    if constexpr (Acc::kEnds) o.ends.load_rising(word + Acc::kRest);
-    if constexpr (Acc::kTable > Acc::kRest) o.nonzeros = (int64_t)word[Acc::kNonzeros];
-    o.n = task.counts ? (int64_t)word[Acc::kCount] : task.n;
-    o.flags = (int)word[Acc::kFlags];
     bool known = true;
     if (threadIdx.x % kWarp == 0) known = Acc::finish(o, task, output);
     return __all_sync(kAllLanes, known);
@@ -259,12 +294,8 @@ finish_exactly(table_memory<Acc> *memory, const reduce_task &task, int64_t outpu
 {
     const unsigned long long *word = memory->word;
     int64_t *work = memory->work;
-    typename Acc::outcome o;
-    const auto flags = (int)word[Acc::kFlags];
-    o.n = task.counts ? (int64_t)word[Acc::kCount] : task.n;
-    o.flags = flags;
-    if constexpr (Acc::kEnds) o.ends.load_rising(word + Acc::kRest);
-    if constexpr (Acc::kTable > Acc::kRest) o.nonzeros = (int64_t)word[Acc::kNonzeros];
+    const auto o = outcome_but_sums<Acc>(word, task);
+    const int flags = o.flags;
 #pragma unroll 1
     for (int i = 0; i < task.folds; i++) {
         const int fold = task.fold[i], dtype = real_of(task.out_dtype[i]);

@@ -10,25 +10,6 @@
 namespace wk
 {
 
-// Adds m 2^(24 i + shift) of the columns' unit, below 2^24 a digit, to a lane's column.
-template <int kLanes, typename W>
-__device__ __forceinline__ void
-add_digits(int *column, W m, int place, bool negative)
-{
-    const int i = place / kDigit, shift = place % kDigit;
-    uint32_t digit = ((uint32_t)m << shift) & ((1u << kDigit) - 1);
-    m >>= kDigit - shift;
-    column += i * kLanes;
-#pragma unroll 1
-    for (;;) {
-        if (digit) atomicAdd(column, negative ? -(int)digit : (int)digit);
-        if (m == 0) return;
-        digit = (uint32_t)m & ((1u << kDigit) - 1);
-        m >>= kDigit;
-        column += kLanes;
-    }
-}
-
 // An element of a part; its flags.
 template <class Acc>
 __device__ __forceinline__ int
@@ -266,6 +247,21 @@ fold_by_integers(const typename Acc::T *in, const reduce_task &task, int64_t out
     else
         finish_by_table(memory, task, output);
     __syncthreads(); // the table has been read
+}
+
+// The outputs of a block's items that its warps have marked, of `lanes` each, by the whole block.
+template <class Acc>
+__device__ __forceinline__ void
+fold_marked(const typename Acc::T *in, const reduce_task &task, const uint32_t (*marks)[kWarp],
+            int items, int lanes, table_memory<Acc> *memory)
+{
+    for (int k = 0; k < items * kWarps; k++) {
+        const int64_t item = blockIdx.x + (int64_t)(k / kWarps) * gridDim.x;
+        const int64_t first = (item * kWarps + k % kWarps) * (kWarp / lanes);
+        for (uint32_t left = marks[k % kWarps][k / kWarps]; left; left &= left - 1)
+            fold_by_integers<Acc>(in, task, first + (__ffs((int)left) - 1) / lanes, 0, task.n,
+                                  memory);
+    }
 }
 
 } // namespace wk

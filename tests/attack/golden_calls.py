@@ -15,6 +15,7 @@ import numpy as np
 import random_calls
 from numpy.lib.array_utils import normalize_axis_tuple
 from random_calls import COMPLEX, FOLDS, INTEGERS, REALS
+from warpkit.reference import FORMATS
 
 SMALL, MIDDLE, LARGE = 5000, 100_000, 3_000_000  # elements at most
 # Around words, warps and blocks.
@@ -25,13 +26,6 @@ OPS = (*FOLDS, *(f"nan{op}" for op in SKIP_NAN))
 TAKE_INITIAL = {"sum", "prod", "min", "max"}
 TAKE_DTYPE = {"sum", "prod", "mean", "var", "std", "sumsq", "norm"}
 KEEP_INTEGERS = {"sum", "prod", "sumsq"}
-# Bits of the significand; exponents of the least subnormal number and of the greatest binade.
-FORMATS = {
-    "float16": (11, -24, 15),
-    "bfloat16": (8, -133, 127),
-    "float32": (24, -149, 127),
-    "float64": (53, -1074, 1023),
-}
 PARTS = {"complex64": "float32", "complex128": "float64"}
 
 

@@ -141,19 +141,16 @@ arg_start(void *lanes, int64_t stride)
         3, 8, way##_rows_##type, way##_columns_##type, arg_start, way##_run_##type,            \
             way##_absorb_##type, way##_merge_##type                                            \
     }
+#define ARG_COMPLEX(way)                                                                       \
+    {                                                                                          \
+        1, 8, way##_rows_c128, NULL, NULL, way##_run_c128, NULL, way##_merge_c128              \
+    }
 #define ARGS(way)                                                                              \
     [WK_BOOL] = ARG(way, bool), [WK_I8] = ARG(way, i8), [WK_U8] = ARG(way, u8),                \
     [WK_I16] = ARG(way, i16), [WK_U16] = ARG(way, u16), [WK_I32] = ARG(way, i32),              \
     [WK_U32] = ARG(way, u32), [WK_I64] = ARG(way, i64), [WK_U64] = ARG(way, u64),              \
     [WK_F16] = ARG(way, f16), [WK_BF16] = ARG(way, bf16), [WK_F32] = ARG(way, f32),            \
-    [WK_F64] = ARG(way, f64), [WK_C64] = ARG(way, c64), [WK_C128] = {1,                        \
-                                                                     8,                        \
-                                                                     way##_rows_c128,          \
-                                                                     NULL,                     \
-                                                                     NULL,                     \
-                                                                     way##_run_c128,           \
-                                                                     NULL,                     \
-                                                                     way##_merge_c128}
+    [WK_F64] = ARG(way, f64), [WK_C64] = ARG(way, c64), [WK_C128] = ARG_COMPLEX(way)
 
 const wk_folding WK_ISA_NAME(wk_folding_argmin)[WK_DTYPES] = {ARGS(min)};
 const wk_folding WK_ISA_NAME(wk_folding_argmax)[WK_DTYPES] = {ARGS(max)};

@@ -113,7 +113,7 @@ complex_rows(double *lane, const void *x, const int64_t *offsets, int64_t n, int
     return nan ? 2 : 1;
 }
 
-#define COMPLEX_WAY(way, type, wide, most)                                                     \
+#define COMPLEX(way, best, type, wide, most)                                                   \
     static int way##_columns_##type(void *lanes, const void *x, const int64_t *offsets,        \
                                     int64_t n, int64_t width)                                  \
     {                                                                                          \
@@ -123,25 +123,16 @@ complex_rows(double *lane, const void *x, const int64_t *offsets, int64_t n, int
                                  int64_t n, int64_t width)                                     \
     {                                                                                          \
         return complex_rows(lanes, x, offsets, n, width, wide, most);                          \
-    }
-COMPLEX_WAY(min, c64, 0, 0)
-COMPLEX_WAY(max, c64, 0, 1)
-COMPLEX_WAY(min, c128, 1, 0)
-COMPLEX_WAY(max, c128, 1, 1)
-
-#define COMPLEX(type, wide)                                                                    \
-    static void min_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)             \
-    {                                                                                          \
-        (void)index;                                                                           \
-        if (n > 0) take(&a->least, best_of(x, n, wide, 0), 0);                                 \
     }                                                                                          \
-    static void max_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)             \
+    static void way##_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)           \
     {                                                                                          \
         (void)index;                                                                           \
-        if (n > 0) take(&a->most, best_of(x, n, wide, 1), 1);                                  \
+        if (n > 0) take(&a->best, best_of(x, n, wide, most), most);                            \
     }
-COMPLEX(c64, 0)
-COMPLEX(c128, 1)
+COMPLEX(min, least, c64, 0, 0)
+COMPLEX(max, most, c64, 0, 1)
+COMPLEX(min, least, c128, 1, 0)
+COMPLEX(max, most, c128, 1, 1)
 
 static void
 start_complex(void *lanes, int64_t stride)
@@ -156,18 +147,6 @@ at_lane(const double *lane, int64_t stride, int64_t w)
     return (element){lane[w], lane[stride + w]};
 }
 
-static void
-min_absorb_complex(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
-{
-    take(&a->least, at_lane(lanes, stride, w), 0);
-}
-
-static void
-max_absorb_complex(wk_acc *a, const void *lanes, int64_t stride, int64_t w)
-{
-    take(&a->most, at_lane(lanes, stride, w), 1);
-}
-
 static inline void
 merge_complex(wk_value *a, const wk_value *b, int most)
 {
@@ -176,17 +155,17 @@ merge_complex(wk_value *a, const wk_value *b, int most)
     take(a, x, most);
 }
 
-static void
-min_merge_complex(wk_acc *a, const wk_acc *b)
-{
-    merge_complex(&a->least, &b->least, 0);
-}
-
-static void
-max_merge_complex(wk_acc *a, const wk_acc *b)
-{
-    merge_complex(&a->most, &b->most, 1);
-}
+#define JOIN_COMPLEX(way, best, most)                                                          \
+    static void way##_absorb_complex(wk_acc *a, const void *lanes, int64_t stride, int64_t w)  \
+    {                                                                                          \
+        take(&a->best, at_lane(lanes, stride, w), most);                                       \
+    }                                                                                          \
+    static void way##_merge_complex(wk_acc *a, const wk_acc *b)                                \
+    {                                                                                          \
+        merge_complex(&a->best, &b->best, most);                                               \
+    }
+JOIN_COMPLEX(min, least, 0)
+JOIN_COMPLEX(max, most, 1)
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
