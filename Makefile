@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*' -not -path '*.egg-info/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help demo notebooks test attack peer-tests schedules sanitize clang mutate golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test attack peer-tests schedules sanitize clang mutate sizes golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -83,6 +83,9 @@ clang: build/clang/done ## the row suite on the emulated device as clang++ build
 
 mutate: $(INSTALLED) ## remove each barrier and fence of the kernels, list those nothing misses
 	$(PY) tools/mutate.py $(if $(CI),cuda/histogram/0)
+
+sizes: $(INSTALLED) ## kernels, bytes of machine code and seconds of compilation of each CUDA file
+	$(PY) tools/sizes.py
 
 golden: $(INSTALLED) ## 20,000 reductions on every device present: do they give the bits that they gave?
 	$(PY) tools/golden.py check

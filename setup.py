@@ -7,6 +7,7 @@ _emu   the same .cu files by the C++ compiler, over cuda/emu: the emulated GPU
 
 WARPKIT_CUDA        0 (CPU only), 1 (required) or auto (the default: if nvcc is found)
 WARPKIT_CUDA_ARCHS  such as "80 90"; default: this machine's GPU, else the set DEFAULT_ARCHS
+WARPKIT_LINEINFO    1: kernels know their source lines, for profilers; it doubles their size
 WARPKIT_EMU         0 (none), 1 (the default) or debug: unoptimised, for stepping through kernels
 WARPKIT_SANITIZE    1: _core and _emu report bad accesses and undefined behaviour (make sanitize);
                     thread: _core reports data races (make attack), without the emulated device,
@@ -245,6 +246,18 @@ def with_contract(source):
     return [contract()] if source.name in ("context.c", "plugin.cu") else []
 
 
+def c_as_cpp(source):
+    return ["-x", "c++"] if source.suffix == ".c" else []
+
+
+def linked(source):
+    """Reductions share functions that are called once an output: one copy for all kernels. Those
+    take no more registers than the kernel with the fewest: 1024 threads a multiprocessor."""
+    if source.parent.name != "reduce":
+        return []
+    return ["-rdc=true"] + ["-maxrregcount=64"] * (source.stem in ("results", "table"))
+
+
 class BuildExt(build_ext):
     def run(self):
         # What an older build made, and this one does not, must not be installed or loaded.
@@ -293,26 +306,38 @@ class BuildExt(build_ext):
         run([*link, *extra, *libraries], "linking _core")
 
     def build_cuda(self, target):
-        nvcc, archs = find_nvcc(), cuda_archs()
-        version = run([nvcc, "--version"], "asking nvcc for its version")
-        flags = ["-std=c++17", "-O3", "-lineinfo", "--threads=1", "-fmad=false"]
-        flags += ["-I", ROOT / "csrc", "-I", ROOT / "cuda"]
-        flags += ["-Xcompiler=-fPIC,-fvisibility=hidden,-Wall", "-Wno-deprecated-gpu-targets"]
-        flags += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
-        plain = [a for a in archs if a.isdigit()]
-        flags += [f"-gencode=arch=compute_{a},code=compute_{a}" for a in plain[-1:]]
-        flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
-        flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
-        jobs = [
-            Job([nvcc, *flags, *with_contract(s), *["-x", "c++"] * (s.suffix == ".c")], s, version)
-            for s in sources("cuda", ".cu") + SHARED
-        ]
-        link = [nvcc, "-shared", "-cudart=static", *compile_all(jobs), "-o", target]
+        nvcc = find_nvcc()
+        link = [nvcc, "-shared", "-cudart=static", *generated_code()]
+        link += [*compile_all(cuda_jobs()), "-o", target]
         link += ["-L", nvcc.parent.parent / "lib"]  # PyPI's CUDA has no lib64, where nvcc looks
         run([*link, "-Xlinker=--exclude-libs,ALL"], "linking _cuda")
 
     def build_emu(self, target):
         emu_link(emu_jobs(emu_sources()), target, "-shared")
+
+
+def generated_code():
+    """Options that say for which chips code is made."""
+    archs = cuda_archs()
+    options = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
+    plain = [a for a in archs if a.isdigit()]
+    return options + [f"-gencode=arch=compute_{a},code=compute_{a}" for a in plain[-1:]]
+
+
+def cuda_jobs():
+    nvcc, archs = find_nvcc(), cuda_archs()
+    version = run([nvcc, "--version"], "asking nvcc for its version")
+    flags = ["-std=c++17", "-O3", "--threads=1", "-fmad=false"]
+    flags += ["-lineinfo"] * (setting("WARPKIT_LINEINFO", "0", "1") == "1")
+    flags += ["-I", ROOT / "csrc", "-I", ROOT / "cuda"]
+    flags += ["-Xcompiler=-fPIC,-fvisibility=hidden,-Wall", "-Wno-deprecated-gpu-targets"]
+    flags += generated_code()
+    flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
+    flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
+    return [
+        Job([nvcc, *flags, *with_contract(s), *linked(s), *c_as_cpp(s)], s, version)
+        for s in sources("cuda", ".cu") + SHARED
+    ]
 
 
 def emu_compiler(*folders, options=()):

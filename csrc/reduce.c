@@ -71,20 +71,19 @@ wk_only_moments(const wk_fold *folds, int count)
     return 1;
 }
 
-int
-wk_pair_parts(wk_call *call)
+/* The axis is that of parts which lie side by side: it goes, and elements are complex numbers. */
+static int
+pair(wk_call *call, int axis)
 {
     wk_array *a = &call->in, *w = &call->where;
-    wk_reduce_args *r = &call->args.reduce;
-    const int last = r->kept - 1;
-    if (r->planes != 2 || last < 0 || a->shape[last] != 2 || a->strides[last] != 1) return 0;
+    if (axis < 0 || a->shape[axis] != 2 || a->strides[axis] != 1) return 0;
     if (((uintptr_t)a->data + (uintptr_t)a->first) % (2 * (uintptr_t)wk_itemsize[a->dtype]))
         return 0;
     for (int d = 0; d < a->ndim; d++)
-        if (d != last && a->strides[d] % 2) return 0;
+        if (d != axis && a->strides[d] % 2) return 0;
     for (int d = 0; d < a->ndim; d++) {
-        if (d == last) continue;
-        const int to = d < last ? d : d - 1;
+        if (d == axis) continue;
+        const int to = d < axis ? d : d - 1;
         a->shape[to] = a->shape[d];
         a->strides[to] = a->strides[d] / 2;
         if (w->ndim < 0) continue;
@@ -94,9 +93,28 @@ wk_pair_parts(wk_call *call)
     a->ndim--;
     if (w->ndim >= 0) w->ndim--;
     a->dtype = a->dtype == WK_F32 ? WK_C64 : WK_C128;
+    return 1;
+}
+
+int
+wk_pair_parts(wk_call *call)
+{
+    wk_reduce_args *r = &call->args.reduce;
+    if (r->planes != 2 || !pair(call, r->kept - 1)) return 0;
     r->kept--;
     r->outputs /= 2;
     r->planes = 1;
+    return 1;
+}
+
+int
+wk_pair_squares(wk_call *call)
+{
+    wk_reduce_args *r = &call->args.reduce;
+    const int dtype = call->in.dtype;
+    if ((dtype != WK_F32 && dtype != WK_F64) || call->in.ndim - r->kept < 2) return 0;
+    if (call->where.ndim >= 0 || r->skip_nan || !pair(call, call->in.ndim - 1)) return 0;
+    r->n /= 2;
     return 1;
 }
 

@@ -37,6 +37,9 @@ int wk_only_moments(const wk_fold *folds, int count);
  * else the call stays as it is, and the answer is 0. */
 int wk_pair_parts(wk_call *call);
 
+/* The same of squares, whose parts are folded; a matrix of two columns will do. */
+int wk_pair_squares(wk_call *call);
+
 /* The dtype that NumPy gives a fold of this dtype, were dtype= not given. */
 wk_dtype wk_fold_dtype(wk_fold fold, wk_dtype in);
 

@@ -8,16 +8,18 @@
 enum {
     WARP = 32,
     WARPS = WK_BLOCK / WARP,
-    VECTOR = 16, /* bytes                                                         */
-    SLOTS = WK_TILE_BYTES / (VECTOR * WARP), /* vectors of a lane in a tile                */
+    VECTOR = 16,       /* bytes                                                         */
     ROW = 1088,        /* bytes of a short row, at most                                  */
     ROW_OF_LANE = 272, /* of one that a thread has alone: 8 KiB a warp in shared memory  */
-    MARKS = 512,       /* tiles that a warp can mark, by halves                          */
+    ROWS_OF_LANE = 8,  /* very short ones that a thread takes one after the other        */
     ITEMS = 32,        /* groups of small outputs that a block can mark                 */
-    WARP_TILES = 32,   /* of a line that a warp takes alone, where there are many lines */
-    FEW_TILES = 2,     /* and where there are few: a block would wait for itself         */
+    WARP_TILES = 64,   /* of a line that a warp takes alone, where there are many lines */
+    FEW_TILES = 4,     /* and where there are few: a block would wait for itself         */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has               */
+    SMALL = 4,         /* rows that a thread takes at once of many columns              */
     FEW_ROWS = 16,     /* of a column that one thread has                               */
+    COLUMN_BLOCKS = 2, /* of a multiprocessor                                           */
+    NARROW = 512,      /* bytes of a row, or of some that are read as one                */
     SIDE = 32,         /* threads side by side: 256 bytes of each row                    */
     PART_ROWS = 64,    /* of a thread, at least, where columns have parts                */
     EVEN = 90          /* percent of the places on the device that blocks should fill    */
@@ -37,7 +39,8 @@ reads_columns(const wk_call *call)
     const wk_array *a = &call->in;
     const wk_reduce_args *r = &call->args.reduce;
     const int last = r->kept - 1;
-    if (r->n < 1 || r->n >= (int64_t)1 << 31 || call->where.ndim >= 0 || pairs(r)) return 0;
+    if (r->n < 1 || r->n >= INT32_MAX - (1 << 16) || call->where.ndim >= 0 || pairs(r))
+        return 0;
     if (last < 0 || a->strides[last] != 1 || a->shape[last] < 2 || a->ndim - r->kept > 1)
         return 0;
     return a->ndim == last + 1 || a->strides[a->ndim - 1] != 1;
@@ -74,30 +77,63 @@ even_parts(int64_t groups, int64_t places, int64_t limit)
     return best;
 }
 
+/* Few rows: a thread has all of its columns, and a block of threads lies side by side. */
+static void
+plan_few_rows(const wk_call *call, int64_t processors, int few, wk_grid *g)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    g->kind = WK_BY_FEW_ROWS;
+    g->columns = few;
+    g->aligned = reads_at_once(call, few);
+    g->width = WK_BLOCK;
+    g->groups = wk_blocks(r->outputs, (int64_t)WK_BLOCK * few);
+    g->blocks = processors * 16;
+}
+
+/* A narrow matrix, all of which lies side by side: as many of its rows as one as fill the sectors. */
+static void
+repeat_rows(const wk_call *call, int columns, wk_grid *g)
+{
+    const wk_array *a = &call->in;
+    const wk_reduce_args *r = &call->args.reduce;
+    const int item = wk_itemsize[a->dtype];
+    if (r->kept != 1 || a->ndim != 2 || a->strides[1] != r->outputs ||
+        r->outputs > NARROW / item)
+        return;
+    if (((uintptr_t)a->data + (uintptr_t)a->first) % (uintptr_t)(columns * item)) return;
+    int64_t side = r->outputs * columns; /* a multiple of what a thread reads */
+    if (side / 2 % columns == 0 && side / 2 % r->outputs == 0) side /= 2;
+    if (side / 2 % columns == 0 && side / 2 % r->outputs == 0) side /= 2;
+    if (side > (int64_t)WK_BLOCK * columns) return;
+    side *= wk_most(1, wk_least(NARROW / item, (int64_t)WK_BLOCK * columns) / side);
+    if (side / r->outputs < 2 || r->n < 16 * (side / r->outputs)) return;
+    g->repeat = (int)(side / r->outputs);
+    g->width = (int)(side / columns);
+    g->aligned = 1;
+}
+
 static void
 plan_columns(const wk_call *call, int64_t processors, int columns, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const int64_t places = 2 * processors;
+    const int64_t places = COLUMN_BLOCKS * processors;
     g->kind = WK_BY_COLUMNS;
     g->columns = columns;
     g->aligned = reads_at_once(call, columns);
-    const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], g->columns);
-    if (r->n <= FEW_ROWS || r->outputs / g->columns >= (int64_t)4 * places * WK_BLOCK) {
-        g->width = WK_BLOCK;
-        g->height = 1;
-    } else {
-        const int64_t wide = WK_BLOCK / g->columns; /* a thread joins one column */
-        g->width = (int)(inner <= 2 * SIDE ? wk_least(inner, wide) : SIDE);
-        g->height = (int)wk_least(WK_BLOCK / g->width, wk_most(2, wk_blocks(r->n, FEW_ROWS)));
-        if (inner > 2 * SIDE) /* of short columns more side by side */
-            g->width = (int)wk_least(wide, WK_BLOCK / g->height / SIDE * SIDE);
-        else if (g->height * g->width * 2 <= WK_BLOCK && r->outputs > g->width * g->columns)
-            g->width *= (int)wk_least(WK_BLOCK / (g->height * g->width), wide / g->width);
-    }
-    g->groups = wk_blocks(r->outputs, (int64_t)g->width * g->columns);
-    g->parts =
-        even_parts(g->groups, places, wk_most(1, r->n / ((int64_t)g->height * PART_ROWS)));
+    repeat_rows(call, columns, g);
+    const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], columns),
+                  n = wk_blocks(r->n, g->repeat);
+    const int64_t high =
+        r->outputs / columns >= 8 * places * WK_BLOCK ? 1 : wk_blocks(n, FEW_ROWS);
+    if (g->repeat == 1) g->width = (int)wk_least(inner, SIDE);
+    g->height = (int)wk_least(WK_BLOCK / g->width, high);
+    if (g->repeat == 1 && inner > 2 * SIDE) /* of short columns more side by side */
+        g->width = WK_BLOCK / g->height / SIDE * SIDE;
+    else if (g->repeat == 1 && inner <= 2 * SIDE)
+        g->width = (int)wk_least(inner, WK_BLOCK / g->height);
+    if (g->repeat == 1 && g->height == 1) g->width = WK_BLOCK; /* whole warps */
+    g->groups = g->repeat > 1 ? 1 : wk_blocks(r->outputs, (int64_t)g->width * columns);
+    g->parts = even_parts(g->groups, places, wk_most(1, n / ((int64_t)g->height * PART_ROWS)));
     g->blocks = wk_most(places * 16, wk_blocks(g->groups, 1 << 20));
 }
 
@@ -108,15 +144,19 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
     const int64_t item = wk_itemsize[a->dtype], row = r->n * item;
-    if (!g->vector || g->runs > 1 || pairs(r) || r->kept != 1 || call->part.totals) return 0;
+    if (g->reads != WK_READS_RUN || g->runs > 1 || pairs(r) || r->kept != 1 ||
+        call->part.totals)
+        return 0;
     if (a->strides[0] != r->n || row > ROW || r->outputs < WARP) return 0;
     g->kind = WK_BY_ROWS;
     g->width = row <= ROW_OF_LANE ? 1 : row <= 2 * ROW_OF_LANE ? 2 : 4;
-    const int64_t rows = WARP / g->width;
+    if (g->width == 1) /* several rows of a thread, of few bytes each */
+        g->height = (int)wk_least(ROWS_OF_LANE, wk_most(1, ROW_OF_LANE / 2 / row));
+    const int64_t rows = WARP / g->width * g->height;
     g->aligned =
         ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 && rows * row % VECTOR == 0;
     g->groups = wk_blocks(r->outputs, WARPS * rows);
-    g->blocks = wk_most(processors * 16, wk_blocks(g->groups, ITEMS));
+    g->blocks = wk_most(processors * 16, wk_blocks(g->groups, ITEMS / g->height));
     return 1;
 }
 
@@ -128,25 +168,25 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
     const int64_t item = wk_itemsize[a->dtype];
     const int64_t batch = item <= 2 ? 32 : 4 * VECTOR / item; /* scattered elements of a lane */
     g->kind = WK_BY_LINES;
-    if (g->vector) {
+    if (g->reads == WK_READS_RUN) {
         g->aligned = ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 &&
                      g->run * item % VECTOR == 0;
         for (int d = 0; d < a->ndim - 1; d++) g->aligned &= a->strides[d] * item % VECTOR == 0;
         g->tiles = g->aligned ? wk_blocks(g->run * item, WK_TILE_BYTES)
                               : g->run * item / WK_TILE_BYTES + 2;
-        const int64_t slots = wk_blocks(g->run * item, (int64_t)VECTOR * WARP);
-        if (g->aligned && !in_order && g->runs > 1 && slots <= SLOTS / 2) {
-            g->slots = slots <= 2 ? (int)slots : SLOTS / 2;
-            g->pack = SLOTS / g->slots;
-            g->tiles = wk_blocks(g->runs, g->pack);
+        if (g->aligned && !in_order && a->ndim - r->kept == 2 &&
+            r->n * item / VECTOR < UINT32_MAX - WK_TILE_BYTES) {
+            g->reads = WK_READS_RUNS;
+            g->tiles = wk_blocks(r->n * item, WK_TILE_BYTES);
         }
     } else {
         g->tiles = wk_blocks(r->n, batch * WARP);
     }
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
-    const int64_t all = g->pack ? g->tiles : g->runs * g->tiles, places = resident * processors;
+    const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
+                  places = resident * processors;
     if (call->part.totals == NULL) {
-        if (!g->vector && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
+        if (g->reads == WK_READS_ELEMENTS && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
             g->team = 1;
         else if (all <= FEW_TILES || (all <= WARP_TILES && r->outputs >= 4 * places))
             g->team = WARP;
@@ -160,31 +200,36 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
     g->groups = r->outputs;
     if (r->outputs < places)
         g->parts = wk_most(1, wk_least(places / r->outputs, wk_blocks(all, WARPS)));
-    g->parts = wk_most(g->parts, wk_blocks(all, (int64_t)WARPS * MARKS));
     g->blocks = places * 16;
 }
 
 void
-wk_plan_grid(const wk_call *call, int processors, int columns, int resident, int in_order,
-             wk_grid *g)
+wk_plan_grid(const wk_call *call, int processors, int columns, int few, int resident,
+             int in_order, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
     const int folded = a->ndim - r->kept;
     g->team = WK_BLOCK;
-    g->width = g->height = g->columns = 1;
-    g->vector = g->aligned = g->pack = g->slots = 0;
+    g->width = g->height = g->columns = g->repeat = 1;
+    g->reads = WK_READS_ELEMENTS;
+    g->aligned = 0;
     g->run = r->n;
     g->runs = g->parts = g->groups = g->tiles = 1;
     if (reads_columns(call)) {
-        plan_columns(call, processors, columns, g);
+        if (r->n <= SMALL)
+            plan_few_rows(call, processors, few, g);
+        else
+            plan_columns(call, processors, columns, g);
         return;
     }
     if (r->n > 0 && call->where.ndim < 0 && !pairs(r) &&
         (folded == 0 || a->strides[a->ndim - 1] == 1)) {
         const int64_t run = folded ? a->shape[a->ndim - 1] : 1;
-        g->vector = folded <= 1 || run * wk_itemsize[a->dtype] >= 4 * VECTOR;
-        if (g->vector) g->run = run;
+        if (folded <= 1 || run * wk_itemsize[a->dtype] >= 4 * VECTOR) {
+            g->reads = WK_READS_RUN;
+            g->run = run;
+        }
         g->runs = r->n / g->run;
     }
     if (!plan_rows(call, processors, g)) plan_lines(call, processors, resident, in_order, g);

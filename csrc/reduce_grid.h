@@ -10,38 +10,44 @@ extern "C" {
 
 enum {
     WK_BLOCK = 256,      /* threads of a block                                             */
-    WK_TILE_BYTES = 4096 /* of a warp's tile of contiguous elements: 8 vectors a lane      */
+    WK_TILE_BYTES = 2048 /* of a warp's tile of contiguous elements: 4 vectors a lane      */
 };
 
 typedef enum {
-    WK_BY_LINES,  /* warps bring the elements of an output (lines.cuh)                     */
-    WK_BY_ROWS,   /* a thread has a short row, or a few have it together (rows.cuh)        */
-    WK_BY_COLUMNS /* neighbouring threads have neighbouring outputs (columns.cuh)          */
+    WK_BY_LINES,   /* warps bring the elements of an output (lines.cuh)                     */
+    WK_BY_ROWS,    /* a thread has a short row, or a few have it together (rows.cuh)        */
+    WK_BY_COLUMNS, /* neighbouring threads have neighbouring outputs (columns.cuh)         */
+    WK_BY_FEW_ROWS /* the same, and a thread has all of an output                        */
 } wk_grid_kind;
+
+typedef enum {                    /* what lines are read by */
+               WK_READS_ELEMENTS, /* which lie anywhere */
+               WK_READS_RUN, /* 16 bytes at a time; each run has tiles of its own, and ends */
+               WK_READS_RUNS /* the same, of the runs of two axes, which have no ends */
+} wk_reads;
 
 typedef struct wk_grid {
     wk_grid_kind kind;
     int team;          /* lines: threads of an output, 1, 32 or WK_BLOCK                     */
     int width, height; /* columns: threads side by side and below each other of a block;
-                          rows: width threads have a row                                    */
+                          rows: width threads have a row, and height rows                   */
+    int repeat;        /* columns: so many rows are read as one                              */
     int columns;       /* of a thread                                                      */
-    int vector;        /* lines: 16 bytes at a time, of `runs` runs of so many elements     */
+    wk_reads reads;    /* lines: of `runs` runs of so many elements                        */
     int aligned;       /* runs, or blocks of rows, start and end at 16 bytes; columns of a
                           thread are one load                                               */
     int64_t run, runs;
-    int64_t tiles;   /* lines: of a run, which a warp takes at once; of all, where a tile
-                          packs several runs                                                */
-    int pack, slots; /* so many, each by `slots` vectors of a lane; 0: none              */
-    int64_t parts;   /* of an output, or of a group of columns: that many blocks fold it  */
-    int64_t groups;  /* of outputs that a block folds together                            */
-    int64_t blocks;  /* at most                                                           */
+    int64_t tiles;  /* lines: of a run, which a warp takes at once; else of all          */
+    int64_t parts;  /* of an output, or of a group of columns: that many blocks fold it  */
+    int64_t groups; /* of outputs that a block folds together                            */
+    int64_t blocks; /* at most                                                           */
 } wk_grid;
 
-/* columns: how many a thread has. resident: blocks of
- * lines that a multiprocessor holds, which the parts of a long one are to fill once. in_order: an
- * element's place matters. */
-void wk_plan_grid(const wk_call *call, int processors, int columns, int resident, int in_order,
-                  wk_grid *grid);
+/* columns, few: how many a thread has, of many rows and of few. resident: blocks of lines that a
+ * multiprocessor holds, which the parts of a long one are to fill once. in_order: an element's place
+ * matters. */
+void wk_plan_grid(const wk_call *call, int processors, int columns, int few, int resident,
+                  int in_order, wk_grid *grid);
 
 #ifdef __cplusplus
 }

@@ -159,3 +159,52 @@ def test_batches_that_are_far_apart(gpu, dtype):
             check_there(gpu, np.stack([a] * 40), op, 1)
             check_there(gpu, np.stack([a] * 3, 1), op, 0)
             check_there(gpu, np.stack([a] * 600, 1)[: 7 * 16], op, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", sizes((6_003, 2), (6_001, 3), (9_007, 33), (2_001, 128)), ids=str)
+def test_narrow_matrices(gpu, dtype, shape):
+    """Several rows are read as one; the last of them fill no load."""
+    a = values(dtype, shape)
+    for op in ("sum", "var") if a.dtype.kind == "c" else ("sum", "argmax", "var"):
+        check_there(gpu, a, op, 0)
+        check_there(gpu, a[1:], op, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "shape", sizes((1, 700), (3, 2_051), (4, 999), (16, 1_101), (17, 333)), ids=str
+)
+def test_few_rows(gpu, dtype, shape):
+    """A thread has all of its columns, side by side where these are one load."""
+    a = values(dtype, shape)
+    for op in ("sum", "mean", "var", "norm"):
+        check_there(gpu, a, op, 0)
+        check_there(gpu, a[:, 1:], op, 0)
+    if dtype in ("float32", "float64"):
+        check_there(gpu, wide(dtype, shape), "sum", 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(40, 16), (16, 40), (3, 700), (300, 3)], ids=str)
+def test_equal_elements_have_no_variance(gpu, dtype, shape):
+    a = np.full(shape, 0.1, dtype)
+    for axis in (None, 0, 1):
+        for op in ("var", "std", "mean"):
+            check_there(gpu, a, op, axis)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("spread", [10, 25, 30, 60, 100])
+def test_what_a_batch_loses_changes_no_result(gpu, dtype, spread):
+    """Of all widths of the exponents' range, and where the largest cancel."""
+    rng = np.random.default_rng(spread)
+    most = 5 if dtype == "float16" else min(spread, 120) // 2
+    for n in (16, 33, 1_000, 9_000):
+        x = np.ldexp(rng.normal(size=n), rng.integers(-most, most + 1, n))
+        for a in (x, np.concatenate([x, -x, [1.5]])[rng.permutation(2 * n + 1)]):
+            a = a.astype(values(dtype, 1).dtype)
+            for op in ("sum", "mean", "norm", "var"):
+                check_there(gpu, a, op)
+                check_there(gpu, np.stack([a] * 40), op, 1)
+                check_there(gpu, np.stack([a] * 33, 1), op, 0)

@@ -7,9 +7,10 @@ Of the file's text the first is there once, and the second takes its place.
 EXACT = "csrc/exact.h"
 DOUBLES = "cuda/reduce/doubles.cuh"
 FLOATS = "cuda/reduce/floats.cuh"
-FINISH = "cuda/reduce/finish.cuh"
+RESULTS = "cuda/reduce/results.cuh"
+MOMENTS = "cuda/reduce/results.cu"
 TABLE = "cuda/reduce/table.cuh"
-WIDE = "cuda/reduce/wide.cuh"
+INTEGERS = "cuda/reduce/table.cu"
 FOLD_LINES = "cuda/reduce/lines.cuh"
 FOLD_ROWS = "cuda/reduce/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/columns.cuh"
@@ -105,53 +106,59 @@ PLANTED = [
     ),
     (EXACT, "a->limb[i + j + 1] -= (int64_t)(p >> 32);", ";"),
     (EXACT, "infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();", "0) return wk_nan();"),
-    # few doubles: what additions leave, and what is cut at a bias
+    # few doubles: what additions leave, what is lost, and what is cut at a bias
     (DOUBLES, "*rest = (a - (sum - back)) + (b - back);", "*rest = b - back;"),
-    (DOUBLES, "        rest->note(x);", "        ;"),
-    (DOUBLES, "x -= next - part[m];", ";"),
-    (DOUBLES, "rest = __fma_rn(v, v, part[0] - next);", "rest = 0;"),
-    (DOUBLES, "constexpr int kLevel = 46;", "constexpr int kLevel = 54;"),
+    (DOUBLES, "        lost += fabs(x);", "        ;"),
+    (DOUBLES, "lower += x - (next - upper);", ";"),
+    (DOUBLES, "lower += __fma_rn(x, x, upper - next);", ";"),
     (DOUBLES, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
-    # batches: when they may be added in double or cut, and when they must not
+    # batches: when they may be added in double or cut, and what is lost else
     (FLOATS, "kPlain = kHalf ? 42 : 26,", "kPlain = kHalf ? 60 : 44,"),
     (FLOATS, "kPlainSquares = kFloat16 ? 15 : 18;", "kPlainSquares = kFloat16 ? 24 : 30;"),
     (FLOATS, "kCut = kWide ? 47 : kHalf ? 90 : 75;", "kCut = kWide ? 90 : kHalf ? 140 : 120;"),
     (
         FLOATS,
-        "kCutSquares = kWide ? 23 : kFloat16 ? 38 : kHalf ? 41 : 25;",
-        "kCutSquares = kWide ? 60 : kFloat16 ? 60 : kHalf ? 70 : 50;",
+        "if (!range.within(kCut)) sum[part].lost += power_of_two(e > -900 ? e - 90 : -990);",
+        ";",
     ),
     (FLOATS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
-    (FLOATS, "&& high() < kInfinite;", ";"),
-    (FLOATS, "const int e = 2 * range.exponent() + 3;", "const int e = 2 * range.exponent();"),
-    (FLOATS, "low.add(__fma_rn(v, v, -h));", ";"),
-    (FLOATS, "if (!vote(fits && !rest.any())) return false;", "if (!vote(fits)) return false;"),
-    (
-        FLOATS,
-        "flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);",
-        "flags |= note(part, WK_NOT_MINUS_ZERO);",
-    ),
+    (FLOATS, "return high() <= (least >> 1) + (binades << kDigits) && finite();", "return true;"),
+    (FLOATS, "low.add(__fma_rn(v, v, -square));", ";"),
+    (FLOATS, "most > least + (11 << 7)", "most > least + (20 << 7)"),
+    (FLOATS, "p.high = two_sum(p.high, p.low, &p.low);", ";"),
     # results from two doubles, and when they do not settle them
-    (FINISH, "lost += 2 * fabs(more);", ";"),
-    (FINISH, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),
-    (FINISH, "const double more = left * inverse;", "const double more = 0;"),
-    (FINISH, "if (!(r.lost < r.high * 0x1p-30)) return {0, false};", ";"),
-    (FINISH, "if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;", "return near;"),
+    (RESULTS, "lost += 2 * fabs(more);", ";"),
+    (RESULTS, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),
+    (RESULTS, "if (e < fabs(h) * 0x1p-54) {", "if (true) {"),
+    (RESULTS, "const double more = left * inverse;", "const double more = 0;"),
+    (
+        RESULTS,
+        "if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;",
+        "return near;",
+    ),
+    (RESULTS, "return {low, low == round_to(x + e, kDtype) &&", "return {low, true ||"),
+    (MOMENTS, "if (!(r.lost < r.high * 0x1p-30)) return {0, false};", ";"),
+    (MOMENTS, "if (negative) s = {-s.high, -s.low, s.lost};", ";"),
     # tables: digits of doubles, words of parts, limbs
-    (TABLE, "x.s[i] -= d->top - k >= 0 ? t - bias : 0;", ";"),
+    (TABLE, "x[i] -= t - bias;", ";"),
     (TABLE, "        atomicOr(to + w, value);", "        atomicAdd(to + w, 0ull);"),
-    (TABLE, "carry = v >> kDigit;", "carry = 0;"),
-    (TABLE, "if (clear) from[w] = 0;", ";"),
-    (TABLE, "p.lost = INFINITY; // integers tell", ";"),
+    (TABLE, "if (memory->some && shared) // digits below the others", "if (false)"),
+    (TABLE, "atomicMax(word + at_lost, bound);", ";"),
+    (INTEGERS, "carry = v >> kDigit;", "carry = 0;"),
+    (
+        INTEGERS,
+        "lost += power_of_two(kDigit * first + base",
+        "lost += 0 * power_of_two(kDigit * first + base",
+    ),
+    (FOLD_LINES, "                to[w] = 0;", "                ;"),
     # elements by integers, and which of them
-    (TABLE, "m >>= kDigit - shift;", "m = 0;"),
-    (WIDE, "if (lane < memory->kLanes) *column = 0;", ";"),
-    (WIDE, "if (turn > 0) return {0, 0, 0, 0};", ";"),
-    (FOLD_LINES, "if (!works) own.ok[i] = 0;", ";"),
-    (FOLD_LINES, "if (!fits) acc.flags |= Acc::kFailed;", ";"),
-    (FOLD_ROWS, "if (!known) acc.flags |= Acc::kFailed;", ";"),
-    (FOLD_COLUMNS, "if (!fits) acc[c].flags |= Acc::kFailed;", ";"),
-    (FOLD_COLUMNS, "if (acc.failed()) return false;", ";"),
+    (INTEGERS, "if (scaled(x, 0x1p900, INFINITY, -240, own)) add_digits", "if (false) add_digits"),
+    (INTEGERS, "add_range(in, task, first, to, end, shape, word, &all);", ";"),
+    (FOLD_LINES, "uint32_t ok = works ? own.ok[i] : 0;", "uint32_t ok = own.ok[i];"),
+    (FOLD_LINES, "                acc.clear_sums();", "                ;"),
+    (FOLD_ROWS, "at.turned = n;", "at.turned = 0;"),
+    (FOLD_COLUMNS, "from.row[c] = narrow ? (own + c) / (int)task.outputs : 0;", "from.row[c] = 0;"),
+    (FOLD_COLUMNS, "take_tail(in, task, task.n - task.n % C, c, &memory);", ";"),
     # transposes: the plan
     (
         PLAN,

@@ -359,10 +359,15 @@ static PyObject *
 tell_grid(const wk_call *call, int processors)
 {
     static const char *const kinds[] = {"bring the elements of a line", "have short rows",
+                                        "have neighbouring columns",
                                         "have neighbouring columns"};
     const int item = wk_itemsize[call->in.dtype];
     wk_grid g;
-    wk_plan_grid(call, processors, item <= 2 ? 4 : item == 4 ? 2 : 1, 2, 0, &g);
+    wk_plan_grid(call, processors,
+                 item <= 2   ? 4
+                 : item == 4 ? 2
+                             : 1,
+                 item <= 4 ? 4 : 16 / item, 2, 0, &g);
     if (g.kind != WK_BY_LINES)
         return PyUnicode_FromFormat(
             "\n  neighbouring threads %s: %d side by side, %d column%s each, %lld part%s",
@@ -371,7 +376,7 @@ tell_grid(const wk_call *call, int processors)
     return PyUnicode_FromFormat("\n  a team of %d thread%s, in %lld part%s, %s, %s", g.team,
                                 g.team == 1 ? "" : "s", (long long)g.parts,
                                 g.parts == 1 ? "" : "s", kinds[g.kind],
-                                g.vector ? "16 bytes at a time" : "element by element");
+                                g.reads ? "16 bytes at a time" : "element by element");
 }
 
 /* How the pass would run. */

@@ -4,24 +4,23 @@
 // them. Each thread has one. An accumulator has
 //
 //   T                          the element's type
-//   kCertain                   take() always succeeds
+//   kCertain                   finish() always succeeds
 //   kVectors, kTurn, kBatch    vectors of 16 bytes that a lane of a line reads together, and how many
 //                              of them, and of elements, take() gets at once
-//   kSmall                     elements that it gets at once of columns of few rows; a power of two
+//   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
+//                              state; false: that takes one
 //   kByIndex                   it must know where elements lie
 //   kColumns                   columns that one thread folds
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
 //   filler(task)               what changes no result, or is left out by its bit
 //   start(task)                nothing has been taken
-//   take(x, ok, at, task, vote)   the elements whose bits are set, which lie at `at`. Not certain: it
-//                              proves that nothing is lost, asks vote(fits), and if that is false
-//                              has changed nothing
+//   take(x, ok, at, task)      the elements whose bits are set, which lie at `at`
 //   settle(task)               what was put off is done
-//   kWords, save, merge        what threads give each other
-//   finish(task, output)       stores all results; false: it cannot tell them
+//   kWords, save, load, merge  what threads give each other
+//   finish(task, output)       stores all results; false: integers tell (table.cuh)
 //
 // What is certain has `count` of elements besides, and a state of kWords for parts, pieces and GPUs:
-// count 0 is an empty one. What is not has a table of words (floats.cuh, wide.cuh).
+// count 0 is an empty one. What is not has a table of words (table.cuh).
 #pragma once
 #include "reduce/task.cuh"
 #include "reduce_grid.h"
@@ -31,7 +30,7 @@ namespace wk
 
 template <class Acc>
 constexpr bool keeps_contract =
-    (Acc::kSmall & (Acc::kSmall - 1)) == 0 && Acc::kVectors % Acc::kTurn == 0 &&
+    Acc::kVectors % Acc::kTurn == 0 &&
     Acc::kBatch * sizeof(typename Acc::T) == 16 * Acc::kTurn &&Acc::kBatch <= 32 &&
     (Acc::kColumns & (Acc::kColumns - 1)) == 0 && Acc::kWords > 0 &&
     sizeof(typename Acc::T) * Acc::kColumns <= 16 &&
@@ -39,29 +38,18 @@ constexpr bool keeps_contract =
     Acc::kVectors * 16 * kWarp == WK_TILE_BYTES &&Acc::kBatch ==
         (sizeof(typename Acc::T) <= 2 ? 32 : 64 / (int)sizeof(typename Acc::T));
 
-// Nobody but the thread itself must agree.
-struct alone {
-    __device__ __forceinline__ bool operator()(bool fits) const
-    {
-        return fits;
-    }
-};
-
-// Leaves NaN out where it is skipped, then takes what is left.
-template <class Acc, int N, class Vote>
-__device__ __forceinline__ bool
-offer(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const reduce_task &task,
-      Vote vote)
+// Leaves NaN out where it is skipped.
+template <class Acc, int N>
+__device__ __forceinline__ void
+leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
 {
-    if (task.skip_nan) {
+    if (!task.skip_nan) return;
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            if (!is_nan(x[j])) continue;
-            x[j] = Acc::filler(task);
-            ok &= ~(1u << j);
-        }
+    for (int j = 0; j < N; j++) {
+        if (!is_nan(x[j])) continue;
+        x[j] = Acc::filler(task);
+        *ok &= ~(1u << j);
     }
-    return acc.take(x, ok, at, task, vote);
 }
 
 // What accumulators of integers, extremes and indices share. Acc has add(x, ok, at, task), and where
@@ -69,12 +57,12 @@ offer(Acc &acc, typename Acc::T (&x)[N], uint32_t ok, const place &at, const red
 // filler does no harm.
 template <class Acc>
 struct certain {
-    static constexpr bool kCertain = true, kByIndex = false;
+    static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false;
     int64_t count;
 
-    template <int N, class T, class Vote>
-    __device__ __forceinline__ bool take(const T (&x)[N], uint32_t ok, const place &at,
-                                         const reduce_task &task, Vote)
+    template <int N, class T>
+    __device__ __forceinline__ void take(const T (&x)[N], uint32_t ok, const place &at,
+                                         const reduce_task &task)
     {
         Acc &own = static_cast<Acc &>(*this);
         count += __popc(ok);
@@ -83,15 +71,10 @@ struct certain {
                 uint32_t words[N * sizeof(T) / 4];
                 memcpy(words, x, sizeof words);
                 own.add_packed(words, at, task);
-                return true;
+                return;
             }
         }
         own.add(x, ok, at, task);
-        return true;
-    }
-    __device__ __forceinline__ bool failed() const
-    {
-        return false;
     }
     __device__ __forceinline__ void settle(const reduce_task &) {}
     static __device__ __forceinline__ bool packs(const place &)

@@ -15,8 +15,8 @@ struct arg : certain<arg<E>> {
     using P = decltype(R{}.re);
     using K = key_t<P>;
     static constexpr int kParts = is_complex<T> ? 2 : 1;
-    static constexpr int kWords = 2 + kParts, kVectors = 8, kTurn = sizeof(T) == 1 ? 2 : 4;
-    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T), kSmall = small_of<T>;
+    static constexpr int kWords = 2 + kParts, kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
     static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
                          kColumnBlocks = 2;
     static constexpr K kFirst = std::numeric_limits<K>::min(),
@@ -140,6 +140,12 @@ struct arg : certain<arg<E>> {
         words[0] = (uint64_t)count;
         words[1] = (uint64_t)index;
         for (int p = 0; p < kParts; p++) words[2 + p] = (uint64_t)best[p];
+    }
+    __device__ void load(const uint64_t *words)
+    {
+        count = (int64_t)words[0];
+        index = (int64_t)words[1];
+        for (int p = 0; p < kParts; p++) best[p] = (K)words[2 + p];
     }
     __device__ void merge(const uint64_t *words)
     {

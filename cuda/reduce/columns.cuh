@@ -2,9 +2,12 @@
 //
 // A thread reads 8 bytes of each of its rows, of several columns where elements are small (by one
 // load, where rows start so that it can), with up to 16 rows on their way; a block has `width` threads
-// side by side and `height` below each other. Then outputs go round: what the threads of a column hold
-// lies in shared memory, side by side, and each thread joins one column, finishes it, or adds it to
-// the words that the column's parts share.
+// side by side and `height` below each other. Then what the threads of a column hold lies in shared
+// memory, side by side; it is joined by halves, and each column finished, or left as a record for the
+// block that ends last.
+//
+// A matrix of few columns that follow each other is read as one of `repeat` times as many and fewer
+// rows: whole sectors, whatever its width. Of few rows a thread has all, and nothing is joined.
 #pragma once
 #include "prim/turn.cuh"
 #include "reduce/lines.cuh"
@@ -50,8 +53,7 @@ template <class Acc, int C = Acc::kColumns>
 struct column_memory {
     union {
         uint64_t words[Acc::kWords][kThreads * C]; // an output's neighbours side by side
-        unsigned long long tables[Acc::kWords * kThreads * C];
-        std::conditional_t<Acc::kCertain, word_memory<Acc>, line_memory<Acc>> line;
+        line_memory<Acc> line;
     };
     uint32_t marks[kThreads * C / kWarp]; // of columns
 };
@@ -85,202 +87,277 @@ column_of(const row_of<T, C> *rows, int c, T (&x)[N])
     }
 }
 
-// A thread's rows of its columns, begin .. end - 1 in steps; kRows are on their way together, and taken
-// N at once. Columns that do not fit have failed.
-template <int N, int kRows, class Acc, int C>
+// Where a thread's columns lie in their first row, or in the only one that they are read from.
+template <typename T, int C>
+struct columns_at {
+    const T *x;
+    int64_t offset[C]; // from there, of those that there are
+    int64_t pitch;     // from row to row
+    int64_t row[C];    // of the fold: what the first row has of each
+    int rows;          // of the fold in each that is read
+};
+
+// N rows of a thread's columns from row i on, in steps, as far as they are below `end`; a bit for each.
+template <int N, class Acc, int C>
+__device__ __forceinline__ uint32_t
+load_rows(row_of<typename Acc::T, C> (&read)[N], const columns_at<typename Acc::T, C> &from,
+          const reduce_task &task, int i, int end, int step)
+{
+    using R = row_of<typename Acc::T, C>;
+    const int64_t pitch = step * from.pitch;
+    const typename Acc::T *x = from.x + i * from.pitch;
+    uint32_t ok = all_of<N>;
+    if (i + (N - 1) * step >= end) {
+        ok = 0;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            ok |= (uint32_t)(i + j * step < end) << j;
+#pragma unroll
+            for (int c = 0; c < C; c++) read[j].set(c, Acc::filler(task));
+        }
+    }
+    if (R::kLoads && task.aligned) {
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if (ok >> j & 1) read[j] = *reinterpret_cast<const R *>(x + j * pitch);
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++)
+#pragma unroll
+            for (int c = 0; c < C; c++)
+                if (ok >> j & 1) read[j].set(c, x[j * pitch + from.offset[c]]);
+    }
+    return ok;
+}
+
+// A thread's rows of its columns, begin .. end - 1 in steps; N are on their way together.
+template <int N, class Acc, int C>
 __device__ __forceinline__ void
-fold_rows_of_columns(Acc (&acc)[C], const typename Acc::T *x, const int64_t (&offset)[C],
-                     const reduce_task &task, int64_t begin, int64_t end, int step)
+fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
+                     const reduce_task &task, int begin, int end, int step)
 {
     using T = typename Acc::T;
-    using R = row_of<T, C>;
-    static_assert(kRows % N == 0, "whole batches");
-    const int64_t pitch = step * task.stride;
-    for (int64_t i = begin; i < end; i += kRows * step) {
-        const T *from = x + i * task.stride;
-        const int left =
-            (int)((end - i + step - 1) / step < kRows ? (end - i + step - 1) / step : kRows);
-        R read[kRows];
-        if (left < kRows) {
+    for (int i = begin; i < end; i += N * step) {
+        row_of<T, C> read[N];
+        const uint32_t ok = load_rows<N, Acc>(read, from, task, i, end, step);
 #pragma unroll
-            for (int j = 0; j < kRows; j++)
-#pragma unroll
-                for (int c = 0; c < C; c++) read[j].set(c, Acc::filler(task));
-        }
-        if (R::kLoads && task.aligned) {
-#pragma unroll
-            for (int j = 0; j < kRows; j++)
-                if (j < left) read[j] = *reinterpret_cast<const R *>(from + j * pitch);
-        } else {
-#pragma unroll
-            for (int j = 0; j < kRows; j++)
-#pragma unroll
-                for (int c = 0; c < C; c++)
-                    if (j < left) read[j].set(c, from[j * pitch + offset[c]]);
-        }
-#pragma unroll
-        for (int b = 0; b < kRows; b += N) {
-            if (b >= left) break;
-            const uint32_t ok = left - b >= N ? all_of<N> : (1u << (left - b)) - 1;
-            const place at = {task.first + i + b * step, step, 1};
-#pragma unroll
-            for (int c = 0; c < C; c++) {
-                T column[N];
-                column_of(read + b, c, column);
-                const bool fits = offer(acc[c], column, ok, at, task, alone{});
-                if constexpr (!Acc::kCertain)
-                    if (!fits) acc[c].flags |= Acc::kFailed;
-            }
+        for (int c = 0; c < C; c++) {
+            const place at = {task.first + (int64_t)i * from.rows + from.row[c],
+                              (int64_t)step * from.rows, 1};
+            T column[N];
+            uint32_t some = ok;
+            column_of(read, c, column);
+            leave_out<Acc>(column, &some, task);
+            acc[c].take(column, some, at, task);
         }
     }
 }
 
-// The doubles of one thread to limbs that others add to as well.
-template <int K>
-__device__ __forceinline__ void
-add_own_doubles(const few<K> &x, int base, unsigned long long *limb)
-{
-#pragma unroll 1
-    for (int k = 0; k < K; k++) {
-        uint64_t b = 0;
-#pragma unroll
-        for (int i = 0; i < K; i++) b = i == k ? wk_bits_f64(x.s[i]) : b;
-        const int field = (int)(b >> 52 & 2047);
-        uint64_t m = (b & 0xfffffffffffffu) | (uint64_t)(field > 0) << 52;
-        if (m == 0) continue;
-        int at = (field > 0 ? field : 1) - 1075 - base;
-        if (at < 0) { // below the least unit all bits are zero
-            m >>= -at;
-            at = 0;
-        }
-        add_digits<1>(limb, m, at, b >> 63);
-    }
-}
-
-// What a thread has of a column, to the words that its parts share.
-template <class Acc>
-__device__ __forceinline__ void
-add_column(const Acc &acc, const reduce_task &task, int64_t output)
-{
-    const auto to = (unsigned long long *)shared_words(task, output, Acc::kTable);
-    if constexpr (Acc::kHasSum) {
-#pragma unroll
-        for (int p = 0; p < Acc::kPieces; p++)
-            add_own_doubles(acc.sum[p], Acc::kSumBase, to + Acc::kLimb + p * Acc::kSumLimbs);
-    }
-    if constexpr (Acc::kHasSquares)
-        add_own_doubles(acc.squares, Acc::kSquareBase, to + Acc::kSquareLimb);
-    add_word<Acc>(to, Acc::kFlags, (unsigned long long)acc.flags);
-    add_word<Acc>(to, Acc::kCount, (unsigned long long)(unsigned)acc.count);
-    add_rest(acc, to);
-}
-
-// A sum in limbs as a pair, by one thread.
-__device__ WK_NOINLINE inline double_pair
-pair_of_own_limbs(const unsigned long long *limb, int count, int base)
-{
-    int top = count - 1;
-    while (top >= 0 && limb[top] == 0) top--;
-    return pair_from(limb, top, base);
-}
-
-// The columns of a group, by the block that ends last: of the words that their parts share.
+// The columns of a group, by the block that ends last: of the records that their parts have left.
 template <class Acc, int C = Acc::kColumns>
 __device__ __forceinline__ void
-finish_columns(const reduce_task &task, int64_t first, int columns,
+finish_columns(const typename Acc::T *in, const reduce_task &task, int64_t first, int columns,
                column_memory<Acc, C> *memory)
 {
     const int tid = threadIdx.x;
-    if constexpr (Acc::kCertain) {
-        const int height = columns < kThreads ? kThreads / columns : 1, q = tid / columns;
-        uint64_t words[Acc::kWords];
-        for (int c0 = 0; c0 < columns; c0 += kThreads) { // more than one trip: height 1
-            const int c = c0 + tid % (columns < kThreads ? columns : kThreads);
-            const bool works = q < height && c < columns;
-            Acc acc;
-            acc.start(task);
-            for (int64_t p = height > 1 ? q : 0; works && p < task.parts; p += height) {
-                read_words(task.records + (p * task.outputs + first + c) * Acc::kWords, words);
+    const int height = columns < kThreads ? kThreads / columns : 1, q = tid / columns;
+    uint64_t words[Acc::kWords];
+    for (int c0 = 0; c0 < columns; c0 += kThreads) { // more than one trip: height 1
+        const int c = c0 + tid % (columns < kThreads ? columns : kThreads);
+        const bool works = q < height && c < columns;
+        Acc acc;
+        acc.start(task);
+        for (int64_t p = height > 1 ? q : 0; works && p < task.parts; p += height) {
+            read_words(task.records + (p * task.outputs + first + c) * Acc::kWords, words);
+            acc.merge(words);
+        }
+        acc.save(words);
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++) memory->words[w][tid] = words[w];
+        __syncthreads(); // all threads' words are there before a column's first one joins them
+        bool known = true;
+        if (works && (height == 1 || q == 0)) {
+            for (int h = 1; h < height; h++) {
+#pragma unroll
+                for (int w = 0; w < Acc::kWords; w++)
+                    words[w] = memory->words[w][h * columns + tid];
                 acc.merge(words);
             }
-            acc.save(words);
-            for (int w = 0; w < Acc::kWords; w++) memory->words[w][tid] = words[w];
-            __syncthreads(); // all threads' words are there before a column's first one joins them
-            if (works && (height == 1 || q == 0)) {
-                for (int h = 1; h < height; h++) {
-                    for (int w = 0; w < Acc::kWords; w++)
-                        words[w] = memory->words[w][h * columns + tid];
-                    acc.merge(words);
-                }
-                deliver(acc, task, first + c);
-            }
-            __syncthreads(); // the words have been read before they are written again
+            known = deliver(acc, task, first + c);
         }
-    } else {
-        constexpr int kRoom = (int)(sizeof memory->tables / 8) / Acc::kTable;
-        uint64_t *shared = task.shared + first * Acc::kTable;
-        for (int c0 = 0; c0 < columns; c0 += kRoom) {
-            const int here = columns - c0 < kRoom ? columns - c0 : kRoom;
-            uint64_t *from = shared + (int64_t)c0 * Acc::kTable;
-            for (int w = tid; w < here * Acc::kTable; w += kThreads)
-                memory->tables[w] = __ldcg(from + w);
-            __syncthreads(); // the tables are whole before they are read
-            for (int c = tid; c < here; c += kThreads) {
-                const unsigned long long *word = memory->tables + c * Acc::kTable;
-                auto o = outcome_but_sums<Acc>(word, task);
-                if constexpr (Acc::kHasSum)
-                    for (int p = 0; p < Acc::kPieces; p++)
-                        o.sums.sum[p] =
-                            pair_of_own_limbs(word + Acc::kLimb + p * Acc::kSumLimbs,
-                                              Acc::kSumLimbs, Acc::kSumBase);
-                if constexpr (Acc::kHasSquares)
-                    o.sums.squares = pair_of_own_limbs(word + Acc::kSquareLimb,
-                                                       Acc::kSquareLimbs, Acc::kSquareBase);
-                if (Acc::finish(o, task, first + c0 + c))
-                    send_result(task);
-                else
-                    atomicOr(&memory->marks[(c0 + c) / kWarp], 1u << (c0 + c) % kWarp);
-            }
-            __syncthreads(); // the tables have been read, and all marks are set
-            for (int c = c0; c < c0 + here; c++) {
-                if (!(memory->marks[c / kWarp] >> c % kWarp & 1)) continue;
-                finish_words(&memory->line.table, task, first + c,
-                             (unsigned long long *)shared + (int64_t)c * Acc::kTable, false);
-                __syncthreads(); // the table has been read
-            }
-#pragma unroll 1
-            for (int w = tid; w < here * Acc::kTable; w += kThreads) from[w] = 0;
+        const uint32_t bits = __ballot_sync(kAllLanes, !known);
+        if (tid % kWarp == 0) memory->marks[tid / kWarp] = bits;
+        // Also: the words have been read before they are written again.
+        if (!__syncthreads_or(!known)) continue;
+        if constexpr (!Acc::kCertain) {
+            table_memory<Acc> *table = &memory->line.table;
+            for (int k = 0; k < kThreads; k++)
+                if (memory->marks[k / kWarp] >> k % kWarp & 1)
+                    finish_exactly(in, task, first + c0 + k, Acc::shape(), table->word,
+                                   table->work);
         }
     }
 }
 
-// One column of the block, whose threads' words are in shared memory: joined, and finished or shared.
-// False: it takes integers.
-template <class Acc, int C = Acc::kColumns>
+// What a thread has of a column, to the words that its pieces share. False: sums take integers.
+template <class Acc>
 __device__ __forceinline__ bool
-join_column(const reduce_task &task, int64_t output, int64_t part, int slot,
-            const column_memory<Acc, C> *memory)
+share_column(const Acc &acc, const reduce_task &task, int64_t output)
 {
-    Acc acc;
+    constexpr table_shape kShape = Acc::shape();
+    const auto to = (unsigned long long *)shared_words(task, output, kShape.words());
+    const bool exact = acc.exact();
+    if (exact) {
+        double x[4];
+        if constexpr (Acc::kHasSum) {
+#pragma unroll
+            for (int p = 0; p < Acc::kPieces; p++) {
+#pragma unroll
+                for (int k = 0; k < Acc::kS; k++) x[k] = acc.sum[p].s[k];
+                add_own_doubles(x, Acc::kS, kShape.sum_base, to + kShape.sum_at(p));
+            }
+        }
+        if constexpr (Acc::kHasSquares) {
+#pragma unroll
+            for (int k = 0; k < Acc::kQ; k++) x[k] = acc.squares.s[k];
+            add_own_doubles(x, Acc::kQ, kShape.square_base(), to + kShape.square_at());
+        }
+        add_word(kShape, to, kFlags, (unsigned)acc.flags);
+        add_word(kShape, to, kCount, (unsigned)acc.count);
+    }
+    if constexpr (Acc::kEnds) {
+        uint64_t words[2];
+        acc.ends.save_rising(words);
+        for (int w = 0; w < 2; w++) add_word(kShape, to, kShape.ends_at() + w, words[w]);
+    }
+    if constexpr (kShape.all)
+        add_word(kShape, to, kShape.all_at(), (unsigned long long)acc.nonzeros);
+    return exact;
+}
+
+// A column, or the block's part of it, by integers, by the whole block.
+template <class Acc>
+__device__ __forceinline__ void
+column_exactly(const typename Acc::T *in, const reduce_task &task, int64_t output,
+               int64_t begin, int64_t end, table_memory<Acc> *table)
+{
+    if (!task.keeps) {
+        finish_exactly(in, task, output, Acc::shape(), table->word, table->work);
+        return;
+    }
+    clear_table(table);
+    __syncthreads(); // all is zero before anything is added
+    add_output_exactly(in, task, output, begin, end, Acc::shape(), table->word);
+    __syncthreads(); // the table is whole
+    if (threadIdx.x < kWarp)
+        share_table(table,
+                    (unsigned long long *)shared_words(task, output, Acc::shape().words()));
+    __syncthreads(); // the table has been read
+}
+
+// A column whose words are in shared memory: finished, shared, or left as a part's record. False: it
+// takes integers.
+template <class Acc, int C>
+__device__ __forceinline__ bool
+leave_column(const reduce_task &task, int64_t output, int64_t part, int slot,
+             const column_memory<Acc, C> *memory)
+{
     uint64_t words[Acc::kWords];
-    acc.start(task);
-#pragma unroll 1
-    for (int h = 0; h < task.height; h++) {
-        for (int w = 0; w < Acc::kWords; w++)
-            words[w] = memory->words[w][h * task.width * C + slot];
-        acc.merge(words);
-    }
-    if constexpr (Acc::kCertain) {
-        if (task.parts == 1) return deliver(acc, task, output);
-        acc.save(words);
+#pragma unroll
+    for (int w = 0; w < Acc::kWords; w++) words[w] = memory->words[w][slot];
+    if (task.parts > 1 && (Acc::kCertain || !task.keeps)) {
         uint64_t *to = task.records + (part * task.outputs + output) * Acc::kWords;
+#pragma unroll
         for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
-    } else {
-        if (task.shared == nullptr) return deliver(acc, task, output);
-        if (acc.failed()) return false;
-        add_column(acc, task, output);
+        return true;
     }
-    return true;
+    Acc acc;
+    acc.start(task);
+    acc.load(words);
+    if constexpr (!Acc::kCertain)
+        if (task.keeps) return share_column(acc, task, output);
+    return deliver(acc, task, output);
+}
+
+// The block's columns whose words take integers, by all of it; `known` says so of each thread's slot.
+template <class Acc, int C>
+__device__ __forceinline__ void
+leave_marked(const typename Acc::T *in, const reduce_task &task, int64_t first, int slots,
+             int64_t begin, int64_t end, column_memory<Acc, C> *memory)
+{
+    if constexpr (!Acc::kCertain) {
+#pragma unroll 1
+        for (int c = 0; c < slots; c++)
+            if (memory->marks[c / kWarp] >> c % kWarp & 1)
+                column_exactly<Acc>(in, task, first + c, begin, end, &memory->line.table);
+    }
+}
+
+// A thread's columns are `apart`, the first is in slot `at`.
+template <class Acc, int C>
+__device__ __forceinline__ void
+save_columns(const Acc (&acc)[C], int at, int apart, column_memory<Acc, C> *memory)
+{
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        uint64_t words[Acc::kWords];
+        acc[c].save(words);
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++) memory->words[w][at + c * apart] = words[w];
+    }
+}
+
+// Rows from `row` on of a column, to its thread's entry.
+template <class Acc, int C>
+__device__ __forceinline__ void
+take_tail(const typename Acc::T *in, const reduce_task &task, int64_t row, int column,
+          column_memory<Acc, C> *memory)
+{
+    uint64_t words[Acc::kWords];
+    Acc acc;
+    acc.start(task);
+#pragma unroll
+    for (int w = 0; w < Acc::kWords; w++) words[w] = memory->words[w][column];
+    acc.load(words);
+#pragma unroll 1
+    for (; row < task.n; row++) {
+        typename Acc::T x[1] = {in[row * task.outputs + column]};
+        uint32_t ok = 1;
+        leave_out<Acc>(x, &ok, task);
+        acc.take(x, ok, {task.first + row, 0, 1}, task);
+    }
+    acc.save(words);
+#pragma unroll
+    for (int w = 0; w < Acc::kWords; w++) memory->words[w][column] = words[w];
+}
+
+// Entries of `stride` columns, `many` of each, become one of each: by halves, by the whole block.
+template <class Acc, int C>
+__device__ __forceinline__ void
+join_columns(const reduce_task &task, int stride, int many, column_memory<Acc, C> *memory)
+{
+#pragma unroll 1
+    while (many > 1) {
+        const int half = (many + 1) / 2;
+#pragma unroll 1
+        for (int e = threadIdx.x; e < (many - half) * stride; e += kThreads) {
+            uint64_t words[Acc::kWords];
+            Acc acc;
+            acc.start(task);
+#pragma unroll
+            for (int w = 0; w < Acc::kWords; w++) words[w] = memory->words[w][e];
+            acc.load(words);
+#pragma unroll
+            for (int w = 0; w < Acc::kWords; w++)
+                words[w] = memory->words[w][e + half * stride];
+            acc.merge(words);
+            acc.save(words);
+#pragma unroll
+            for (int w = 0; w < Acc::kWords; w++) memory->words[w][e] = words[w];
+        }
+        __syncthreads(); // this half is there before the next is joined
+        many = half;
+    }
 }
 
 template <class Acc, int C = Acc::kColumns>
@@ -289,84 +366,188 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
     fold_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
-    constexpr int kFewRows = 4, kRows = sizeof(typename Acc::T) * C == 16 ? 8 : 16;
+    constexpr int kRows = sizeof(typename Acc::T) * C == 16 ? 8 : 16; // on their way together
     __shared__ column_memory<Acc, C> memory;
     const int tid = threadIdx.x, width = task.width, height = task.height;
-    const int lane = tid % kWarp, warp = tid / kWarp, down = tid / width,
-              own = tid - down * width;
-    const bool warps = height == 1; // of which each has columns of its own
+    const int down = tid / width, lane = tid % kWarp, warp_slots = tid / kWarp * C * kWarp;
+    const bool alone = height * task.repeat == 1; // a thread has all of its columns
+    // These lie side by side where they are one load, else so that threads' are.
+    const int apart = task.aligned ? 1 : alone ? kWarp : width;
+    const int own = task.aligned ? (tid - down * width) * C
+                    : alone      ? warp_slots + lane
+                                 : tid - down * width;
+    const bool narrow = task.repeat > 1;
+    const int64_t side = (int64_t)width * C; // of what the block reads of a row
+    // Of narrow matrices the last rows that fill no thread's load are taken one by one.
+    const int64_t whole = narrow ? (task.n - task.n % C) * task.outputs : 0;
+    const int64_t all_rows = narrow ? (whole + side - 1) / side : task.n;
     for (int64_t item = blockIdx.x; item < task.groups * task.parts; item += gridDim.x) {
         int64_t part = item;
         const int64_t group = task.parts > 1 ? split(&part, task.groups) : item;
         if (task.parts == 1) part = 0;
-        const int64_t first = group * width * C, output = first + own * C;
-        const int columns =
-            (int)(task.outputs - first < width * C ? task.outputs - first : (int64_t)width * C);
-        const int64_t rows = (task.n + task.parts - 1) / task.parts, begin = part * rows,
-                      end = begin + rows < task.n ? begin + rows : task.n;
+        const int64_t first = narrow ? 0 : group * side;
+        const int columns = (int)(task.outputs - first < side ? task.outputs - first : side);
+        const int64_t rows = (all_rows + task.parts - 1) / task.parts, begin = part * rows,
+                      end = begin + rows < all_rows ? begin + rows : all_rows;
         {
             Acc acc[C];
 #pragma unroll
             for (int c = 0; c < C; c++) acc[c].start(task);
-            if (down < height && own * C < columns) {
-                const int64_t at = spot_of(task.kept, task.where_kept, output).at;
-                int64_t offset[C]; // of those that there are
+            if (down < height && (narrow || own < columns)) {
+                columns_at<typename Acc::T, C> from;
+                int64_t last = end;
+                if (narrow) { // of the last row there may be a part
+                    const int64_t own_rows = (whole - own + side - 1) / side;
+                    last = own_rows < end ? own_rows : end;
+                    from.x = in + own;
+                    from.pitch = side;
+                } else {
+                    from.x = in + spot_of(task.kept, task.where_kept, first + own).at;
+                    from.pitch = task.stride;
+                }
+                from.rows = task.repeat;
 #pragma unroll
-                for (int c = 0; c < C; c++)
-                    offset[c] = task.aligned || own * C + c >= columns
-                                    ? 0
-                                    : spot_of(task.kept, task.where_kept, output + c).at - at;
-                if (task.n <= kFewRows)
-                    fold_rows_of_columns<Acc::kSmall, kFewRows>(acc, in + at, offset, task,
-                                                                begin + down, end, height);
-                else
-                    fold_rows_of_columns<kRows, kRows>(acc, in + at, offset, task, begin + down,
-                                                       end, height);
+                for (int c = 0; c < C; c++) {
+                    from.row[c] = narrow ? (own + c) / (int)task.outputs : 0;
+                    from.offset[c] = c;
+                    if (!task.aligned) // where there is none, another's
+                        from.offset[c] =
+                            own + c * apart < columns
+                                ? spot_of(task.kept, task.where_kept, first + own + c * apart)
+                                          .at -
+                                      (from.x - in)
+                                : 0;
+                }
+                fold_rows_of_columns<kRows>(acc, from, task, (int)begin + down, (int)last,
+                                            height);
             }
+            if (down < height) save_columns(acc, down * (int)side + own, apart, &memory);
+        }
+        if (alone) {
+            __syncwarp(); // a warp's lanes read what its lanes have written
+        } else {
+            __syncthreads(); // all words are there before columns are joined
+            if (narrow && part == 0 && task.n % C > 0) {
+                for (int c = tid; c < task.outputs; c += kThreads)
+                    take_tail(in, task, task.n - task.n % C, c, &memory);
+                __syncthreads(); // the tails have been taken
+            }
+            join_columns(task, narrow ? (int)task.outputs : (int)side, height * task.repeat,
+                         &memory);
+        }
+        bool known = true;
+        const int slots =
+            alone ? warp_slots + C * kWarp : (columns + kWarp - 1) / kWarp * kWarp;
+#pragma unroll 1
+        for (int slot = alone ? warp_slots + lane : tid; slot < slots;
+             slot += alone ? kWarp : kThreads) {
+            const bool fine =
+                slot >= columns || leave_column(task, first + slot, part, slot, &memory);
+            if constexpr (!Acc::kCertain) {
+                const uint32_t bits = __ballot_sync(kAllLanes, !fine);
+                if (lane == 0) memory.marks[slot / kWarp] = bits;
+            }
+            known &= fine;
+        }
+        if (Acc::kCertain && alone && task.parts == 1)
+            __syncwarp();                  // the words have been read
+        else if (__syncthreads_or(!known)) // also: all words have been read
+            leave_marked(in, task, first, columns, begin * task.repeat,
+                         end * task.repeat < task.n ? end * task.repeat : task.n, &memory);
+        if (task.parts > 1 && task.tickets) {
+            bool last =
+                tid < kWarp && warp_draws_last(task.tickets + group, (unsigned)task.parts);
+            last = __syncthreads_or(last);
+            if (last) finish_columns<Acc, C>(in, task, first, columns, &memory);
+        }
+    }
+}
+
+constexpr int kFewRows = 4; // reduce_grid.c's SMALL
+
+// Columns that a thread folds where they have few rows: as many as its registers hold.
+template <class Acc>
+constexpr int
+few_columns()
+{
+    int most = 16 / (int)sizeof(typename Acc::T), c = 1;
+    if (!Acc::kCertain) return Acc::kColumns;
+    if (most > 4) most = 4;
+    if (most > 20 / Acc::kWords) most = 20 / Acc::kWords; // shared memory
+    while (2 * c <= most) c *= 2;
+    return c;
+}
+
+template <class Acc, int C = few_columns<Acc>()>
+__global__ void
+__launch_bounds__(kThreads, Acc::kCertain ? 4 : 3)
+    fold_few_rows(const typename Acc::T *in, const reduce_task __grid_constant__ task)
+{
+    using T = typename Acc::T;
+    __shared__ column_memory<Acc, C> memory;
+    const int tid = threadIdx.x, lane = tid % kWarp, slots = tid / kWarp * C * kWarp;
+    const int apart = task.aligned ? 1 : kWarp, own = task.aligned ? lane * C : lane;
+    for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x) {
+        const int64_t first = item * kThreads * C, output = first + slots + own;
+        T column[C][kFewRows];
+        uint32_t ok = 0;
+        bool stored = true; // without more
+        {
+            row_of<T, C> read[kFewRows];
+            columns_at<T, C> from;
+            const bool works = output < task.outputs;
+            from.x = in + (works ? spot_of(task.kept, task.where_kept, output).at : 0);
+            from.pitch = task.stride;
 #pragma unroll
             for (int c = 0; c < C; c++) {
-                uint64_t words[Acc::kWords];
-                if constexpr (!Acc::kCertain)
-                    if (task.integers_only) acc[c].flags |= Acc::kFailed;
-                acc[c].save(words);
+                from.offset[c] = c;
+                if (!task.aligned) // where there is none, another's
+                    from.offset[c] =
+                        output + c * kWarp < task.outputs
+                            ? spot_of(task.kept, task.where_kept, output + c * kWarp).at -
+                                  (from.x - in)
+                            : 0;
+            }
+            ok = load_rows<kFewRows, Acc>(read, from, task, 0, works ? (int)task.n : 0, 1);
 #pragma unroll
-                for (int w = 0; w < Acc::kWords; w++) memory.words[w][tid * C + c] = words[w];
+            for (int c = 0; c < C; c++) {
+                column_of(read, c, column[c]);
+                const int64_t to = output + c * apart;
+                if constexpr (Acc::kAtOnce)
+                    if (to < task.outputs) stored &= Acc::finish_at_once(column[c], task, to);
             }
         }
-        if (warps)
-            __syncwarp(); // a warp's lanes read what its lanes have written
-        else
-            __syncthreads(); // all words are there before columns are joined
-        bool fits = true;
-        int trips = 0;
+        if constexpr (Acc::kAtOnce)
+            if (__syncthreads_and(stored)) continue;
+        {
+            Acc acc[C];
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                const place at = {task.first, 1, 1};
+                uint32_t some = ok;
+                acc[c].start(task);
+                leave_out<Acc>(column[c], &some, task);
+                acc[c].take(column[c], some, at, task);
+            }
+            save_columns(acc, slots + own, apart, &memory);
+        }
+        __syncwarp(); // a warp's lanes read what its lanes have written
+        bool known = true;
 #pragma unroll 1
-        for (int slot = warps ? warp * C * kWarp + lane : tid; trips < (warps ? C : 1);
-             slot += kWarp, trips++) {
-            bool known = true;
-            if (slot < columns && slot < (warps ? kThreads * C : width * C))
-                known = join_column<Acc, C>(task, first + slot, part, slot, &memory);
+        for (int trip = 0; trip < C; trip++) { // results side by side
+            const int slot = slots + trip * kWarp + lane;
+            const bool fine = first + slot >= task.outputs ||
+                              leave_column(task, first + slot, 0, slot, &memory);
             if constexpr (!Acc::kCertain) {
-                const uint32_t bits = __ballot_sync(kAllLanes, !known);
-                fits &= bits == 0;
-                if (lane == 0) memory.marks[warps ? warp * C + trips : warp] = bits;
+                const uint32_t bits = __ballot_sync(kAllLanes, !fine);
+                if (lane == 0) memory.marks[slots / kWarp + trip] = bits;
             }
+            known &= fine;
         }
-        if constexpr (!Acc::kCertain) {
-            // Also: all words have been read, and all marks are set.
-            if (__syncthreads_or(!fits)) {
-                for (int c = 0; c < columns; c++)
-                    if (memory.marks[c / kWarp] >> c % kWarp & 1)
-                        fold_by_integers<Acc>(in, task, first + c, begin, end,
-                                              &memory.line.table);
-            }
-        }
-        if (task.parts > 1 && task.tickets &&
-            draws_last(task.tickets + group, (unsigned)task.parts)) {
-            for (int k = tid; k < kThreads * C / kWarp; k += kThreads) memory.marks[k] = 0;
-            __syncthreads(); // no column is marked
-            finish_columns<Acc, C>(task, first, columns, &memory);
-        }
-        __syncthreads(); // the next item writes the memory that this one has read
+        if constexpr (Acc::kCertain)
+            __syncwarp();                  // the words have been read
+        else if (__syncthreads_or(!known)) // also: all words have been read
+            leave_marked(in, task, first, kThreads * C, 0, task.n, &memory);
     }
 }
 

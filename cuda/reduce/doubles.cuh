@@ -1,25 +1,19 @@
-// doubles.cuh -- exact sums in a few doubles: what a thread keeps of the floats that it has seen.
+// doubles.cuh -- sums in a few doubles and a bound: what a thread keeps of the floats it has seen.
 //
-// A few doubles are a sum that has not been rounded: each is far below the one before it. A number is
-// added to the first, what that rounds off to the second, and so on (Knuth's two-sum); what is left
-// behind the last did not fit, and is noticed. A batch of elements is one addition, where its own sum
-// needs no rounding: plainly, where exponents lie close together, else cut at a few biases, numbers
-// far larger than all of the batch (T. J. Dekker), into parts of which each may be added up plainly.
+// A number is added to the first double, what that rounds off to the second, and so on (Knuth's
+// two-sum); what is left behind the last is lost, and enlarges the bound. Where nothing was lost the sum
+// is exact; else it is proved when a result is rounded that what was lost cannot have changed it
+// (results.cuh).
 //
-// Sources   D. Knuth, TAOCP 2, 4.2.2; J. R. Shewchuk, "Adaptive precision floating-point arithmetic"
-//           (1997); J. Demmel, H. D. Nguyen, "Parallel Reproducible Summation" (2015) for the bias.
+// Sources   D. Knuth, TAOCP 2, 4.2.2; T. J. Dekker, "A floating-point technique for extending the
+//           available precision" (1971); J. Demmel, H. D. Nguyen, "Parallel Reproducible Summation"
+//           (2015) for the bias.
 #pragma once
 #include "exact.h"
 #include "runtime/cuda.cuh"
 
 namespace wk
 {
-
-__device__ __forceinline__ int
-exponent_of(double x) // of its leading bit; -1023 for subnormals
-{
-    return (int)(wk_bits_f64(x) >> 52 & 2047) - 1023;
-}
 
 __device__ __forceinline__ double
 power_of_two(int e) // of a normal number
@@ -36,97 +30,78 @@ two_sum(double a, double b, double *rest)
     return sum;
 }
 
-// Has any rest of an addition been more than zero? Without comparing: the units for float64 have
-// enough to do.
-struct rests {
-    uint32_t low = 0, high = 0;
-    __device__ __forceinline__ void note(double rest)
-    {
-        const uint64_t b = wk_bits_f64(rest);
-        low |= (uint32_t)b;
-        high |= (uint32_t)(b >> 32);
-    }
-    __device__ __forceinline__ bool any() const
-    {
-        return (low | (high & 0x7fffffff)) != 0;
-    }
-};
-
+// K doubles, each far below the one before it; what they are off, at most.
 template <int K>
 struct few {
-    double s[K];
+    static constexpr int kWords = K + 1;
+    double s[K], lost;
 
     __device__ __forceinline__ void clear()
     {
 #pragma unroll
         for (int k = 0; k < K; k++) s[k] = 0;
+        lost = 0;
     }
-    // Adds x to the double with number `first` and those behind; what is left, or not a number, is noted.
+    // Adds x to the double with number `first`, and what is rounded off to those behind.
     template <int first = 0>
-    __device__ __forceinline__ void put(double x, rests *rest)
+    __device__ __forceinline__ void put(double x)
     {
 #pragma unroll
         for (int k = first; k < K; k++) s[k] = two_sum(s[k], x, &x);
-        rest->note(x);
+        lost += fabs(x);
     }
     template <int k = 0>
-    __device__ __forceinline__ void merge(const uint64_t *words, rests *rest)
+    __device__ __forceinline__ void merge(const uint64_t *words)
     {
         if constexpr (k < K) {
-            put<k>(wk_from_bits_f64(words[k]), rest);
-            merge<k + 1>(words, rest);
+            put<k>(wk_from_bits_f64(words[k]));
+            merge<k + 1>(words);
+        } else {
+            lost += wk_from_bits_f64(words[K]);
         }
+    }
+    __device__ __forceinline__ void load(const uint64_t *words)
+    {
+#pragma unroll
+        for (int k = 0; k < K; k++) s[k] = wk_from_bits_f64(words[k]);
+        lost = wk_from_bits_f64(words[K]);
     }
     __device__ __forceinline__ void save(uint64_t *words) const
     {
 #pragma unroll
         for (int k = 0; k < K; k++) words[k] = wk_bits_f64(s[k]);
+        words[K] = wk_bits_f64(lost);
     }
 };
 
-// Binades between two biases: 53 but for the sum of 32 numbers' rests.
-constexpr int kLevel = 46;
-
-// The sum of numbers that together are below 2^e, in M parts: the first are multiples of a bias's unit.
-template <int M>
+// The sum of numbers that together are below 2^e, in two parts: multiples of a unit, of which none is
+// rounded, and what lies below it: less than 2^(e - 50) of each number.
 struct cut_sum {
-    double bias[M - 1], part[M];
+    double bias, upper, lower = 0;
 
     __device__ __forceinline__ explicit cut_sum(int e)
+        : bias(1.5 * power_of_two(e + 1)), upper(bias)
     {
-#pragma unroll
-        for (int m = 0; m < M - 1; m++) {
-            part[m] = bias[m] = 1.5 * power_of_two(e + 1 - kLevel * m);
-        }
-        part[M - 1] = 0;
     }
-    template <int first = 0>
     __device__ __forceinline__ void add(double x)
     {
-#pragma unroll
-        for (int m = first; m < M - 1; m++) {
-            const double next = part[m] + x;
-            x -= next - part[m];
-            part[m] = next;
-        }
-        part[M - 1] += x;
+        const double next = upper + x;
+        lower += x - (next - upper);
+        upper = next;
     }
-    // v^2, of which a double holds all digits.
-    __device__ __forceinline__ void add_square(double v)
+    __device__ __forceinline__ void add_square(double x)
     {
-        const double next = __fma_rn(v, v, part[0]), rest = __fma_rn(v, v, part[0] - next);
-        part[0] = next;
-        add<1>(rest);
+        const double next = __fma_rn(x, x, upper);
+        lower += __fma_rn(x, x, upper - next);
+        upper = next;
     }
-    // Each part is far below the one before it.
-    template <int first, int K, int m = 0>
-    __device__ __forceinline__ void put_to(few<K> *sum, rests *rest) const
+    // To the doubles from number `first` on.
+    template <int first = 0, int K>
+    __device__ __forceinline__ void put_to(few<K> *sum) const
     {
-        if constexpr (m < M) {
-            const double x = m < M - 1 ? part[m] - bias[m < M - 1 ? m : 0] : part[m]; // exact
-            sum->template put<(first + m < K ? first + m : K - 1)>(x, rest);
-            put_to<first, K, m + 1>(sum, rest);
-        }
+        constexpr int kNext = first + 1 < K ? first + 1 : K - 1;
+        sum->template put<first>(upper - bias);
+        sum->template put<kNext>(lower);
     }
 };
 

@@ -22,18 +22,18 @@ floats_out(const wk_call *call)
     return false;
 }
 
-// Real and imaginary parts that lie beside no other's are complex numbers again. Not where states are
-// kept from call to call: all pieces' must be alike.
+// Real and imaginary parts that lie beside no others' are complex numbers again: those of a sum, which
+// are outputs, and those of squares. Not where states are kept from call to call: all pieces' must be
+// alike.
 wk_status
-sum_of_parts(wk_call *call)
+with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
+           wk_status (*numbers)(wk_call *))
 {
     const wk_part &p = call->part;
-    if (call->args.reduce.planes != 2 || p.words || p.totals || p.finish || p.other)
-        return wk::reduce_sum(call);
+    if (p.words || p.totals || p.finish || p.other) return parts(call);
     const wk_array in = call->in, where = call->where;
     const wk_reduce_args args = call->args.reduce;
-    const wk_status status =
-        wk_pair_parts(call) ? wk::reduce_complex_sum(call) : wk::reduce_sum(call);
+    const wk_status status = pair(call) ? numbers(call) : parts(call);
     call->in = in;
     call->where = where;
     call->args.reduce = args;
@@ -55,8 +55,10 @@ wk_reduce_cuda_exact(wk_call *call)
     case WK_FAMILY_TREE: return wk::reduce_prod(call);
     case WK_FAMILY_EXTREME: return wk::reduce_extreme(call);
     case WK_FAMILY_ARG: return wk::reduce_arg(call);
-    case WK_FAMILY_SUM: return sum_of_parts(call);
-    case WK_FAMILY_SQUARES: return wk::reduce_squares(call);
+    case WK_FAMILY_SUM:
+        return with_parts(call, wk_pair_parts, wk::reduce_sum, wk::reduce_complex_sum);
+    case WK_FAMILY_SQUARES:
+        return with_parts(call, wk_pair_squares, wk::reduce_squares, wk::reduce_complex);
     default: break;
     }
     const bool moments = wk_only_moments(call->args.reduce.fold, call->outs);

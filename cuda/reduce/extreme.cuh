@@ -1,7 +1,6 @@
 // extreme.cuh -- the least and the largest, by keys that are ordered as integers (scalar.h).
 #pragma once
 #include "reduce/accumulator.cuh"
-#include "reduce/finish.cuh"
 #include "reduce/integers.cuh"
 
 #include <limits>
@@ -42,6 +41,13 @@ constexpr key_t<T> infinity_key = std::is_same_v<T, double>   ? (key_t<T>)0x7ff0
                                   : std::is_same_v<T, float>  ? (key_t<T>)0x7f800000
                                   : std::is_same_v<T, half16> ? (key_t<T>)0x7c00
                                                               : (key_t<T>)0x7f80;
+
+// An integer of the type's size.
+template <typename T>
+using bits_of = std::conditional_t<
+    sizeof(T) == 1, uint8_t,
+    std::conditional_t<sizeof(T) == 2, uint16_t,
+                       std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 // The number of a key, in double where it is a float.
 template <typename T>
@@ -138,37 +144,40 @@ struct real_extremes {
         words[0] = (uint64_t)least;
         words[1] = (uint64_t)most;
     }
+    __device__ void load(const uint64_t *words)
+    {
+        least = (K)words[0];
+        most = (K)words[1];
+    }
     __device__ void merge(const uint64_t *words)
     {
         const K low = (K)words[0], high = (K)words[1];
         least = low < least ? low : least;
         most = high > most ? high : most;
     }
-    // As words of which a larger one is further out, and zero is nothing.
+    // The least or the largest as an element.
+    __device__ void store_one(bool largest, void *out, int64_t output) const
+    {
+        const K key = largest ? most : least;
+        bool nan = false;
+        if constexpr (is_real<T>) nan = least < ~infinity_key<T> || most > infinity_key<T>;
+        if constexpr (std::is_same_v<T, double>)
+            static_cast<double *>(out)[output] = nan ? wk_nan() : wk_unorder_f64(key);
+        else if constexpr (std::is_same_v<T, float>)
+            static_cast<float *>(out)[output] =
+                nan ? wk_from_bits_f32(0x7fc00000) : wk_unorder_f32(key);
+        else if constexpr (is_half<T>)
+            static_cast<uint16_t *>(out)[output] =
+                nan ? (uint16_t)((infinity_key<T> | infinity_key<T> >> 1) & 0x7fff)
+                    : (uint16_t)(key ^ ((key >> 31) & INT16_MAX));
+        else
+            static_cast<bits_of<T> *>(out)[output] = (bits_of<T>)key;
+    }
+    // As words of which a larger one is further out, and zero is nothing (keys_of_rising).
     __device__ void save_rising(uint64_t *words) const
     {
         words[0] = (uint64_t)kTop - (uint64_t)least;
         words[1] = (uint64_t)most - (uint64_t)kBottom;
-    }
-    __device__ void load_rising(const unsigned long long *words)
-    {
-        least = (K)((uint64_t)kTop - words[0]);
-        most = (K)((uint64_t)kBottom + words[1]);
-    }
-    __device__ void finish(int fold, void *out, int dtype, int64_t output) const
-    {
-        auto low = number_of<T>(least), high = number_of<T>(most);
-        if constexpr (is_real<T>)
-            if (least < ~infinity_key<T> || most > infinity_key<T>) low = high = wk_nan();
-        put(fold == WK_MIN ? low : fold == WK_MAX ? high : high - low, out, dtype, output);
-    }
-    static __device__ void put(double x, void *out, int dtype, int64_t output)
-    {
-        store(out, dtype, output, x - x == 0 ? round_to(x, dtype) : x);
-    }
-    static __device__ void put(uint64_t x, void *out, int dtype, int64_t output)
-    {
-        store(out, dtype, output, x);
     }
 };
 
@@ -238,6 +247,11 @@ struct complex_extremes {
         words[2] = word_of(most.re);
         words[3] = word_of(most.im);
     }
+    __device__ void load(const uint64_t *words)
+    {
+        start();
+        merge(words);
+    }
     __device__ void merge(const uint64_t *words)
     {
         const T low = {part_of(words[0]), part_of(words[1])};
@@ -262,8 +276,8 @@ struct extremes : certain<extremes<E>> {
     using T = E;
     static constexpr bool kPads = false;
     static constexpr int kWords = 1 + extremes_of<T>::kWords;
-    static constexpr int kVectors = 8, kTurn = sizeof(T) == 1 ? 2 : 4;
-    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T), kSmall = small_of<T>;
+    static constexpr int kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
     static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
                          kColumnBlocks = 2;
     using certain<extremes>::count;
@@ -294,6 +308,11 @@ struct extremes : certain<extremes<E>> {
         words[0] = (uint64_t)count;
         ends.save(words + 1);
     }
+    __device__ void load(const uint64_t *words)
+    {
+        count = (int64_t)words[0];
+        ends.load(words + 1);
+    }
     __device__ void merge(const uint64_t *words)
     {
         if (words[0] == 0) return; // an empty state, all zeros
@@ -303,6 +322,12 @@ struct extremes : certain<extremes<E>> {
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
         extremes_of<T> all = ends;
+        if constexpr (!is_complex<T>) {
+            if (task.plain && task.fold[0] != WK_PTP) {
+                all.store_one(task.fold[0] == WK_MAX, task.out[0], output);
+                return true;
+            }
+        }
         if (task.has_initial) {
             T x;
             memcpy(&x, task.initial.bytes, sizeof x);
@@ -313,8 +338,14 @@ struct extremes : certain<extremes<E>> {
         } else if (count == 0) { // of NaN alone, all of them left out
             nothing(&all);
         }
-        for (int i = 0; i < task.folds; i++)
-            all.finish(task.fold[i], task.out[i], task.out_dtype[i], output);
+#pragma unroll 1
+        for (int i = 0; i < task.folds; i++) {
+            if constexpr (is_complex<T>)
+                all.finish(task.fold[i], task.out[i], task.out_dtype[i], output);
+            else
+                finish_ends(task.fold[i], (uint64_t)all.least, (uint64_t)all.most, task.dtype,
+                            task, i, output);
+        }
         return true;
     }
     static __device__ void nothing(extremes_of<T> *all)

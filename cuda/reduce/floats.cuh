@@ -1,13 +1,13 @@
-// floats.cuh -- exact sums of floats, of complex numbers and of their squares, with extremes and
-// counts beside them where these are asked for in the same pass.
+// floats.cuh -- sums of floats, of complex numbers and of their squares, with extremes and counts
+// beside them where these are asked for in the same pass.
 //
-// A thread keeps a few doubles of each sum (doubles.cuh). take() adds a batch to them and proves that
-// nothing was rounded off; a batch that it cannot prove changes nothing, and goes to integers
-// (wide.cuh). All that parts, pieces and GPUs share is one table of words: limbs of 24 bits in 64,
-// limb i of weight 2^(24 i + base), to which integers are added in any order.
+// A thread keeps a few doubles and a bound of each sum (doubles.cuh). A batch of float32 or of halves
+// is added up plainly where its magnitudes lie so close together that nothing is rounded, which is
+// nearly always; else, and of float64, it is cut in two at a bias. Infinities and NaN are flags. Nothing
+// fails but elements too large for any of this, which integers take (table.cuh).
 #pragma once
 #include "reduce/extreme.cuh"
-#include "reduce/finish.cuh"
+#include "reduce/results.cuh"
 
 namespace wk
 {
@@ -66,20 +66,20 @@ struct batch_range {
         return kWide ? (uint32_t)(wk_bits_f64((double)magnitude) >> 32)
                      : wk_bits_f32((float)magnitude);
     }
+    __device__ __forceinline__ bool finite() const
+    {
+        return high() < kInfinite;
+    }
     // From the least to the sum.
     __device__ __forceinline__ bool within(uint32_t binades) const
     {
-        return high() <= (least >> 1) + (binades << kDigits) && high() < kInfinite;
+        return high() <= (least >> 1) + (binades << kDigits) && finite();
     }
-    // The sum is below 2^(e + 1).
+    // The sum is below 2^e. That of 32 finite float32 may be infinite, which has one binade.
     __device__ __forceinline__ int exponent() const
     {
-        return (int)(high() >> kDigits) - (kWide ? 1023 : 127);
-    }
-    // All of them are far from the ends of float64: no bias overflows, and no digit is below the least.
-    __device__ __forceinline__ bool central(int binades) const
-    {
-        return least >= (uint32_t)(1023 - binades) << 21 && exponent() < binades;
+        const int e = (int)(high() >> kDigits) - (kWide ? 1022 : 126);
+        return e + (!kWide && !finite() ? 5 : 0);
     }
 };
 
@@ -93,34 +93,29 @@ struct float_sums {
     static constexpr int kPieces = kParts;
     static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
                           kFloat16 = std::is_same_v<E, half16>;
-    // Doubles that hold nearly all of normal data.
-    static constexpr int kS = kWide ? 3 : 2, kQ = kFloat16 ? 2 : kWide ? 4 : 3;
+    static constexpr bool kAtOnce = !kAll && !(kWide && kSquares);
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
-    // elements or squares, or what is cut off them at one bias; at two, kLevel more. A sum of
-    // float16 always fits; squares of halves have 16 or 22 digits.
+    // elements or squares, or what is cut off them. A sum of float16 always fits; squares of halves
+    // have 16 or 22 digits.
     static constexpr uint32_t kPlain = kHalf ? 42 : 26, kPlainSquares = kFloat16 ? 15 : 18;
     static constexpr uint32_t kCut = kWide ? 47 : kHalf ? 90 : 75;
     static constexpr uint32_t kCutSquares = kWide ? 23 : kFloat16 ? 38 : kHalf ? 41 : 25;
-
-    // The words that are shared: how many elements (where not all count), flags, limbs of the sums
-    // of each part and of the squares; keys of the least and the largest, how many are not zero.
-    static constexpr int kSumBase = kWide ? -1074 : -149, kSquareBase = 2 * kSumBase;
-    static constexpr int kSumLimbs = kSum ? (kWide ? 92 : 15) : 0;
-    static constexpr int kSquareLimbs = kSquares ? (kWide ? 178 : 26) : 0;
-    static constexpr int kCount = 0, kFlags = 1, kLimb = 2,
-                         kSquareLimb = kLimb + kParts * kSumLimbs;
-    static constexpr int kLimbs = kParts * kSumLimbs + kSquareLimbs, kRest = kLimb + kLimbs;
-    static constexpr int kTable = kRest + (kEnds ? 3 : kAll ? 1 : 0), kNonzeros = kTable - 1;
+    // Doubles that hold all of normal data.
+    static constexpr int kS = kWide ? 3 : 2, kQ = kFloat16 ? 2 : kWide ? 4 : 3;
+    static __host__ __device__ constexpr table_shape shape()
+    {
+        return shape_of(kWide, kSum ? kParts : 0, kSquares, kEnds, kAll);
+    }
 
     // What threads give each other.
-    static constexpr int kOfSum = kSum ? kS : 0, kOfSquares = kSquares ? kQ : 0;
+    static constexpr int kOfSum = kSum ? kParts * (kS + 1) : 0;
+    static constexpr int kOfSquares = kSquares ? kQ + 1 : 0;
     static constexpr int kOfEnds = kEnds ? 2 : 0;
-    static constexpr int kDoubles = kParts * kOfSum + kOfSquares;
-    static constexpr int kWords = 1 + kDoubles + kOfEnds + (kAll ? 1 : 0);
+    static constexpr int kWords = 1 + kOfSum + kOfSquares + kOfEnds + (kAll ? 1 : 0);
 
-    static constexpr int kVectors = 8, kTurn = 4, kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kSmall = sizeof(T) == 16 ? 2 : 4;
-    static constexpr int kBlocks = 2, kColumnBlocks = 2;
+    static constexpr int kVectors = 4, kTurn = 4, kBatch = kTurn * 16 / (int)sizeof(T);
+    static constexpr int kBlocks = kAll || (kWide && kSquares) || kParts == 2 ? 2 : 3,
+                         kColumnBlocks = 2;
     static constexpr int kRowBlocks = (kWide && kSquares) || kAll || kParts == 2 ? 2 : 3;
     static constexpr int kColumns = sizeof(T) > 4                ? 1 // of a thread
                                     : sizeof(T) == 4 || kSquares ? 2
@@ -141,56 +136,54 @@ struct float_sums {
         else
             return T(-0.0);
     }
-    __device__ __forceinline__ void start(const reduce_task &)
+    __device__ __forceinline__ void start(const reduce_task &task)
     {
-        count = flags = 0;
-#pragma unroll
-        for (int p = 0; p < kParts; p++) sum[p].clear();
-        squares.clear();
+        count = 0;
+        flags = task.integers_only ? WK_TOO_LARGE : 0;
+        clear_sums();
         ends.start();
         nonzeros = 0;
     }
+    __device__ __forceinline__ void clear_sums()
+    {
+#pragma unroll
+        for (int p = 0; p < kParts; p++) sum[p].clear();
+        squares.clear();
+    }
+    // Elements were too large for doubles.
     __device__ __forceinline__ bool failed() const
     {
-        return flags & kFailed;
+        return flags & WK_TOO_LARGE;
     }
-    static __device__ __forceinline__ double initial_of(const reduce_task &task, int part,
-                                                        int64_t output)
+    __device__ __forceinline__ bool exact() const
     {
-        return task.initial.f64[kParts == 2 ? part : output % task.planes];
-    }
-    // A part's flag.
-    static __device__ __forceinline__ int note(int part, int flag)
-    {
-        return part ? flag << kPartShift : flag;
+        double lost = kSquares ? squares.lost : 0;
+#pragma unroll
+        for (int p = 0; p < kParts && kSum; p++) lost += sum[p].lost;
+        return lost == 0 && !failed();
     }
 
-    // Takes the elements whose bits are set, the others being fillers. `vote` says whether all who
-    // must agree fit.
-    template <int N, class Vote>
-    __device__ __forceinline__ bool take(const T (&elements)[N], uint32_t ok, const place &,
-                                         const reduce_task &task, Vote vote)
+    // Takes the elements whose bits are set, the others being fillers.
+    template <int N>
+    __device__ __forceinline__ void take(const T (&elements)[N], uint32_t ok, const place &,
+                                         const reduce_task &task)
     {
-        float_sums next = *this;
-        rests rest;
-        bool fits = true;
         if constexpr (kParts == 2) {
             R x[2][N];
 #pragma unroll
             for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
-            fits = next.template add<0>(x[0], &rest) && next.template add<1>(x[1], &rest);
+            add<0>(x[0]);
+            add<1>(x[1]);
         } else {
-            fits = next.template add<0>(elements, &rest);
+            add<0>(elements);
         }
-        if (!vote(fits && !rest.any())) return false;
-        if (task.counts) next.count += __popc(ok);
-        next.take_rest(elements, ok);
-        *this = next;
-        return true;
+        take_rest(elements, ok, task);
     }
     template <int N>
-    __device__ __forceinline__ void take_rest(const T (&x)[N], uint32_t ok)
+    __device__ __forceinline__ void take_rest(const T (&x)[N], uint32_t ok,
+                                              const reduce_task &task)
     {
+        if (task.counts) count += __popc(ok);
         if constexpr (kEnds) ends.take_all(x, ok);
         if constexpr (kAll) {
             int some = 0;
@@ -200,107 +193,177 @@ struct float_sums {
         }
     }
     template <int part, int N>
-    __device__ __forceinline__ bool add(const R (&elements)[N], rests *rest)
+    __device__ __forceinline__ void add(const R (&elements)[N])
     {
+        if constexpr (std::is_same_v<E, brain16> && !kSquares && N % 4 == 0)
+            if (add_brains(part, elements)) return;
         F x[N];
 #pragma unroll
         for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
         if constexpr (kFloat16 && !kSquares) {
-            return add_sum<part>(x, (const batch_range<F> *)nullptr, rest);
-        } else {
-            const batch_range<F> range(x);
-            bool fits = true;
-            if constexpr (kSum) fits = add_sum<part>(x, &range, rest);
-            if constexpr (kSquares) fits = fits && add_squares(x, range, rest);
-            return fits;
-        }
-    }
-    template <int part, int N>
-    __device__ __forceinline__ bool add_sum(const F (&x)[N], const batch_range<F> *range,
-                                            rests *rest)
-    {
-        few<kS> &to = sum[part];
-        if constexpr (!kWide) {
-            double d[2] = {-0.0, -0.0}; // -0.0 only if all are
-#pragma unroll
-            for (int j = 0; j < N; j++) d[j % 2] += (double)x[j];
-            const double total = d[0] + d[1];
-            flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
-            if constexpr (kFloat16) {
-                to.put(total, rest);
-                return total - total == 0;
-            } else {
-                if (range->within(kPlain)) {
-                    to.put(total, rest);
-                    return true;
-                }
+            if (!add_halves(part, x)) {
+                set_apart(part, x);
+                add_halves(part, x);
             }
         } else {
-            if (range->magnitude == 0) {
-#pragma unroll
-                for (int j = 0; j < N; j++)
-                    flags |= wk_bits_f64(x[j]) >> 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
-                return true;
+            batch_range<F> range(x);
+            if (!range.finite() || (kWide && range.exponent() > kMost)) {
+                set_apart(part, x);
+                range = batch_range<F>(x);
             }
-            flags |= note(part, WK_NOT_MINUS_ZERO);
-            if (!range->central(kMostBinade)) return false;
+            if constexpr (kSum && kWide)
+                add_doubles(part, x, range);
+            else if constexpr (kSum)
+                add_floats(part, x, range);
+            if constexpr (kSquares && kWide)
+                add_squared_doubles(x, range);
+            else if constexpr (kSquares)
+                add_squared_floats(x, range);
         }
-        if constexpr (!kFloat16) {
-            if (range->within(kCut)) return cut_and_put<2>(x, range->exponent() + 2, &to, rest);
-            if (range->within(kCut + kLevel))
-                return cut_and_put<3>(x, range->exponent() + 2, &to, rest);
-        }
-        return false;
     }
-    template <int M, int N>
-    static __device__ __forceinline__ bool cut_and_put(const F (&x)[N], int e, few<kS> *to,
-                                                       rests *rest)
+    // Infinities, NaN, and what is too large.
+    template <int N>
+    __device__ __forceinline__ void set_apart(int part, F (&x)[N])
     {
-        cut_sum<M> all(e);
 #pragma unroll
-        for (int j = 0; j < N; j++) all.add((double)x[j]);
-        all.template put_to<0>(to, rest);
+        for (int j = 0; j < N; j++) {
+            if (x[j] - x[j] != 0) {
+                const int flag = x[j] != x[j] ? WK_HAS_NAN
+                                 : x[j] > 0   ? WK_HAS_INF
+                                              : WK_HAS_MINUS_INF;
+                flags |= note(part, flag) | note(part, WK_NOT_MINUS_ZERO);
+                x[j] = 0;
+            } else if (kWide && fabs((double)x[j]) >= power_of_two(kMost - 5)) {
+                flags |= WK_TOO_LARGE;
+                x[j] = 0;
+            }
+        }
+    }
+    template <int N>
+    static __device__ __forceinline__ double plain_sum(const F (&x)[N])
+    {
+        double d[2] = {-0.0, -0.0}; // -0.0 only if all are
+#pragma unroll
+        for (int j = 0; j < N; j++) d[j % 2] += (double)x[j];
+        return d[0] + d[1];
+    }
+    // Of numbers of 11 digits within 41 binades.
+    template <int N>
+    __device__ __forceinline__ bool add_halves(int part, const F (&x)[N])
+    {
+        const double total = plain_sum(x);
+        if (total - total != 0) return false;
+        flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+        sum[part].put(total);
+        return true;
+    }
+    // bfloat16, two in a word: of 8 digits, so that float32 holds the sum of 32 within 11 binades.
+    template <int N>
+    __device__ __forceinline__ bool add_brains(int part, const R (&elements)[N])
+    {
+        constexpr uint32_t kSigns = 0x80008000;
+        uint32_t w[N / 2], most = 0, least = UINT32_MAX;
+        float f[2] = {-0.0f, -0.0f};
+        memcpy(w, elements, sizeof w);
+#pragma unroll
+        for (int j = 0; j < N / 2; j += 2) {
+            uint32_t below[2]; // magnitudes less one: zero is the largest
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                below[k] = ((w[j + k] | kSigns) - 0x00010001) ^ kSigns;
+                f[0] += wk_from_bits_f32(w[j + k] << 16);
+                f[1] += wk_from_bits_f32(w[j + k] & 0xffff0000);
+            }
+            most = __vimax3_u16x2(most, w[j] & ~kSigns, w[j + 1] & ~kSigns);
+            least = __vimin3_u16x2(least, below[0], below[1]);
+        }
+        most = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff;
+        least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
+        if (most >= 0x7f80 || most > least + (11 << 7)) return false;
+        const float total = f[0] + f[1];
+        flags |= wk_bits_f32(total) == 1u << 31 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+        sum[part].put((double)total);
         return true;
     }
     template <int N>
-    __device__ __forceinline__ bool add_squares(const F (&x)[N], const batch_range<F> &range,
-                                                rests *rest)
+    __device__ __forceinline__ void add_floats(int part, const F (&x)[N],
+                                               const batch_range<F> &range)
     {
-        const int e = 2 * range.exponent() + 3; // all squares together are below 2^e
-        if (kWide && range.magnitude == 0) return true;
-        if (kWide && !range.central(kMostSquare)) return false;
+        const double total = plain_sum(x);
+        flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+        if (range.within(kPlain)) {
+            sum[part].put(total);
+            return;
+        }
+        add_in_two(part, x, range);
+    }
+    template <int N>
+    __device__ __forceinline__ void add_doubles(int part, const F (&x)[N],
+                                                const batch_range<F> &range)
+    {
+        if (range.magnitude == 0) {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                flags |= wk_bits_f64(x[j]) >> 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+            return;
+        }
+        flags |= note(part, WK_NOT_MINUS_ZERO);
+        add_in_two(part, x, range);
+    }
+    // Of 32 numbers no more is lost than 2^(e - 94).
+    template <int N>
+    __device__ __forceinline__ void add_in_two(int part, const F (&x)[N],
+                                               const batch_range<F> &range)
+    {
+        const int e = range.exponent();
+        cut_sum all(e + 1);
+#pragma unroll
+        for (int j = 0; j < N; j++) all.add((double)x[j]);
+        all.put_to(&sum[part]);
+        if (!range.within(kCut)) sum[part].lost += power_of_two(e > -900 ? e - 90 : -990);
+    }
+    template <int N>
+    __device__ __forceinline__ void add_squared_floats(const F (&x)[N],
+                                                       const batch_range<F> &range)
+    {
         if (kHalf && range.within(kPlainSquares)) {
             double d[2] = {0, 0};
 #pragma unroll
             for (int j = 0; j < N; j++)
                 d[j % 2] = __fma_rn((double)x[j], (double)x[j], d[j % 2]);
-            squares.put(d[0] + d[1], rest);
-            return true;
+            squares.put(d[0] + d[1]);
+            return;
         }
-        if (range.within(kCutSquares)) return cut_squares<2>(x, e, rest);
-        if (range.within(kCutSquares + kLevel / 2)) return cut_squares<3>(x, e, rest);
-        return false;
+        const int e = 2 * range.exponent(); // all squares together are below 2^e
+        cut_sum all(e + 1);
+#pragma unroll
+        for (int j = 0; j < N; j++) all.add_square((double)x[j]);
+        all.put_to(&squares);
+        if (!range.within(kCutSquares)) squares.lost += power_of_two(e - 90);
     }
-    template <int M, int N>
-    __device__ __forceinline__ bool cut_squares(const F (&x)[N], int e, rests *rest)
+    // A square is two doubles, of which the second is below 2^-53 of the first.
+    template <int N>
+    __device__ __forceinline__ void add_squared_doubles(const F (&x)[N],
+                                                        const batch_range<F> &range)
     {
-        cut_sum<M> all(e);
-        if constexpr (kWide) {
-            cut_sum<M> low(e - 53);
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                const double v = (double)x[j], h = v * v;
-                all.add(h);
-                low.add(__fma_rn(v, v, -h));
-            }
-            all.template put_to<0>(&squares, rest);
-            low.template put_to<1>(&squares, rest);
-        } else {
-#pragma unroll
-            for (int j = 0; j < N; j++) all.add_square((double)x[j]);
-            all.template put_to<0>(&squares, rest);
+        constexpr int kLeast = -2 * kMostSquare; // below it squares lose bits
+        if (range.magnitude == 0) return;
+        if (range.exponent() > kMostSquare) {
+            flags |= WK_TOO_LARGE;
+            return;
         }
-        return true;
+        const int e = 2 * range.exponent() > kLeast ? 2 * range.exponent() : kLeast;
+        cut_sum high(e + 1), low(e - 52);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const double v = (double)x[j], square = v * v;
+            high.add(square);
+            low.add(__fma_rn(v, v, -square));
+        }
+        high.template put_to<0>(&squares);
+        low.template put_to<1>(&squares);
+        if (!range.within(kCutSquares) || range.least < (uint32_t)(1023 - kMostSquare) << 21)
+            squares.lost += power_of_two(e - 88);
     }
     __device__ __forceinline__ void settle(const reduce_task &) {}
 
@@ -310,133 +373,123 @@ struct float_sums {
     {
         words[0] = (uint64_t)(uint32_t)count << 32 | (uint32_t)flags;
 #pragma unroll
-        for (int p = 0; p < kParts && kSum; p++) sum[p].save(words + 1 + p * kOfSum);
-        if constexpr (kSquares) squares.save(words + 1 + kParts * kOfSum);
-        if constexpr (kEnds) ends.save(words + 1 + kDoubles);
+        for (int p = 0; p < kParts && kSum; p++) sum[p].save(words + 1 + p * (kS + 1));
+        if constexpr (kSquares) squares.save(words + 1 + kOfSum);
+        if constexpr (kEnds) ends.save(words + 1 + kOfSum + kOfSquares);
         if constexpr (kAll) words[kWords - 1] = (uint64_t)nonzeros;
+    }
+    __device__ __forceinline__ void load(const uint64_t *words)
+    {
+        count = (int)(words[0] >> 32);
+        flags = (int)(uint32_t)words[0];
+#pragma unroll
+        for (int p = 0; p < kParts && kSum; p++) sum[p].load(words + 1 + p * (kS + 1));
+        if constexpr (kSquares) squares.load(words + 1 + kOfSum);
+        if constexpr (kEnds) ends.load(words + 1 + kOfSum + kOfSquares);
+        if constexpr (kAll) nonzeros = (int64_t)words[kWords - 1];
     }
     __device__ __forceinline__ void merge(const uint64_t *words)
     {
-        rests rest;
         count += (int)(words[0] >> 32);
         flags |= (int)(uint32_t)words[0];
 #pragma unroll
-        for (int p = 0; p < kParts && kSum; p++) sum[p].merge(words + 1 + p * kOfSum, &rest);
-        if constexpr (kSquares) squares.merge(words + 1 + kParts * kOfSum, &rest);
-        if constexpr (kEnds) ends.merge(words + 1 + kDoubles);
+        for (int p = 0; p < kParts && kSum; p++) sum[p].merge(words + 1 + p * (kS + 1));
+        if constexpr (kSquares) squares.merge(words + 1 + kOfSum);
+        if constexpr (kEnds) ends.merge(words + 1 + kOfSum + kOfSquares);
         if constexpr (kAll) nonzeros += (int64_t)words[kWords - 1];
-        flags |= rest.any() ? kFailed : 0;
     }
 
     // ---- results ----------------------------------------------------------------------------
 
-    struct outcome {
-        sums_in_pairs<kParts> sums;
-        extremes_of<R> ends;
-        int64_t nonzeros, n;
-        int flags;
-    };
-    __device__ __forceinline__ outcome result(const reduce_task &task) const
+    __device__ __forceinline__ float_outcome result(const reduce_task &task) const
     {
-        outcome o;
+        float_outcome o;
 #pragma unroll
-        for (int p = 0; p < kParts; p++) o.sums.sum[p] = pair_of(sum[p].s);
-        o.sums.squares = pair_of(squares.s);
-        o.ends = ends;
+        for (int p = 0; p < kParts && kSum; p++) o.sum[p] = pair_of(sum[p]);
+        if constexpr (kSquares) o.squares = pair_of(squares);
+        if constexpr (kEnds) ends.save(o.ends);
         o.nonzeros = nonzeros;
         o.n = task.counts ? count : task.n;
         o.flags = flags;
         return o;
     }
-    // Of the results that are not sums; true if the fold was one.
-    static __device__ __forceinline__ bool other(const outcome &o, const reduce_task &task,
-                                                 int i, int64_t output)
+    // Of an output that is one batch, or a filler's. False: it takes an accumulator.
+    template <int N>
+    static __device__ __forceinline__ bool
+    finish_at_once(const T (&elements)[N], const reduce_task &task, int64_t output)
     {
-        const int fold = task.fold[i], dtype = task.out_dtype[i];
-        if (kEnds && (fold == WK_MIN || fold == WK_MAX || fold == WK_PTP)) {
-            extremes_of<R> all = o.ends;
-            if (o.n == 0) extremes<R>::nothing(&all);
-            all.finish(fold, task.out[i], dtype, output);
-            return true;
-        }
-        if (fold != WK_ANY && fold != WK_ALL && fold != WK_COUNT_NONZERO) return false;
-        store(task.out[i], dtype, output,
-              fold == WK_ANY   ? (uint64_t)(o.nonzeros > 0)
-              : fold == WK_ALL ? (uint64_t)(o.nonzeros == o.n)
-                               : (uint64_t)o.nonzeros);
-        return true;
-    }
-    static __device__ __forceinline__ answer sum_or_mean(const outcome &o,
-                                                         const reduce_task &task,
-                                                         int64_t output, int part, int fold,
-                                                         int dtype)
-    {
-        double_pair s = o.sums.sum[part];
-        bool minus = o.n > 0 && !(o.flags & note(part, WK_NOT_MINUS_ZERO));
-        if (task.has_initial) { // one element more
-            const double first = initial_of(task, part, output);
-            minus = (minus || o.n == 0) && wk_bits_f64(first) == 1ull << 63;
-            s.add(first);
-        }
-        if (s.is_zero() && (fold == WK_SUM || o.n > 0)) return {minus ? -0.0 : 0.0, true};
-        if (fold == WK_SUM) return rounded(s, dtype);
-        return quick_mean(s, o.n, task.counts ? 1 / (double)o.n : task.inverse, dtype);
-    }
-    // False: it takes exact integers.
-    static __device__ __forceinline__ bool finish(const outcome &o, const reduce_task &task,
-                                                  int64_t output)
-    {
-        if (o.flags & kDoubtful) return false;
-#pragma unroll 1
-        for (int i = 0; i < task.folds; i++) {
-            const int fold = task.fold[i], dtype = real_of(task.out_dtype[i]);
-            if (kAll && other(o, task, i, output)) continue;
-            if (kSum && (fold == WK_SUM || fold == WK_MEAN)) {
+        if (!task.plain || task.integers_only) return false;
+        if constexpr (kParts == 2) {
+            R x[2][N];
 #pragma unroll
-                for (int p = 0; p < kParts; p++) {
-                    const answer a = sum_or_mean(o, task, output, p, fold, dtype);
-                    if (!a.known) return false;
-                    store(task.out[i], dtype, kParts * output + p, a.value);
-                }
-                continue;
+            for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
+            return finish_batch(x[0], task, 2 * output) &&
+                   finish_batch(x[1], task, 2 * output + 1);
+        } else {
+            return finish_batch(elements, task, output);
+        }
+    }
+    template <int N>
+    static __device__ __forceinline__ bool finish_batch(const R (&elements)[N],
+                                                        const reduce_task &task, int64_t at)
+    {
+        F x[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
+        if constexpr (kWide) {
+            double_pair p = {x[0], 0, 0};
+#pragma unroll
+            for (int j = 1; j < N; j++) {
+                double carry, more;
+                p.high = two_sum(p.high, x[j], &carry);
+                p.low = j > 1 ? two_sum(p.low, carry, &more) : carry;
+                if (j > 1) p.lost += fabs(more);
             }
-            if constexpr (kSquares) {
-                const double n = (double)o.n, inverse = task.counts ? 1 / (n * (n - task.ddof))
-                                                                    : task.inverse_spread;
-                const answer a = fold == WK_SUMSQ
-                                     ? rounded(o.sums.squares, dtype)
-                                     : quick(o.sums, fold, o.n, task.ddof, inverse, dtype);
-                if (!a.known) return false;
-                store(task.out[i], dtype, output, too_few(task, i, o.n) ? wk_nan() : a.value);
+            const bool minus = wk_bits_f64(p.high) == 1ull << 63;
+            p.high = two_sum(p.high, p.low, &p.low);
+            if (!(fabs(p.high) < 0x1p1000)) return false;
+            return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
+        } else {
+            const batch_range<F> range(x);
+            const double s = plain_sum(x);
+            if constexpr (!kSquares) {
+                if (!range.within(kPlain)) return false;
+                const bool minus = wk_bits_f64(s) == 1ull << 63;
+                return finish_plain<kDtype>({s, 0, 0}, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
+            } else {
+                double q[2] = {0, 0};
+#pragma unroll
+                for (int j = 0; j < N; j++)
+                    q[j % 2] = __fma_rn((double)x[j], (double)x[j], q[j % 2]);
+                q[0] += q[1];
+                if (!range.finite()) return false;
+                return finish_one<kDtype>({s, 0, (double)range.magnitude * 0x1p-48},
+                                          {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO, task,
+                                          at);
             }
         }
-        return true;
     }
-    // A sum or a mean in the elements' own dtype, of which there are many: no more than it takes.
-    __device__ __forceinline__ bool finish_plain(const reduce_task &task, int64_t output) const
-    {
-        constexpr int kDtype = kWide                        ? (int)WK_F64
-                               : kFloat16                   ? (int)WK_F16
-                               : std::is_same_v<E, brain16> ? (int)WK_BF16
-                                                            : (int)WK_F32;
-        if (flags & kDoubtful) return false;
-        const answer a = sum_or_mean(result(task), task, output, 0, task.fold[0], kDtype);
-        if (a.known) store(task.out[0], kDtype, output, a.value);
-        return a.known;
-    }
-    // Of an output that one thread has alone.
+    // Of an output that one thread has alone. False: integers tell.
     __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
-        if constexpr (kSum && !kSquares && kParts == 1)
-            if (task.plain) return finish_plain(task, output);
-        return !failed() && finish(result(task), task, output);
+        if constexpr (kParts == 1 && !kAll)
+            if (task.plain &&
+                finish_one<kDtype>(pair_of(sum[0]), pair_of(squares), flags, task, output))
+                return true;
+        if constexpr (kParts == 2 && !kSquares)
+            if (task.plain && finish_plain<kDtype>(pair_of(sum[0]), flags, task, 2 * output) &&
+                finish_plain<kDtype>(pair_of(sum[1]),
+                                     flags >> WK_PART_SHIFT | (flags & WK_TOO_LARGE), task,
+                                     2 * output + 1))
+                return true;
+        return finish_floats(result(task), task, output);
     }
 
-    static constexpr int kPartShift = 8;
-    static constexpr int kFailed = 1 << 16; // fold again: something did not fit
-    static constexpr int kOdd = WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF,
-                         kDoubtful = kFailed | kOdd | kOdd << kPartShift;
-    static constexpr int kMostBinade = 860, kMostSquare = 430;
+    static constexpr int kDtype = kWide                        ? (int)WK_F64
+                                  : kFloat16                   ? (int)WK_F16
+                                  : std::is_same_v<E, brain16> ? (int)WK_BF16
+                                                               : (int)WK_F32;
+    static constexpr int kMost = 900, kMostSquare = 430; // binades, of float64
 };
 
 } // namespace wk

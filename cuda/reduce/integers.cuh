@@ -1,14 +1,12 @@
 // integers.cuh -- sums of integers: modulo 2^64, counts, and exact moments in several words.
 #pragma once
 #include "reduce/accumulator.cuh"
-#include "reduce/finish.cuh"
+#include "reduce/results.cuh"
 
 namespace wk
 {
 
-// Elements that are taken at once of columns of few rows, and columns of a thread: 8 bytes.
-template <typename T>
-constexpr int small_of = sizeof(T) == 16 ? 2 : 4;
+// Columns of a thread: 8 bytes.
 template <typename T>
 constexpr int columns_of = sizeof(T) <= 2   ? 4
                            : sizeof(T) == 4 ? 2
@@ -31,29 +29,41 @@ count_bytes(const uint32_t (&words)[N])
     return (int)(sum >> 7);
 }
 
-// Adds a product, or a sum of them, to words of 64 bits, the lowest first.
+// Adds a number of 128 bits, or the lower half of it, to words of 64 bits, the lowest first.
 template <int N>
 __device__ __forceinline__ void
 add_words(uint64_t (&to)[N], uint64_t low, uint64_t high)
 {
     uint64_t carry = (to[0] += low) < low;
-    const uint64_t next = high + carry;
-    carry = next < carry;
-    carry += (to[1] += next) < next;
+    if constexpr (N > 1) {
+        const uint64_t next = high + carry;
+        carry = next < carry;
+        carry += (to[1] += next) < next;
 #pragma unroll
-    for (int i = 2; i < N; i++) carry = (to[i] += carry) < carry;
+        for (int i = 2; i < N; i++) carry = (to[i] += carry) < carry;
+    }
 }
 
-// The sum in 128 bits, two's complement; the squares, where they are wanted, in 192.
+// The sum, two's complement, and the squares where they are wanted, in as many words as 2^47 elements
+// take.
 template <typename E, bool kSquares = true>
 struct int_moments {
     using T = std::conditional_t<std::is_same_v<E, truth>, uint8_t, E>;
-    static constexpr bool kSigned = std::is_signed_v<T>, kHasSum = true, kHasSquares = kSquares;
-    uint64_t sum[2], squares[3];
+    static constexpr bool kSigned = std::is_signed_v<T>;
+    static constexpr int kSum = sizeof(T) <= 2 ? 1 : 2;
+    static constexpr int kSquare = sizeof(T) == 1 ? 1 : sizeof(T) <= 4 ? 2 : 3;
+    static constexpr int kWords = kSum + (kSquares ? kSquare : 0);
+    uint64_t sum[kSum], squares[kSquare];
 
     __device__ void start()
     {
-        sum[0] = sum[1] = squares[0] = squares[1] = squares[2] = 0;
+        for (int i = 0; i < kSum; i++) sum[i] = 0;
+        for (int i = 0; i < kSquare; i++) squares[i] = 0;
+    }
+    __device__ __forceinline__ void add_sums(int64_t s, uint64_t q)
+    {
+        add_words(sum, (uint64_t)s, (uint64_t)(s >> 63));
+        if constexpr (kSquares) add_words(squares, q, 0);
     }
     // Bytes, four in a word.
     template <int N>
@@ -73,108 +83,63 @@ struct int_moments {
                 q = __dp4a(four, four, q);
             }
         }
-        add_words(sum, (uint64_t)(int64_t)s, (uint64_t)(int64_t)(s >> 31));
-        if constexpr (kSquares) add_words(squares, q, 0);
+        add_sums(s, q);
     }
     template <int N>
     __device__ void add(const E (&elements)[N])
     {
-        if constexpr (sizeof(T) <= 2) { // a batch fits a word
-            int64_t s = 0;
-            uint64_t q = 0;
+        int64_t s = 0; // a batch fits, but of 64 bits
+        uint64_t q = 0;
 #pragma unroll
-            for (int j = 0; j < N; j++) {
+        for (int j = 0; j < N; j++) {
+            if constexpr (sizeof(T) <= 2) {
                 const int32_t x = (int32_t)elements[j];
                 s += x;
                 q += (uint32_t)x * (uint32_t)x;
-            }
-            add_words(sum, (uint64_t)s, (uint64_t)(s >> 63));
-            if constexpr (kSquares) add_words(squares, q, 0);
-        } else {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
+            } else if constexpr (sizeof(T) == 4) {
+                const int64_t x = (int64_t)elements[j];
+                s += x;
+                if constexpr (kSquares) add_words(squares, (uint64_t)x * (uint64_t)x, 0);
+            } else {
                 const uint64_t x = (uint64_t)elements[j], sign = kSigned ? (int64_t)x >> 63 : 0;
                 const uint64_t size = (x ^ sign) - sign; // its magnitude
-                add_words(sum, x, sign);
                 const unsigned __int128 square = (unsigned __int128)size * size;
+                add_words(sum, x, sign);
                 if constexpr (kSquares)
-                    add_words(squares, (uint64_t)square,
-                              sizeof(T) == 8 ? (uint64_t)(square >> 64) : 0);
+                    add_words(squares, (uint64_t)square, (uint64_t)(square >> 64));
             }
         }
+        if constexpr (sizeof(T) <= 4) add_sums(s, q);
     }
     __device__ void save(uint64_t *words) const
     {
-        words[0] = sum[0];
-        words[1] = sum[1];
-        for (int i = 0; i < 3; i++) words[2 + i] = squares[i];
+#pragma unroll
+        for (int i = 0; i < kSum; i++) words[i] = sum[i];
+#pragma unroll
+        for (int i = kSum; i < kWords; i++) words[i] = squares[i - kSum];
+    }
+    __device__ void load(const uint64_t *words)
+    {
+#pragma unroll
+        for (int i = 0; i < kSum; i++) sum[i] = words[i];
+#pragma unroll
+        for (int i = kSum; i < kWords; i++) squares[i - kSum] = words[i];
     }
     __device__ void merge(const uint64_t *words)
     {
-        add_words(sum, words[0], words[1]);
-        add_words(squares, words[2], words[3]);
-        squares[2] += words[4];
+        add_words(sum, words[0], kSum > 1 ? words[kSum - 1] : 0);
+        if constexpr (kSquares)
+            add_words(squares, words[kSum], kSquare > 1 ? words[kSum + (kSquare > 1)] : 0);
+        if constexpr (kSquares && kSquare > 2) squares[2] += words[kSum + 2];
     }
-    // Words of an integer that is not negative, as two doubles.
-    template <int N>
-    static __device__ double_pair pair_of_words(const uint64_t (&words)[N])
+    // As words of any integers'.
+    __device__ void put_to(integer_outcome *o) const
     {
-        uint64_t above = words[0] >> 53;
+        o->sum[0] = sum[0];
+        o->sum[1] = kSum > 1 ? sum[kSum - 1] : kSigned ? (uint64_t)((int64_t)sum[0] >> 63) : 0;
 #pragma unroll
-        for (int i = 1; i < N; i++) above |= words[i];
-        if (above == 0) return {(double)words[0], 0, 0};
-        double y[2 * N];
-#pragma unroll
-        for (int i = 0; i < 2 * N; i++) // the highest first
-            y[2 * N - 1 - i] =
-                (double)(uint32_t)(words[i / 2] >> 32 * (i % 2)) * power_of_two(32 * i);
-        return pair_of(y);
-    }
-    // A result of a float dtype.
-    __device__ double moment(int fold, int64_t n, double ddof, int dtype) const
-    {
-        sums_in_pairs<1> pairs;
-        const bool negative = kSigned && (int64_t)sum[1] < 0;
-        const uint64_t low = negative ? ~sum[0] + 1 : sum[0],
-                       high = negative ? ~sum[1] + (low == 0) : sum[1], size[2] = {low, high};
-        pairs.sum[0] = pair_of_words(size);
-        pairs.squares = pair_of_words(squares);
-        double_pair &s = pairs.sum[0];
-        if (negative) s = {-s.high, -s.low, s.lost};
-        answer a = {0, false};
-        if (fold == WK_SUM)
-            a = rounded(s, dtype);
-        else if (fold == WK_MEAN)
-            a = quick_mean(s, n, 1 / (double)n, dtype);
-        else if (fold == WK_SUMSQ)
-            a = rounded(pairs.squares, dtype);
-        else
-            a = quick(pairs, fold, n, ddof, 1 / ((double)n * ((double)n - ddof)), dtype);
-        if (a.known) return a.value;
-        return slow_moment(fold, n, ddof, dtype);
-    }
-    __device__ WK_NOINLINE double slow_moment(int fold, int64_t n, double ddof, int dtype) const
-    {
-        int64_t s[6] = {}, q[14] = {};
-        wk_moments all = {{s, 6, 0}, {q, 9, 0}, WK_NOT_MINUS_ZERO, n};
-        const bool negative = kSigned && (int64_t)sum[1] < 0;
-        uint64_t low = sum[0], high = sum[1];
-        if (negative) {
-            low = ~low + 1;
-            high = ~high + (low == 0);
-        }
-        const uint64_t words[5] = {low, high, squares[0], squares[1], squares[2]};
-        for (int i = 0; i < 4; i++) {
-            const int64_t limb = (int64_t)(words[i / 2] >> 32 * (i % 2) & 0xffffffffu);
-            s[i] = negative ? -limb : limb;
-        }
-        for (int i = 0; i < 6; i++)
-            q[i] = (int64_t)(words[2 + i / 2] >> 32 * (i % 2) & 0xffffffffu);
-        const wk_format f = wk_format_of((wk_dtype)dtype);
-        if (fold == WK_SUM || fold == WK_MEAN) return wk_finish_sum(&all, fold == WK_MEAN, f);
-        if (fold == WK_SUMSQ || fold == WK_NORM)
-            return wk_finish_squares(&all, fold == WK_NORM, f);
-        return wk_finish_variance(&all, &all.sum, 1, ddof, fold == WK_STD, f);
+        for (int i = 0; i < 3; i++)
+            o->squares[i] = kSquares && i < kSquare ? squares[i < kSquare ? i : 0] : 0;
     }
 };
 
@@ -188,8 +153,8 @@ struct word : certain<word<E, kWhat>> {
     static constexpr bool kPacked =
         sizeof(T) == 1 ? kWhat != what::products
                        : sizeof(T) == 2 && kWhat == what::values && !is_half<T>;
-    static constexpr int kWords = 2, kVectors = 8, kTurn = sizeof(T) == 1 ? 2 : 4;
-    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T), kSmall = small_of<T>;
+    static constexpr int kWords = 2, kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
     static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
                          kColumnBlocks = 2;
     using certain<word>::count;
@@ -269,37 +234,43 @@ struct word : certain<word<E, kWhat>> {
         words[0] = (uint64_t)count;
         words[1] = total;
     }
+    __device__ void load(const uint64_t *words)
+    {
+        count = (int64_t)words[0];
+        total = words[1];
+    }
     __device__ void merge(const uint64_t *words)
     {
         if (words[0] == 0) return; // an empty state, all zeros
         count += (int64_t)words[0];
         total = kWhat == what::products ? total * words[1] : total + words[1];
     }
-    // A sum or a mean in float64. Not inlined: else each sum computes it too.
-    static __device__ WK_NOINLINE double moment(uint64_t total, int64_t count, int fold,
-                                                int dtype)
-    {
-        int_moments<E, false> m; // the word holds it: the launcher has seen to that
-        m.start();
-        m.sum[0] = total;
-        m.sum[1] = std::is_signed_v<E> ? (uint64_t)((int64_t)total >> 63) : 0;
-        return m.moment(fold, count, 0, dtype);
-    }
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
-        for (int i = 0; i < task.folds; i++) {
+        if (task.plain) { // one integer, of all elements
             uint64_t x = total;
-            if (task.fold[i] == WK_MEAN || is_float_dtype(task.out_dtype[i])) {
-                store(task.out[i], task.out_dtype[i], output,
-                      moment(total, count, task.fold[i], task.out_dtype[i]));
-                continue;
-            }
-            if (task.fold[i] == WK_ANY) x = total != 0;
-            if (task.fold[i] == WK_ALL) x = total == (uint64_t)count;
-            if (task.has_initial)
-                x = kWhat == what::products ? x * task.initial.u : x + task.initial.u;
-            store(task.out[i], task.out_dtype[i], output, x);
+            if (task.fold[0] == WK_ANY) x = total != 0;
+            if (task.fold[0] == WK_ALL) x = total == (uint64_t)task.n;
+            store(task.out[0], task.out_dtype[0], output, x);
+            return true;
         }
+        const auto signed_total = (int64_t)total;
+        if (task.folds == 1 && task.fold[0] == WK_MEAN && task.out_dtype[0] == WK_F64 &&
+            count > 0 && (uint64_t)(signed_total + ((int64_t)1 << 53)) < (uint64_t)1 << 54) {
+            static_cast<double *>(task.out[0])[output] =
+                (double)signed_total / (double)count; // of two exact numbers, rounded once
+            return true;
+        }
+        integer_outcome o = {};
+        o.nonzeros = (int64_t)total;
+        o.n = count;
+        if constexpr (kWhat == what::products) {
+            o.sum[0] = task.has_initial ? total * task.initial.u : total;
+        } else {
+            o.sum[0] = total;
+            o.sum[1] = std::is_signed_v<T> ? (uint64_t)((int64_t)total >> 63) : 0;
+        }
+        finish_integers(o, task, output);
         return true;
     }
 };

@@ -40,24 +40,17 @@ describe(const wk_call *call, reduce_task *task)
         task->fold[i] = (uint8_t)r->fold[i];
     }
     task->planes = r->planes > 1 ? r->planes : 1;
+    task->dtype = (uint8_t)a->dtype;
     task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
     task->skip_nan = r->skip_nan;
     task->counts = r->skip_nan || call->where.ndim >= 0;
     task->has_initial = r->has_initial;
-    task->plain = call->outs == 1 && call->out[0].dtype == a->dtype && !task->counts &&
-                  !r->has_initial && r->n > 0;
+    task->plain = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
+                  (call->out[0].dtype == a->dtype || call->out[0].dtype < WK_F16);
     task->initial = r->initial;
     task->ddof = r->ddof;
     task->inverse = 1 / (double)r->n;
     task->inverse_spread = 1 / ((double)r->n * ((double)r->n - r->ddof));
-}
-
-// GPUs that do 32 float64 operations less than float32 ones sum by integers alone: those for
-// desktops (8.6, 8.9, 12.x), and 10.3. WARPKIT_SUMS=integers asks for it.
-inline bool
-integers_only(const wk_call *call)
-{
-    return wk_setting_value(WK_SET_SUMS, weak_doubles(call));
 }
 
 // Words that an output's parts, pieces and GPUs share.
@@ -68,7 +61,7 @@ words_of()
     if constexpr (Acc::kCertain)
         return Acc::kWords;
     else
-        return Acc::kTable;
+        return Acc::shape().words();
 }
 
 // The states of all pieces, or of another GPU, are in part.totals.
@@ -85,7 +78,7 @@ merge_totals(wk_call *call, const reduce_task &task)
 // The memory that parts share, and the counters that tell which ends last; zero, and left so.
 template <class Acc>
 wk_status
-share_words(wk_call *call, reduce_task *task)
+share_words(wk_call *call, reduce_task *task, bool columns)
 {
     const bool parts = task->parts > 1;
     int64_t words = 0;
@@ -98,10 +91,9 @@ share_words(wk_call *call, reduce_task *task)
         task->output = call->part.output;
     }
     if (!parts || (task->keeps && !Acc::kCertain)) return WK_OK;
-    if (Acc::kCertain) {
+    if (Acc::kCertain || columns) { // their records are joined
         void *records = nullptr;
-        if (allocate(call, task->outputs * task->parts * words_of<Acc>() * 8, &records) !=
-            WK_OK)
+        if (allocate(call, task->outputs * task->parts * Acc::kWords * 8, &records) != WK_OK)
             return call->error.status;
         task->records = (uint64_t *)records;
     } else {
@@ -109,7 +101,7 @@ share_words(wk_call *call, reduce_task *task)
     }
     if (zeros(call, words * 8 + task->groups * (int64_t)sizeof(unsigned), &block) != WK_OK)
         return call->error.status;
-    if (!Acc::kCertain) task->shared = (uint64_t *)block;
+    if (words) task->shared = (uint64_t *)block;
     task->tickets = (unsigned *)((uint64_t *)block + words);
     return WK_OK;
 }
@@ -126,33 +118,42 @@ reduce(wk_call *call)
         return WK_OK;
     }
     describe(call, &task);
-    task.integers_only = integers_only(call);
+    task.integers_only = wk_setting_value(WK_SET_SUMS, 0); // WARPKIT_SUMS=integers asks for it
     if (call->part.finish || call->part.other) return merge_totals<Acc>(call, task);
-    wk_plan_grid(call, processors(call), Acc::kColumns, Acc::kBlocks, Acc::kByIndex, &plan);
+    wk_plan_grid(call, processors(call), Acc::kColumns, few_columns<Acc>(), Acc::kBlocks,
+                 Acc::kByIndex, &plan);
     task.team = plan.team;
     task.width = plan.width;
     task.height = plan.height;
+    task.repeat = plan.repeat;
     task.groups = plan.groups;
     task.parts = plan.parts;
     task.run = plan.run;
     task.runs = plan.runs;
     task.tiles = plan.tiles;
-    task.pack = plan.pack;
-    task.slots = plan.slots;
-    task.vector = plan.vector;
+    task.reads = plan.reads;
+    if (plan.reads == WK_READS_RUNS)
+        task.vectors_of_run.set((uint32_t)(plan.run * (int64_t)sizeof(T) / 16));
     task.aligned = plan.aligned;
-    if (share_words<Acc>(call, &task) != WK_OK) return call->error.status;
+    if (share_words<Acc>(call, &task, plan.kind == WK_BY_COLUMNS) != WK_OK)
+        return call->error.status;
     if (call->letter.slot && task.outputs == 1 && call->outs == 1) {
         task.letter = call->letter;
         call->letter.sent = 1;
     }
     const auto in = first_element<T>(&call->in);
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
+    if (plan.kind == WK_BY_FEW_ROWS)
+        return launch(call, grid, kThreads, 0, fold_few_rows<Acc>, in, task);
     if (plan.kind == WK_BY_COLUMNS)
         return launch(call, grid, kThreads, 0, fold_columns<Acc>, in, task);
     if (plan.kind == WK_BY_LINES)
-        return launch(call, grid, kThreads, 0, fold_lines<Acc>, in, task);
-    size_t bytes = (size_t)kWarps * (size_t)bytes_of_rows(task.n, sizeof(T), task.width);
+        return launch(call, grid, kThreads, 0,
+                      plan.reads == WK_READS_ELEMENTS ? fold_lines<Acc, true>
+                                                      : fold_lines<Acc, false>,
+                      in, task);
+    size_t bytes = (size_t)kWarps *
+                   (size_t)bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
     if constexpr (!Acc::kCertain) bytes = std::max(bytes, sizeof(table_memory<Acc>));
     if (grant(call, fold_rows<Acc>, bytes + sizeof(uint32_t) * kWarps * kWarp) != WK_OK)
         return call->error.status; // and the marks

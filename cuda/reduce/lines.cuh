@@ -3,23 +3,63 @@
 // In, out   any strides, any dtype, a mask or none -> the results of each output.
 // How       an output has a team: a thread, a warp, a block, or several blocks, its parts. A fold is
 //           cut into tiles, which a team's warps take by turns: of runs that lie side by side
-//           eight vectors of 16 bytes a lane, with ragged ends; else single elements. What a
-//           tile's warp cannot take it marks, and the block adds it by integers once all others
-//           are done. Parts add their words to the output's by atomics, and the last one
-//           finishes; one launch.
-// Better    than one shape for all: nothing is rounded, so that any order gives the same bits, and
-//           nothing but loads and a few additions an element stands before the memory.
+//           eight vectors of 16 bytes a lane, with ragged ends; else single elements. Parts add
+//           their words to the output's by atomics, and the last one finishes; one launch.
+// Better    than one shape for all: any order gives the same bits, and nothing but loads and a few
+//           additions an element stands before the memory.
 #pragma once
-#include "reduce/wide.cuh"
+#include "reduce/table.cuh"
 
 namespace wk
 {
+
+template <typename T>
+struct alignas(16) vector16 {
+    T x[16 / sizeof(T)];
+};
+
+// A run's vectors, and what lies before them.
+template <typename T>
+struct run_of {
+    static constexpr int kPer = 16 / (int)sizeof(T);
+    const T *from;
+    int64_t first; // of its elements, in the fold
+    int64_t vectors;
+    int lead;
+
+    __device__ __forceinline__ run_of(const T *x, const reduce_task &task, int64_t run)
+        : from(x), first(run * task.run), lead(0)
+    {
+        if (task.runs > 1) from += spot_of(task.folded, task.where_folded, first).at;
+        if (!task.aligned) {
+            lead = (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
+            lead = lead < task.run ? lead : (int)task.run;
+        }
+        vectors = (task.run - lead) / kPer;
+    }
+};
+
+// The element of an output at x; false: it does not count, and is left as it was.
+template <class Acc>
+__device__ __forceinline__ bool
+element_at(const typename Acc::T *x, const uint8_t *mask, const reduce_task &task, int64_t i,
+           typename Acc::T *e)
+{
+    spot s = {i * task.stride, 0};
+    if (task.folded.ndim > 1 || mask) s = spot_of(task.folded, task.where_folded, i);
+    if (mask && !mask[s.mask]) return false;
+    if (task.pairs() && is_nan(x[s.at + task.other_part(x)])) return false;
+    if (task.skip_nan && is_nan(x[s.at])) return false;
+    *e = x[s.at];
+    return true;
+}
 
 // A lane's part of a tile: batches of elements, in words, as bytes of their own would take a register
 // each.
 template <class Acc>
 struct tile {
     using T = typename Acc::T;
+    using vector = vector16<uint32_t>;
     static constexpr int kPer = 16 / (int)sizeof(T), kTurns = Acc::kVectors / Acc::kTurn;
     static constexpr int kWords = Acc::kVectors * 4, kTurnWords = Acc::kTurn * 4;
     static constexpr int64_t kStep = (int64_t)Acc::kVectors * kWarp; // vectors of a warp's tile
@@ -37,12 +77,17 @@ struct tile {
 #pragma unroll
         for (int w = 0; w < kWords; w++) words[w] = four[w % 4];
 #pragma unroll
-        for (int t = 0; t < kTurns; t++) ok[t] = 0;
+        for (int t = 0; t < kTurns; t++) {
+            ok[t] = 0;
+            at[t] = {0, 0, 1};
+        }
     }
-    __device__ __forceinline__ void set_vector(int j, const vector16<uint32_t> &v)
+    __device__ __forceinline__ void read(int j, const vector *from)
     {
+        const vector v = *from;
 #pragma unroll
         for (int w = 0; w < 4; w++) words[4 * j + w] = v.x[w];
+        ok[j / Acc::kTurn] |= all_of<kPer> << j % Acc::kTurn * kPer;
     }
     // The first batch's elements go down by one, and e comes last.
     __device__ __forceinline__ void push(T e)
@@ -61,33 +106,18 @@ struct tile {
             last = kBits ? last >> kBits | own[w] << (32 - kBits) % 32 : own[w];
         }
     }
-    // Where whole vectors lie.
-    __device__ __forceinline__ void find(const run_of<T> &run, const reduce_task &task,
-                                         int64_t t, int lane)
+    // Of a run all vectors, or those that there are, or its ends: up to 15 elements before and behind.
+    __device__ __forceinline__ void load_run(const T *x, const reduce_task &task, int64_t u,
+                                             int lane)
     {
-        const auto v = reinterpret_cast<const vector16<uint32_t> *>(run.from + run.lead);
-#pragma unroll
-        for (int k = 0; k < kTurns; k++) {
-            const int64_t from = t * kStep + lane + k * Acc::kTurn * kWarp;
-            at[k] = {task.first + run.first + run.lead + from * kPer, kWarp * kPer, kPer,
-                     v + from, Acc::kTurn};
+        int64_t number = 0, t = u;
+        if (task.runs > 1) {
+            number = u;
+            t = split(&number, task.tiles);
         }
-    }
-    // All vectors, or those that there are, or a run's ends: up to 15 elements before and behind.
-    __device__ __forceinline__ void load_vectors(const run_of<T> &run, const reduce_task &task,
-                                                 int64_t t, int lane)
-    {
-        const auto v = reinterpret_cast<const vector16<uint32_t> *>(run.from + run.lead);
-        const int64_t i = t * kStep + lane, left = run.vectors - i;
-        find(run, task, t, lane);
-        if ((t + 1) * kStep <= run.vectors) {
-#pragma unroll
-            for (int j = 0; j < Acc::kVectors; j++) set_vector(j, v[i + j * kWarp]);
-#pragma unroll
-            for (int k = 0; k < kTurns; k++) ok[k] = all_of<Acc::kBatch>;
-            return;
-        }
-        fill(task);
+        const run_of<T> run(x, task, number);
+        const auto v = reinterpret_cast<const vector *>(run.from + run.lead) + t * kStep + lane;
+        const int64_t left = run.vectors - t * kStep - lane;
         if (t * kStep >= run.vectors) {
             const int64_t n = task.run - run.vectors * kPer;
             const int64_t m = lane < run.lead ? lane : lane + run.vectors * kPer;
@@ -97,29 +127,28 @@ struct tile {
             at[0] = {task.first + run.first + m - (Acc::kBatch - 1), 0, Acc::kBatch};
             return;
         }
+        const bool whole = (t + 1) * kStep <= run.vectors;
 #pragma unroll
-        for (int j = 0; j < Acc::kVectors; j++) {
-            if (j * kWarp >= left) continue;
-            set_vector(j, v[i + j * kWarp]);
-            ok[j / Acc::kTurn] |= all_of<kPer> << j % Acc::kTurn * kPer;
-        }
+        for (int k = 0; k < kTurns; k++)
+            at[k] = {task.first + run.first + run.lead +
+                         (t * kStep + lane + k * Acc::kTurn * kWarp) * kPer,
+                     kWarp * kPer, kPer, v + k * Acc::kTurn * kWarp, whole ? Acc::kTurn : 0};
 #pragma unroll
-        for (int k = 0; k < kTurns; k++) at[k].vectors = 0; // not all
+        for (int j = 0; j < Acc::kVectors; j++)
+            if (whole || j * kWarp < left) read(j, v + j * kWarp);
     }
-    // Several short runs, each by some of a lane's vectors.
-    __device__ __forceinline__ void load_packed(const T *x, const reduce_task &task, int64_t u,
-                                                int lane)
+    // Vectors of the runs of two axes, which have whole ones.
+    __device__ __forceinline__ void load_runs(const T *x, const reduce_task &task, int64_t u,
+                                              int lane)
     {
-        const int vectors = (int)(task.run / kPer);
-        fill(task);
+        const auto all = (uint32_t)(task.n / kPer);
 #pragma unroll
         for (int j = 0; j < Acc::kVectors; j++) {
-            const int64_t run = u * task.pack + j / task.slots;
-            const int i = j % task.slots * kWarp + lane;
-            if (run >= task.runs || i >= vectors) continue;
-            const spot at = spot_of(task.folded, task.where_folded, run * task.run);
-            set_vector(j, reinterpret_cast<const vector16<uint32_t> *>(x + at.at)[i]);
-            ok[j / Acc::kTurn] |= all_of<kPer> << j % Acc::kTurn * kPer;
+            const uint32_t at = (uint32_t)(u * kStep) + j * kWarp + lane;
+            if (at >= all) continue;
+            const uint32_t number = task.vectors_of_run.quotient(at),
+                           i = at - number * task.vectors_of_run.divisor;
+            read(j, reinterpret_cast<const vector *>(x + number * task.folded.strides[0]) + i);
         }
     }
     // One batch of elements that lie anywhere.
@@ -129,7 +158,6 @@ struct tile {
     {
         constexpr int kMore = Acc::kBatch < 4 ? Acc::kBatch : 4; // on their way together
         const int64_t first = t * Acc::kBatch * lanes + lane;
-        fill(task);
         at[0] = {task.first + first, lanes, 1};
         if (task.folded.ndim <= 1 && mask == nullptr && !task.pairs()) {
             const T *x = from + first * task.stride;
@@ -140,6 +168,13 @@ struct tile {
                 left = more < Acc::kBatch ? (int)more : Acc::kBatch;
             }
             ok[0] = left < 32 ? (1u << left) - 1 : ~0u;
+            if (left == Acc::kBatch) { // all on their way together
+                T e[Acc::kBatch];
+#pragma unroll
+                for (int j = 0; j < Acc::kBatch; j++) e[j] = x[j * pitch];
+                memcpy(words, e, sizeof e);
+                return;
+            }
 #pragma unroll 1
             for (int j = 0; j < Acc::kBatch; j += kMore, x += kMore * pitch) {
                 T e[kMore];
@@ -164,136 +199,52 @@ struct tile {
     }
 };
 
-// The run of a tile, and its number there.
-template <typename T>
-__device__ __forceinline__ run_of<T>
-run_of_tile(const T *x, const reduce_task &task, int64_t u, int64_t *t)
+// A team's tiles of an output, into the accumulator.
+template <class Acc, bool kElements>
+__device__ __forceinline__ void
+fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
+           bool works, int64_t first, int64_t step)
 {
-    int64_t run = 0;
-    *t = u;
-    if (task.runs > 1) {
-        run = u;
-        *t = split(&run, task.tiles);
+    using T = typename Acc::T;
+    const int lane = threadIdx.x % kWarp, lanes = task.team == 1 ? 1 : kWarp;
+    const int64_t all = task.reads == WK_READS_RUN ? task.runs * task.tiles : task.tiles;
+#pragma unroll 1
+    for (int64_t u = first; u < all; u += step) {
+        tile<Acc> own;
+        own.fill(task);
+        if constexpr (kElements)
+            own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
+        else if (task.reads == WK_READS_RUN)
+            own.load_run(x, task, u, lane);
+        else
+            own.load_runs(x, task, u, lane);
+#pragma unroll
+        for (int i = 0; i < tile<Acc>::kTurns; i++) {
+            uint32_t ok = works ? own.ok[i] : 0;
+            T e[Acc::kBatch];
+            memcpy(e, own.words + i * tile<Acc>::kTurnWords, sizeof e);
+            leave_out<Acc>(e, &ok, task);
+            if (ok) acc.take(e, ok, own.at[i], task);
+        }
     }
-    return run_of<T>(x, task, run);
-}
-
-// The sums of a warp's lanes by digits, in all of them. False, for all: they lie too far apart.
-template <int K>
-__device__ __forceinline__ bool
-pair_of_warp(few<K> x, int base, double_pair *p)
-{
-    constexpr int L = digits_for<K>;
-    digits<L> d;
-    double y[L];
-    uint32_t left = 0;
-    *p = {0, 0, 0};
-    if (!cut_digits<L>(x, base, &d)) return true;
-#pragma unroll
-    for (int k = 0; k < L; k++) {
-        const int unit = kDigit * (d.top - k) + base;
-        y[k] = (double)d.sum[k] * power_of_two(unit > -1000 ? unit : -1000);
-    }
-    *p = pair_of(y);
-#pragma unroll
-    for (int i = 0; i < K; i++) left |= x.s[i] != 0;
-    return !__any_sync(kAllLanes, left);
-}
-
-// What a warp's lanes have together, in its first; false, for all: it takes integers.
-template <class Acc>
-__device__ __forceinline__ bool
-outcome_of_warp(Acc acc, const reduce_task &task, typename Acc::outcome *o)
-{
-    bool known = !__any_sync(kAllLanes, acc.failed());
-    if constexpr (Acc::kHasSum)
-#pragma unroll
-        for (int p = 0; p < Acc::kPieces; p++)
-            known &= pair_of_warp(acc.sum[p], Acc::kSumBase, &o->sums.sum[p]);
-    if constexpr (Acc::kHasSquares)
-        known &= pair_of_warp(acc.squares, Acc::kSquareBase, &o->sums.squares);
-    o->flags = (int)__reduce_or_sync(kAllLanes, (unsigned)acc.flags);
-    o->n = task.counts ? (int64_t)__reduce_add_sync(kAllLanes, acc.count) : task.n;
-    join_rest(acc);
-    o->ends = acc.ends;
-    o->nonzeros = acc.nonzeros;
-    return known;
+    acc.settle(task);
 }
 
 template <class Acc, bool = Acc::kCertain>
 struct line_memory {
     word_memory<Acc> words;
-    uint32_t marks[1][1]; // none
 };
 
 template <class Acc>
 struct line_memory<Acc, false> {
     table_memory<Acc> table;
-    uint32_t marks[kWarps][kWarp]; // a bit a batch of a warp's, or an output of the block's
+    uint32_t marks[kWarps][kWarp]; // a bit an output of the block's that takes integers
 };
-
-// Who votes in a line: a whole warp, where it marks what it cannot take.
-struct voters {
-    bool warp;
-    __device__ __forceinline__ bool operator()(bool fits) const
-    {
-        return warp ? __all_sync(kAllLanes, fits) : fits;
-    }
-};
-
-constexpr int kPatience = 8; // tiles that do not fit: those that follow are not tried
-
-// A team's tiles of an output, into the accumulator. False: some did not fit, which are marked if that
-// is asked for.
-template <class Acc>
-__device__ __forceinline__ bool
-fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
-           bool works, int64_t first, int64_t step, bool marking, uint32_t *marks)
-{
-    constexpr int kTurns = tile<Acc>::kTurns;
-    const int lane = threadIdx.x % kWarp, lanes = task.team == 1 ? 1 : kWarp;
-    const int64_t all = task.pack ? task.tiles : task.runs * task.tiles;
-    int failures = task.integers_only ? kPatience : 0, mark = 0;
-#pragma unroll 1
-    for (int64_t u = first; u < all; u += step, mark += kTurns) {
-        const bool tries = Acc::kCertain || failures < kPatience;
-        tile<Acc> own;
-        if (tries && task.pack) {
-            own.load_packed(x, task, u, lane);
-        } else if (tries && task.vector) {
-            int64_t t;
-            const auto run = run_of_tile(x, task, u, &t);
-            own.load_vectors(run, task, t, lane);
-        } else if (tries) {
-            own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
-        }
-#pragma unroll
-        for (int i = 0; i < kTurns; i++) {
-            bool fits = tries;
-            if (tries) {
-                if (!works) own.ok[i] = 0;
-                const bool some = Acc::kCertain
-                                      ? own.ok[i] != 0
-                                      : !marking || __any_sync(kAllLanes, own.ok[i] != 0);
-                typename Acc::T e[Acc::kBatch];
-                memcpy(e, own.words + i * tile<Acc>::kTurnWords, sizeof e);
-                if (some) fits = offer(acc, e, own.ok[i], own.at[i], task, voters{marking});
-            }
-            if constexpr (!Acc::kCertain) {
-                if (fits) continue;
-                failures++;
-                if (marking && lane == 0) marks[(mark + i) / kWarp] |= 1u << (mark + i) % kWarp;
-            }
-        }
-    }
-    acc.settle(task);
-    return failures == 0;
-}
 
 // The records of an output's parts, by the block that ends last.
 template <class Acc>
 __device__ __forceinline__ void
-finish_records(Acc &acc, const reduce_task &task, int64_t output, word_memory<Acc> *memory)
+join_records(Acc &acc, const reduce_task &task, int64_t output, word_memory<Acc> *memory)
 {
     uint64_t words[Acc::kWords];
     const uint64_t *records = task.records + output * task.parts * Acc::kWords;
@@ -306,54 +257,95 @@ finish_records(Acc &acc, const reduce_task &task, int64_t output, word_memory<Ac
     join_block(acc, memory);
 }
 
-// What the threads of a block have of an output, or of its part.
+// What the threads of a block have of an output, or of its part, of accumulators that are certain.
 template <class Acc>
 __device__ __forceinline__ void
-finish_block(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
-             int64_t output, int64_t part, bool fits, line_memory<Acc> *memory)
+finish_block(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
+             line_memory<Acc, true> *memory)
 {
-    const int warp = threadIdx.x / kWarp;
-    if constexpr (Acc::kCertain) {
-        bool all = task.parts == 1;
-        join_block(acc, &memory->words);
-        if (!all) {
-            uint64_t words[Acc::kWords];
-            acc.save(words);
-            uint64_t *to = task.records + (output * task.parts + part) * Acc::kWords;
-            for (int w = 0; threadIdx.x == 0 && w < Acc::kWords; w++) to[w] = words[w];
-            all = draws_last(task.tickets + output, (unsigned)task.parts);
-            if (all) finish_records(acc, task, output, &memory->words);
-        }
-        if (all && threadIdx.x == 0) deliver(acc, task, output);
-    } else {
-        table_memory<Acc> *table = &memory->table;
-        if (__syncthreads_or(!fits)) { // also: the table is clear, and all marks are set
-            clear_table(table, true);
-            __syncthreads(); // before anything is added
-            add_elements<Acc>(x, mask, task, table,
-                              stretches<Acc>{x, &task, memory->marks[warp],
-                                             part * kWarps + warp, task.parts * kWarps});
-        }
-        add_to_table(acc, table);
-        __syncthreads(); // the table is whole
-        if (task.shared == nullptr) {
-            finish_by_table(table, task, output);
-        } else {
-            share_table(table, task, output);
-            if (task.tickets && draws_last(task.tickets + output, (unsigned)task.parts))
-                finish_words(table, task, output,
-                             (unsigned long long *)task.shared + output * Acc::kTable, true);
-        }
+    bool all = task.parts == 1;
+    join_block(acc, &memory->words);
+    if (!all) {
+        uint64_t words[Acc::kWords];
+        acc.save(words);
+        uint64_t *to = task.records + (output * task.parts + part) * Acc::kWords;
+        for (int w = 0; threadIdx.x == 0 && w < Acc::kWords; w++) to[w] = words[w];
+        if (threadIdx.x < kWarp)
+            all = warp_draws_last(task.tickets + output, (unsigned)task.parts);
+        all = __syncthreads_or(all); // also: the words of the block have been read
+        if (all) join_records(acc, task, output, &memory->words);
     }
+    if (all && threadIdx.x == 0) deliver(acc, task, output);
     __syncthreads(); // the next item writes the memory that this one has read
 }
 
-// An output of a warp or a thread. False, for all lanes: some must be folded by integers, which are
-// marked.
+// The same of floats. The table has been cleared.
+template <class Acc>
+__device__ __forceinline__ void
+finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
+             line_memory<Acc, false> *memory)
+{
+    table_memory<Acc> *table = &memory->table;
+    unsigned long long *word = table->word;
+    bool known = true;
+    unsigned long long *to = nullptr;
+    if (task.shared)
+        to = (unsigned long long *)shared_words(task, output, Acc::shape().words());
+    add_to_table(acc, table, to);
+    if (threadIdx.x < kWarp) {
+        bool all = true;
+        if (to) {
+            all = task.tickets && warp_draws_last(task.tickets + output, (unsigned)task.parts);
+            for (int w = threadIdx.x; all && w < Acc::shape().words(); w += kWarp) {
+                word[w] = __ldcg(to + w);
+                to[w] = 0;
+            }
+            __syncwarp(); // the table is whole
+        }
+        if (all) known = finish_words(word, table->work, Acc::shape(), task, output, false);
+    }
+    if (__syncthreads_or(!known)) // also: the table has been read
+        finish_exactly(in, task, output, Acc::shape(), word, table->work);
+}
+
+// The sum of a warp's doubles by digits, in its first lane.
+template <int K>
+__device__ __forceinline__ double_pair
+pair_of_warp(few<K> &all, int base)
+{
+    constexpr int L = digits_for<K>;
+    const int lane = threadIdx.x % kWarp;
+    const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(all.s));
+    double_pair p = {0, 0,
+                     kWarp * bound_of(__reduce_max_sync(kAllLanes, upper_bound_of(all.lost)))};
+    if (most == 0) return p;
+    const int top = top_of(most, base), own = cut_digits<L>(all.s, top, base);
+    const int unit = kDigit * (top - lane) + base;
+    double x = lane < L && unit >= -1000 ? (double)own * power_of_two(unit) : 0;
+    bool left = lane < L && unit < -1000 && own != 0;
+    double y[L], more, rest;
+#pragma unroll
+    for (int k = 0; k < L; k++) y[k] = __shfl_sync(kAllLanes, x, k);
+    p.high = two_sum(y[0], y[1], &p.low);
+    p.low = two_sum(p.low, y[2], &more);
+    p.low = two_sum(p.low, y[3], &rest);
+    p.lost += 2 * (fabs(more) + fabs(rest));
+#pragma unroll
+    for (int k = 4; k < L; k++) p.lost += 2 * fabs(y[k]);
+    p.high = two_sum(p.high, p.low, &p.low);
+    const int last =
+        kDigit * (top - L + 1) + base; // no more than half of its unit is left of each
+#pragma unroll
+    for (int i = 0; i < K; i++) left |= all.s[i] != 0;
+    if (__any_sync(kAllLanes, left))
+        p.lost += last > -900 ? kWarp * K * power_of_two(last - 1) : 0x1p-890;
+    return p;
+}
+
+// An output of a warp or a thread. False, for all lanes: some take integers, which are marked.
 template <class Acc>
 __device__ __forceinline__ bool
-finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, bool fits,
-            uint32_t *marks)
+finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint32_t *marks)
 {
     const bool first = task.team == 1 || threadIdx.x % kWarp == 0;
     if constexpr (Acc::kCertain) {
@@ -361,65 +353,118 @@ finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, bool 
         if (works && first) deliver(acc, task, output);
         return true;
     } else {
-        typename Acc::outcome o;
-        if (!fits) acc.flags |= Acc::kFailed;
-        if (task.team > 1)
-            fits = outcome_of_warp(acc, task, &o);
-        else
-            o = acc.result(task);
-        if (works && first && fits) {
-            fits = Acc::finish(o, task, output);
-            if (fits) send_result(task);
+        const bool tells = works && first;
+        double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
+        int flags = acc.flags;
+        if (task.team > 1) {
+            flags = (int)__reduce_or_sync(kAllLanes, (unsigned)acc.flags);
+            if constexpr (Acc::kHasSum)
+#pragma unroll
+                for (int p = 0; p < Acc::kPieces; p++)
+                    sum[p] = pair_of_warp(acc.sum[p], Acc::shape().sum_base);
+            if constexpr (Acc::kHasSquares)
+                squares = pair_of_warp(acc.squares, Acc::shape().square_base());
+        } else {
+            if constexpr (Acc::kHasSum)
+#pragma unroll
+                for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
+            squares = pair_of(acc.squares);
         }
-        const uint32_t left = __ballot_sync(kAllLanes, works && first && !fits);
+        bool known = !tells;
+        if (tells && task.plain) known = finish_pairs(sum[0], squares, flags, task, output);
+        if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
+            float_outcome o;
+            int count = acc.count;
+            if (task.team > 1) {
+                if (task.counts) count = __reduce_add_sync(kAllLanes, acc.count);
+                join_rest(acc);
+            }
+            if constexpr (Acc::kEnds) acc.ends.save(o.ends);
+#pragma unroll
+            for (int p = 0; p < Acc::kPieces; p++) o.sum[p] = sum[p];
+            o.squares = squares;
+            o.nonzeros = acc.nonzeros;
+            o.n = task.counts ? count : task.n;
+            o.flags = flags;
+            if (!known) known = finish_floats(o, task, output);
+        }
+        if (tells && known) send_result(task);
+        const uint32_t left = __ballot_sync(kAllLanes, !known);
         if (threadIdx.x % kWarp == 0) *marks = left;
         return left == 0;
     }
 }
 
+// The outputs of a block's items that its warps have marked, by the whole block: `height` words of each
+// item, of an output for `lanes` bits.
 template <class Acc>
+__device__ __forceinline__ void
+finish_marked(const typename Acc::T *in, const reduce_task &task,
+              const uint32_t (*marks)[kWarp], int words, int lanes, int height,
+              table_memory<Acc> *memory)
+{
+#pragma unroll 1
+    for (int k = 0; k < words * kWarps; k++) {
+        const int word = k / kWarps, warp = k % kWarps;
+        const int64_t item = blockIdx.x + (int64_t)(word / height) * gridDim.x;
+        const int64_t first =
+            ((item * kWarps + warp) * height + word % height) * (kWarp / lanes);
+        for (uint32_t left = marks[warp][word]; left; left &= left - 1)
+            finish_exactly(in, task, first + (__ffs((int)left) - 1) / lanes, Acc::shape(),
+                           memory->word, memory->work);
+    }
+}
+
+// kElements: which lie anywhere, or of which a mask leaves some out; else vectors of 16 bytes.
+template <class Acc, bool kElements>
 __global__ void
 __launch_bounds__(kThreads, Acc::kBlocks)
     fold_lines(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
     __shared__ line_memory<Acc> memory;
-    const int tid = threadIdx.x, warp = tid / kWarp, lane = tid % kWarp;
+    const int tid = threadIdx.x, warp = tid / kWarp;
     const bool block = task.team == kThreads;
     const int width = kThreads / task.team, own = task.team == 1 ? tid : block ? 0 : warp;
-    const int64_t all = task.groups * task.parts;
+    const int64_t all = task.groups * task.parts, step = block ? task.parts * kWarps : 1;
     int items = 0;
     bool fine = true;
     for (int64_t item = blockIdx.x; item < all; item += gridDim.x, items++) {
         int64_t output = item;
         const int64_t part = task.parts > 1 ? split(&output, task.parts) : 0;
+        const int64_t first = block ? part * kWarps + warp : 0;
         output = output * width + own;
         const bool works = output < task.outputs;
-        const spot first = works ? spot_of(task.kept, task.where_kept, output) : spot{0, 0};
-        const typename Acc::T *x = in + first.at;
-        const uint8_t *mask = task.where ? task.where + first.mask : nullptr;
-        uint32_t *marks = Acc::kCertain ? nullptr : memory.marks[Acc::kCertain ? 0 : warp];
+        const spot at = works ? spot_of(task.kept, task.where_kept, output) : spot{0, 0};
+        const typename Acc::T *x = in + at.at;
+        const uint8_t *mask = task.where ? task.where + at.mask : nullptr;
+        uint32_t *marks = nullptr;
         if constexpr (!Acc::kCertain) {
-            if (block) {
-                clear_table(&memory.table, false);
-                marks[lane] = 0;
-                __syncwarp(); // cleared before the first lane marks
-            }
+            marks = &memory.marks[warp][items % kWarp];
+            if (block) clear_table(&memory.table);
         }
         Acc acc;
         acc.start(task);
-        const bool fits =
-            fold_tiles(acc, x, mask, task, works, block ? part * kWarps + warp : 0,
-                       block ? task.parts * kWarps : 1, block, marks);
-        if (block)
-            finish_block(acc, x, mask, task, output, part, fits, &memory);
-        else
-            fine &= finish_team(acc, task, output, works, fits,
-                                Acc::kCertain ? nullptr : marks + items);
+        fold_tiles<Acc, kElements>(acc, x, mask, task, works, first, step);
+        if constexpr (!Acc::kCertain) {
+            // What pieces and GPUs share has lost nothing. Also: the table is clear.
+            if (block && __syncthreads_or(task.keeps ? !acc.exact() : acc.failed())) {
+                acc.clear_sums();
+                acc.flags = add_tiles_exactly(in, task, output, first, step, Acc::shape(),
+                                              memory.table.word);
+                memory.table.some = true;
+            }
+        }
+        if constexpr (Acc::kCertain) {
+            if (block) finish_block(acc, task, output, part, &memory);
+        } else {
+            if (block) finish_block(acc, in, task, output, &memory);
+        }
+        if (!block) fine &= finish_team(acc, task, output, works, marks);
     }
     if constexpr (!Acc::kCertain) {
         if (block || !__syncthreads_or(!fine)) return; // also: all marks are set
-        fold_marked<Acc>(in, task, memory.marks, items, task.team, &memory.table);
+        finish_marked<Acc>(in, task, memory.marks, items, task.team, 1, &memory.table);
     }
 }
 
@@ -450,14 +495,17 @@ __launch_bounds__(kThreads) merge_states(const reduce_task __grid_constant__ tas
     } else {
         __shared__ table_memory<Acc> memory;
         for (int64_t o = blockIdx.x; o < task.outputs; o += gridDim.x) {
-            const auto words = (unsigned long long *)state + o * Acc::kTable;
-            if (other) {
+            const auto words = (unsigned long long *)state + o * Acc::shape().words();
 #pragma unroll 1
-                for (int w = threadIdx.x; w < Acc::kTable; w += kThreads)
-                    add_word<Acc>(words, w, other[o * Acc::kTable + w]);
-                continue;
+            for (int w = threadIdx.x; w < Acc::shape().words(); w += kThreads) {
+                if (other)
+                    add_word(Acc::shape(), words, w, other[o * Acc::shape().words() + w]);
+                else
+                    memory.word[w] = words[w];
             }
-            finish_words(&memory, task, o, words, false);
+            __syncthreads(); // the table is whole
+            if (!other && threadIdx.x < kWarp)
+                finish_words(memory.word, memory.work, Acc::shape(), task, o, false);
             __syncthreads(); // the table has been read before the next is written
         }
     }

@@ -1,7 +1,6 @@
 // summary.cuh -- many results of one pass over integers: extremes, counts and moments together.
 #pragma once
 #include "reduce/extreme.cuh"
-#include "reduce/finish.cuh"
 
 namespace wk
 {
@@ -12,12 +11,16 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     using T = E;
     static constexpr bool kPacked = sizeof(E) == 1, kPads = !kAll;
     using X = extremes_of<E>;
-    static constexpr int kWords = 1 + 5 + (kAll ? 3 : 0), kVectors = 8,
+    using M = int_moments<T, kSquares>;
+    static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
                          kTurn = sizeof(T) == 1 ? 2 : 4;
-    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T), kSmall = small_of<T>;
-    static constexpr int kColumns = 1, kBlocks = 2, kRowBlocks = 2, kColumnBlocks = 2;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
+    static constexpr int kColumns = sizeof(T) == 8           ? 1
+                                    : kAll || sizeof(T) == 4 ? 2
+                                                             : 4,
+                         kBlocks = 2, kRowBlocks = 2, kColumnBlocks = 2;
     using certain<int_summary>::count;
-    int_moments<T, kSquares> sums;
+    M sums;
     X ends;
     int64_t nonzeros;
 
@@ -57,8 +60,17 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
         words[0] = (uint64_t)count;
         sums.save(words + 1);
         if constexpr (kAll) {
-            ends.save(words + 6);
-            words[8] = (uint64_t)nonzeros;
+            ends.save(words + 1 + M::kWords);
+            words[kWords - 1] = (uint64_t)nonzeros;
+        }
+    }
+    __device__ void load(const uint64_t *words)
+    {
+        count = (int64_t)words[0];
+        sums.load(words + 1);
+        if constexpr (kAll) {
+            ends.load(words + 1 + M::kWords);
+            nonzeros = (int64_t)words[kWords - 1];
         }
     }
     __device__ void merge(const uint64_t *words)
@@ -67,27 +79,18 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
         count += (int64_t)words[0];
         sums.merge(words + 1);
         if constexpr (kAll) {
-            ends.merge(words + 6);
-            nonzeros += (int64_t)words[8];
+            ends.merge(words + 1 + M::kWords);
+            nonzeros += (int64_t)words[kWords - 1];
         }
     }
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
-        for (int i = 0; i < task.folds; i++) {
-            const int fold = task.fold[i], dtype = task.out_dtype[i];
-            void *out = task.out[i];
-            if (fold == WK_MIN || fold == WK_MAX || fold == WK_PTP)
-                ends.finish(fold, out, dtype, output);
-            else if (fold == WK_ANY || fold == WK_ALL || fold == WK_COUNT_NONZERO)
-                store(out, dtype, output,
-                      fold == WK_ANY   ? (uint64_t)(nonzeros > 0)
-                      : fold == WK_ALL ? (uint64_t)(nonzeros == count)
-                                       : (uint64_t)nonzeros);
-            else if (is_float_dtype(dtype))
-                store(out, dtype, output, sums.moment(fold, count, task.ddof, dtype));
-            else
-                store(out, dtype, output, fold == WK_SUM ? sums.sum[0] : sums.squares[0]);
-        }
+        integer_outcome o;
+        sums.put_to(&o);
+        if constexpr (kAll) ends.save(o.ends);
+        o.nonzeros = kAll ? nonzeros : 0;
+        o.n = count;
+        finish_integers(o, task, output);
         return true;
     }
 };

@@ -1,9 +1,11 @@
-// table.cuh -- what many threads have of an output, in one table of words (floats.cuh).
+// table.cuh -- what many threads have of an output of floats, in one table of words; and the exact way
+// of what no doubles can tell.
 //
 // A block has the table in shared memory. What threads hold in doubles is cut into digits of 24 bits,
-// added by the warp's integer adder, and then to the table's limbs; tables of parts, pieces and GPUs
-// are added word by word. From limbs comes the result: by a pair of doubles where that tells how it is
-// rounded (finish.cuh), else by integers (exact.h).
+// added by the warp's integer adder, and then to the table's limbs: limb i, of 64 bits, weighs
+// 2^(24 i + base). Tables of parts, pieces and GPUs are added word by word, in any order. Of limbs of
+// which nothing was lost, integers give every result (exact.h); elements of any exponents come into
+// limbs the same way, one by one.
 //
 // Source  R. Neal, "Fast exact summation using small and large superaccumulators" (2015), for limbs.
 #pragma once
@@ -12,131 +14,133 @@
 namespace wk
 {
 
-constexpr int kDigit = 24; // bits; 32 lanes' of them, from four doubles each, fit an int32
-
-template <class Acc>
-struct table_memory {
-    static constexpr int kLanes = Acc::kLimbs > 200 ? kWarp / 2 : kWarp; // columns
-    // Elements of a lane until columns are flushed: 128 digits of 24 bits fit a counter.
-    static constexpr int kTurn =
-        128 / kWarps * kLanes / kWarp / (Acc::kHasSquares ? Acc::kPieces : 1);
-    static constexpr int kWork = (Acc::kHasSum ? Acc::kPieces * WK_SUM_LIMBS : 0) +
-                                 (Acc::kHasSquares ? WK_VARIANCE_LIMBS : 0);
-    unsigned long long word[Acc::kTable];
-    union {
-        int column[Acc::kLimbs][kLanes];
-        int64_t work[kWork]; // limbs of 32 bits: exact.h
-    };
-};
-
-// All words and columns zero; a barrier must follow.
-template <class Acc>
-__device__ __forceinline__ void
-clear_table(table_memory<Acc> *memory, bool columns)
-{
-#pragma unroll 1
-    for (int w = threadIdx.x; w < Acc::kTable; w += kThreads) memory->word[w] = 0;
-#pragma unroll 1
-    for (int c = threadIdx.x; columns && c < Acc::kLimbs * memory->kLanes; c += kThreads)
-        (&memory->column[0][0])[c] = 0;
-}
-
-// ---- doubles to digits ------------------------------------------------------------------------
-
-// Adds m 2^place of the least unit to digits that lie `step` apart, which others add to as well: a
-// lane's column, or limbs.
-template <int step, typename C, typename W>
-__device__ __forceinline__ void
-add_digits(C *to, W m, int place, bool negative)
-{
-    const int shift = place % kDigit;
-    uint32_t digit = ((uint32_t)m << shift) & ((1u << kDigit) - 1);
-    m >>= kDigit - shift;
-    to += place / kDigit * step;
-#pragma unroll 1
-    for (;;) {
-        if (digit) atomicAdd(to, (C)(negative ? -(int64_t)digit : (int64_t)digit));
-        if (m == 0) return;
-        digit = (uint32_t)m & ((1u << kDigit) - 1);
-        m >>= kDigit;
-        to += step;
-    }
-}
-
-// Digits of a warp's doubles below the largest of them, and where the first is: of the limbs.
-template <int L>
-struct digits {
-    int sum[L]; // of all lanes
-    int top;
-};
-
-// Cuts off L digits of all lanes' doubles; what they do not reach stays. False: there is nothing.
-template <int L, int K>
-__device__ __forceinline__ bool
-cut_digits(few<K> &x, int base, digits<L> *d)
-{
-    uint32_t most = 0, some = 0; // by cancellation the first may be less than the others
-#pragma unroll
-    for (int i = 0; i < K; i++) {
-        const uint64_t b = wk_bits_f64(x.s[i]);
-        const uint32_t size = (uint32_t)(b >> 32) & 0x7fffffff;
-        most = size > most ? size : most;
-        some |= size | (uint32_t)b;
-    }
-    if (!__any_sync(kAllLanes, some != 0)) return false;
-    int e = (int)(__reduce_max_sync(kAllLanes, most) >> 20) - 1023;
-    e = e < -1022 ? -1022 : e;
-    d->top = (e + 1 - base) / kDigit;
-#pragma unroll
-    for (int k = 0; k < L; k++) {
-        const int unit = kDigit * (d->top - k) + base;
-        // Below the least limb there is nothing left; a bias there only must be a number.
-        const double bias = 1.5 * power_of_two((unit > -1000 ? unit : -1000) + 52);
-        int digit = 0;
-#pragma unroll
-        for (int i = 0; i < K; i++) {
-            const double t = x.s[i] + bias;
-            digit += d->top - k >= 0 ? (int)(uint32_t)wk_bits_f64(t) : 0;
-            x.s[i] -= d->top - k >= 0 ? t - bias : 0;
-        }
-        d->sum[k] = __reduce_add_sync(kAllLanes, digit);
-    }
-    return true;
-}
+constexpr int kDigit = 24;  // bits; 32 lanes' of them, from four doubles each, fit an int32
+constexpr int kStreams = 3; // sums of real and of imaginary parts, and of squares
 
 // How many digits hold what a warp has, but rarely.
 template <int K>
 constexpr int digits_for = K <= 2 ? 5 : 7;
+constexpr int kMostDigits = 7;
 
-// A warp's doubles to the limbs of its block.
-template <int K>
-__device__ __forceinline__ void
-add_doubles(few<K> x, int base, unsigned long long *limb)
-{
-    constexpr int L = digits_for<K>;
-    const int lane = threadIdx.x % kWarp;
-    digits<L> d;
-#pragma unroll 1
-    while (cut_digits<L>(x, base, &d)) {
-        int own = 0;
-#pragma unroll
-        for (int k = 0; k < L; k++) own = lane == k ? d.sum[k] : own;
-        if (own != 0) atomicAdd(limb + d.top - lane, (unsigned long long)(int64_t)own);
-    }
-}
+// What a block's warps tell its first one of a stream: the upper halves of their largest doubles, and
+// digits below the largest of all; and of the rest.
+struct stream_record {
+    uint32_t most[kWarps];
+    int sum[kWarps][kMostDigits + 1];
+};
 
-// A word of a table to the same of another, that others add to as well.
+struct rest_record {
+    uint32_t lost[kStreams][kWarps]; // upper halves of bounds
+    int flags[kWarps], count[kWarps];
+    uint64_t least[kWarps], most[kWarps], nonzeros[kWarps];
+};
+
 template <class Acc>
+struct table_memory {
+    unsigned long long word[Acc::shape().words()];
+    bool some; // of its limbs are not zero
+    union {
+        struct {
+            stream_record streams[kStreams];
+            rest_record rest;
+        };
+        int64_t work[Acc::shape().work()]; // limbs of 32 bits: exact.h
+    };
+};
+
+// A word of a table to the same of another, which others add to as well.
 __device__ __forceinline__ void
-add_word(unsigned long long *to, int w, unsigned long long value)
+add_word(table_shape shape, unsigned long long *to, int w, unsigned long long value)
 {
     if (value == 0) return;
-    if (w == Acc::kFlags)
+    if (w == kFlags)
         atomicOr(to + w, value);
-    else if (Acc::kEnds && w >= Acc::kRest && w < Acc::kNonzeros)
+    else if (w == kLostSum || w == kLostSquares || (w >= shape.ends_at() && w < shape.all_at()))
         atomicMax(to + w, value);
     else
         atomicAdd(to + w, value);
+}
+
+// ---- doubles to digits ------------------------------------------------------------------------
+
+// The upper half of the largest of a thread's doubles; by cancellation the first may be less than the
+// others. Zero: there is nothing, or less than 2^-1042, which is as much as that where something is.
+template <int K>
+__device__ __forceinline__ uint32_t
+largest_of(const double (&x)[K])
+{
+    uint32_t most = 0;
+#pragma unroll
+    for (int i = 0; i < K; i++) {
+        const uint64_t b = wk_bits_f64(x[i]);
+        const uint32_t size = (uint32_t)(b >> 32) & 0x7fffffff;
+        most = size > most ? size : most;
+        most |= (uint32_t)b != 0;
+    }
+    return most;
+}
+
+// The limb of the first digit below numbers of which the largest has this upper half.
+__device__ __forceinline__ int
+top_of(uint32_t most, int base)
+{
+    const int e = (int)(most >> 20) - 1023;
+    return ((e < -1022 ? -1022 : e) + 1 - base) / kDigit;
+}
+
+// Cuts L digits of all lanes' doubles from limb `top` down; lane k gets the sum of the k-th. What they
+// do not reach stays. A loop: what runs once is fetched instruction by instruction.
+template <int L, int K>
+__device__ __forceinline__ int
+cut_digits(double (&x)[K], int top, int base)
+{
+    const int lane = threadIdx.x % kWarp;
+    int own = 0, unit = kDigit * top + base;
+#pragma unroll 1
+    for (int k = 0; k < L && k <= top; k++, unit -= kDigit) {
+        // Below the least limb there is nothing left; a bias there only must be a number.
+        const double bias = 1.5 * power_of_two((unit > -1074 ? unit : -1074) + 52);
+        int digit = 0;
+#pragma unroll
+        for (int i = 0; i < K; i++) {
+            const double t = x[i] + bias;
+            digit += (int)(uint32_t)wk_bits_f64(t);
+            x[i] -= t - bias;
+        }
+        digit = __reduce_add_sync(kAllLanes, digit);
+        own = lane == k ? digit : own;
+    }
+    return own;
+}
+
+// All digits of a warp's doubles to limbs that others add to as well. False: there were none.
+template <int K>
+__device__ __forceinline__ bool
+add_digits(double (&x)[K], int base, unsigned long long *limb)
+{
+    const int lane = threadIdx.x % kWarp;
+    bool some = false;
+#pragma unroll 1
+    for (;; some = true) {
+        const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(x));
+        if (most == 0) return some;
+        const int top = top_of(most, base);
+        const int own = cut_digits<digits_for<K>>(x, top, base);
+        if (own != 0) atomicAdd(limb + top - lane, (unsigned long long)(int64_t)own);
+    }
+}
+
+// A bound, from the upper half of it, rounded up.
+__device__ __forceinline__ uint32_t
+upper_bound_of(double lost)
+{
+    return (uint32_t)(wk_bits_f64(lost) >> 32) + (lost != 0);
+}
+
+__device__ __forceinline__ double
+bound_of(uint32_t upper)
+{
+    return wk_from_bits_f64((uint64_t)upper << 32);
 }
 
 // Counts and extremes of a warp's lanes, in its first.
@@ -144,7 +148,7 @@ template <class Acc>
 __device__ __forceinline__ void
 join_rest(Acc &acc)
 {
-    if constexpr (Acc::kTable > Acc::kRest) {
+    if constexpr (Acc::shape().all) {
 #pragma unroll 1
         for (int half = kWarp / 2; half > 0; half /= 2) {
             acc.nonzeros += __shfl_down_sync(kAllLanes, acc.nonzeros, half);
@@ -159,230 +163,172 @@ join_rest(Acc &acc)
     }
 }
 
-// One accumulator's counts and extremes to a table.
-template <class Acc>
+// A stream's doubles, of number s: the block's digits, in the lanes of its first warp; what lies below
+// them, to the limbs. The first of two halves: a barrier must stand between.
+template <class Acc, int K>
 __device__ __forceinline__ void
-add_rest(const Acc &acc, unsigned long long *word)
+start_stream(const few<K> &all, int s, table_memory<Acc> *memory)
 {
-    if constexpr (Acc::kEnds) {
-        uint64_t words[2];
-        acc.ends.save_rising(words);
-        for (int w = 0; w < 2; w++) add_word<Acc>(word, Acc::kRest + w, words[w]);
-    }
-    if constexpr (Acc::kTable > Acc::kRest)
-        add_word<Acc>(word, Acc::kNonzeros, (unsigned long long)acc.nonzeros);
+    const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(all.s));
+    const uint32_t lost = __reduce_max_sync(kAllLanes, upper_bound_of(all.lost));
+    if (threadIdx.x % kWarp > 0) return;
+    memory->streams[s].most[threadIdx.x / kWarp] = most;
+    memory->rest.lost[s][threadIdx.x / kWarp] = lost;
 }
 
-// What all threads of the block hold, to its table. A barrier must follow.
+template <class Acc, int K>
+__device__ __forceinline__ void
+cut_stream(few<K> &all, int s, int base, unsigned long long *limb, table_memory<Acc> *memory)
+{
+    const int lane = threadIdx.x % kWarp;
+    stream_record *record = &memory->streams[s];
+    const uint32_t most = __reduce_max_sync(kAllLanes, record->most[lane % kWarps]);
+    const int own = cut_digits<digits_for<K>>(all.s, top_of(most, base), base);
+    if (lane <= kMostDigits) record->sum[threadIdx.x / kWarp][lane] = own;
+    if (__any_sync(kAllLanes, largest_of(all.s) != 0)) { // rarely
+        add_digits(all.s, base, limb);
+        if (lane == 0) memory->some = true;
+    }
+}
+
+// The block's digit of a stream that this lane of the first warp has, to its limb: of the block's
+// table, or of the words that parts share.
 template <class Acc>
 __device__ __forceinline__ void
-add_to_table(Acc acc, table_memory<Acc> *memory)
+leave_stream(int s, int at, int base, int at_lost, const table_memory<Acc> *memory,
+             unsigned long long *word, bool shared)
 {
-    unsigned long long *word = memory->word;
-    if constexpr (Acc::kHasSum) {
+    const int lane = threadIdx.x % kWarp;
+    const stream_record *record = &memory->streams[s];
+    const int top = top_of(__reduce_max_sync(kAllLanes, record->most[lane % kWarps]), base);
+    const uint32_t lost = __reduce_max_sync(kAllLanes, memory->rest.lost[s][lane % kWarps]);
+    int64_t own = 0;
+    if (lane <= kMostDigits)
 #pragma unroll
-        for (int p = 0; p < Acc::kPieces; p++)
-            add_doubles(acc.sum[p], Acc::kSumBase, word + Acc::kLimb + p * Acc::kSumLimbs);
-    }
-    if constexpr (Acc::kHasSquares)
-        add_doubles(acc.squares, Acc::kSquareBase, word + Acc::kSquareLimb);
+        for (int w = 0; w < kWarps; w++) own += record->sum[w][lane];
+    if (own != 0 && shared)
+        atomicAdd(word + at + top - lane, (unsigned long long)own);
+    else if (own != 0)
+        word[at + top - lane] += (unsigned long long)own;
+    if (lost == 0 || lane > 0) return;
+    // Of all threads. Real and imaginary parts have one bound.
+    const unsigned long long bound = wk_bits_f64(kThreads * bound_of(lost));
+    if (shared)
+        atomicMax(word + at_lost, bound);
+    else if (bound > word[at_lost])
+        word[at_lost] = bound;
+}
+
+// What the block's threads hold, to its table, which was cleared, or to the words that parts share; a
+// barrier must have gone before. The first warp has added it all then.
+template <class Acc>
+__device__ __forceinline__ void
+add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
+{
+    constexpr table_shape kShape = Acc::shape();
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    unsigned long long *word = memory->word, *to = shared ? shared : word;
+    rest_record *rest = &memory->rest;
+    if constexpr (Acc::kHasSum)
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++) start_stream(acc.sum[p], p, memory);
+    if constexpr (Acc::kHasSquares) start_stream(acc.squares, 2, memory);
     const unsigned flags = __reduce_or_sync(kAllLanes, (unsigned)acc.flags);
     const int count = __reduce_add_sync(kAllLanes, acc.count);
     join_rest(acc);
-    if (threadIdx.x % kWarp > 0) return;
-    add_word<Acc>(word, Acc::kFlags, flags);
-    add_word<Acc>(word, Acc::kCount, (unsigned)count);
-    add_rest(acc, word);
-}
-
-// ---- results ------------------------------------------------------------------------------------
-
-// A sum in limbs as a pair, from the uppermost that is not zero on; -1: all are.
-__device__ __forceinline__ double_pair
-pair_from(const unsigned long long *limb, int top, int base)
-{
-    constexpr int kReach = 8; // a pair holds five limbs, or six
-    double_pair p = {0, 0, 0};
-    const int last = top > kReach ? top - kReach : 0;
-#pragma unroll 1
-    for (int i = top; i >= last; i--) {
-        const int e = kDigit * i + base;
-        const auto v = (double)(int64_t)limb[i];
-        if (v == 0) continue;
-        if (!(fabs(v) < 0x1p53) || e > 900 || e < -1074) {
-            p.lost = INFINITY; // integers tell
-            return p;
+    if (lane == 0) {
+        rest->flags[warp] = (int)flags;
+        rest->count[warp] = count;
+        rest->nonzeros[warp] = (uint64_t)acc.nonzeros;
+        if constexpr (Acc::kEnds) {
+            uint64_t words[2];
+            acc.ends.save_rising(words);
+            rest->least[warp] = words[0];
+            rest->most[warp] = words[1];
         }
-        p.add(v * power_of_two(e > -800 ? e : e + 200) * (e > -800 ? 1.0 : 0x1p-200));
     }
-    if (last > 0) // all below are less than 2^54 units of the next
-        p.lost += power_of_two(kDigit * last + base > -900 ? kDigit * last + base + 40 : -900);
-    return p;
-}
-
-// The same by a warp; all lanes get it.
-__device__ WK_NOINLINE inline double_pair
-pair_of_limbs(const unsigned long long *limb, int count, int base)
-{
-    const int lane = threadIdx.x % kWarp;
-#pragma unroll 1
-    for (int first = (count - 1) / kWarp * kWarp; first >= 0; first -= kWarp) {
-        const bool some = first + lane < count && limb[first + lane] != 0;
-        const unsigned left = __ballot_sync(kAllLanes, some);
-        if (left) return pair_from(limb, first + 31 - __clz((int)left), base);
-    }
-    return {0, 0, 0};
-}
-
-// What a table's words tell, but for sums.
-template <class Acc>
-__device__ __forceinline__ typename Acc::outcome
-outcome_but_sums(const unsigned long long *word, const reduce_task &task)
-{
-    typename Acc::outcome o;
-    o.n = task.counts ? (int64_t)word[Acc::kCount] : task.n;
-    o.flags = (int)word[Acc::kFlags];
-    if constexpr (Acc::kEnds) o.ends.load_rising(word + Acc::kRest);
-    if constexpr (Acc::kTable > Acc::kRest) o.nonzeros = (int64_t)word[Acc::kNonzeros];
-    return o;
-}
-
-// The output's result of a table, by the first warp; false: it takes integers.
-template <class Acc>
-__device__ __forceinline__ bool
-finish_table(const table_memory<Acc> *memory, const reduce_task &task, int64_t output)
-{
-    const unsigned long long *word = memory->word;
-    auto o = outcome_but_sums<Acc>(word, task);
-    if constexpr (Acc::kHasSum) {
-#pragma unroll 1
+    __syncthreads(); // the largest of all warps is there
+    if constexpr (Acc::kHasSum)
+#pragma unroll
         for (int p = 0; p < Acc::kPieces; p++)
-            o.sums.sum[p] = pair_of_limbs(word + Acc::kLimb + p * Acc::kSumLimbs,
-                                          Acc::kSumLimbs, Acc::kSumBase);
-    }
+            cut_stream(acc.sum[p], p, kShape.sum_base, word + kShape.sum_at(p), memory);
     if constexpr (Acc::kHasSquares)
-        o.sums.squares =
-            pair_of_limbs(word + Acc::kSquareLimb, Acc::kSquareLimbs, Acc::kSquareBase);
-    bool known = true;
-    if (threadIdx.x % kWarp == 0) known = Acc::finish(o, task, output);
-    return __all_sync(kAllLanes, known);
-}
-
-// Limbs of 24 bits as some of 32 bits.
-__device__ WK_NOINLINE inline void
-widen_limbs(const unsigned long long *limb, int count, int base, int64_t *work, int wide,
-            int wide_base)
-{
-    int64_t carry = 0;
+        cut_stream(acc.squares, 2, kShape.square_base(), word + kShape.square_at(), memory);
+    __syncthreads(); // all digits are there
+    if (warp > 0) return;
+    if constexpr (Acc::kHasSum)
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++)
+            leave_stream(p, kShape.sum_at(p), kShape.sum_base, kLostSum, memory, to,
+                         shared != nullptr);
+    if constexpr (Acc::kHasSquares)
+        leave_stream(2, kShape.square_at(), kShape.square_base(), kLostSquares, memory, to,
+                     shared != nullptr);
+    if (memory->some && shared) // digits below the others
 #pragma unroll 1
-    for (int i = 0; i < wide; i++) work[i] = 0;
-#pragma unroll 1
-    for (int i = 0; i < count; i++) {
-        const int64_t v = (int64_t)limb[i] + carry;
-        const int at = kDigit * i + base - wide_base;
-        carry = v >> kDigit;
-        work[at / 32] += (v & ((1 << kDigit) - 1)) << at % 32;
+        for (int w = kLimb + lane; w < kShape.ends_at(); w += kWarp)
+            add_word(kShape, shared, w, word[w]);
+    const unsigned all_flags =
+        __reduce_or_sync(kAllLanes, (unsigned)rest->flags[lane % kWarps]);
+    const int all_count = __reduce_add_sync(kAllLanes, lane < kWarps ? rest->count[lane] : 0);
+    if (lane == 0) {
+        add_word(kShape, to, kFlags, all_flags);
+        add_word(kShape, to, kCount, (unsigned)all_count);
     }
-    const int at = kDigit * count + base - wide_base;
-    work[at / 32] += carry * ((int64_t)1 << at % 32);
-}
-
-// All results of a table's output, by exact integers; of one thread.
-template <class Acc>
-__device__ __forceinline__ void
-finish_exactly(table_memory<Acc> *memory, const reduce_task &task, int64_t output)
-{
-    const unsigned long long *word = memory->word;
-    int64_t *work = memory->work;
-    const auto o = outcome_but_sums<Acc>(word, task);
-    const int flags = o.flags;
-#pragma unroll 1
-    for (int i = 0; i < task.folds; i++) {
-        const int fold = task.fold[i], dtype = real_of(task.out_dtype[i]);
-        const wk_format f = wk_format_of((wk_dtype)dtype);
-        wk_limbs sum[2] = {}, squares = {};
-        if (Acc::kTable > Acc::kRest && Acc::other(o, task, i, output)) continue;
-#pragma unroll 1
-        for (int p = 0; Acc::kHasSum && p < Acc::kPieces; p++) {
-            sum[p] = {work + p * WK_SUM_LIMBS, WK_SUM_LIMBS, WK_SUM_BASE};
-            widen_limbs(word + Acc::kLimb + p * Acc::kSumLimbs, Acc::kSumLimbs, Acc::kSumBase,
-                        sum[p].limb, WK_SUM_LIMBS, WK_SUM_BASE);
-        }
-        if (Acc::kHasSquares) {
-            squares = {work + (Acc::kHasSum ? Acc::kPieces * WK_SUM_LIMBS : 0), WK_SQUARE_LIMBS,
-                       WK_SQUARE_BASE};
-            widen_limbs(word + Acc::kSquareLimb, Acc::kSquareLimbs, Acc::kSquareBase,
-                        squares.limb, WK_VARIANCE_LIMBS, WK_SQUARE_BASE);
-        }
-        if (Acc::kHasSum && (fold == WK_SUM || fold == WK_MEAN)) {
-#pragma unroll 1
-            for (int p = 0; p < Acc::kPieces; p++) {
-                wk_moments m = {sum[p], {}, p ? flags >> Acc::kPartShift : flags, o.n};
-                if (task.has_initial) {
-                    const double x = Acc::initial_of(task, p, output);
-                    m.n++;
-                    if (wk_bits_f64(x) != 1ull << 63) m.flags |= WK_NOT_MINUS_ZERO;
-                    if (x != x)
-                        m.flags |= WK_HAS_NAN;
-                    else if (x - x != 0)
-                        m.flags |= x < 0 ? WK_HAS_MINUS_INF : WK_HAS_INF;
-                    else
-                        wk_limbs_add_f64(&m.sum, x);
-                }
-                store(task.out[i], dtype, Acc::kPieces * output + p,
-                      wk_finish_sum(&m, fold == WK_MEAN, f));
+    if constexpr (kShape.all) {
+        if (lane < kWarps) {
+            add_word(kShape, to, kShape.all_at(), rest->nonzeros[lane]);
+            if constexpr (kShape.ends) {
+                add_word(kShape, to, kShape.ends_at(), rest->least[lane]);
+                add_word(kShape, to, kShape.ends_at() + 1, rest->most[lane]);
             }
-            continue;
-        }
-        if constexpr (Acc::kHasSquares) {
-            wk_moments m = {sum[0], squares, flags | flags >> Acc::kPartShift, o.n};
-            double x = 0;
-            if (fold == WK_SUMSQ || fold == WK_NORM)
-                x = wk_finish_squares(&m, fold == WK_NORM, f);
-            else if constexpr (Acc::kHasSum)
-                x = wk_finish_variance(&m, sum, Acc::kPieces, task.ddof, fold == WK_STD, f);
-            store(task.out[i], dtype, output, too_few(task, i, o.n) ? wk_nan() : x);
         }
     }
+    __syncwarp(); // the table is whole
 }
 
-// The table's output, whose words are all there, by the whole block. A barrier must follow before the
-// table is written.
-template <class Acc>
-__device__ WK_NOINLINE void
-finish_by_table(table_memory<Acc> *memory, const reduce_task &task, int64_t output)
-{
-    if (threadIdx.x >= kWarp) return;
-    const bool known = finish_table(memory, task, output);
-    if (threadIdx.x > 0) return;
-    if (!known) finish_exactly(memory, task, output);
-    send_result(task);
-}
+// ---- by integers: table.cu ----------------------------------------------------------------------
 
-// The same of words that lie elsewhere; with clear these are zero afterwards.
-template <class Acc>
-__device__ __forceinline__ void
-finish_words(table_memory<Acc> *memory, const reduce_task &task, int64_t output,
-             unsigned long long *from, bool clear)
-{
-#pragma unroll 1
-    for (int w = threadIdx.x; w < Acc::kTable; w += kThreads) {
-        memory->word[w] = __ldcg(from + w);
-        if (clear) from[w] = 0;
-    }
-    __syncthreads(); // the table is whole before it is read
-    finish_by_table(memory, task, output);
-}
+// The output's results of a table's words, by one warp; `again`: those that are no sums are stored.
+// False, for all: too much was lost.
+__device__ bool finish_words(unsigned long long *word, int64_t *work, table_shape shape,
+                             const reduce_task &task, int64_t output, bool again);
 
-// Adds the block's table to the words that an output's parts share.
+// The tiles of an output that a warp of a line has, to the table; their flags (lines.cuh).
+__device__ int add_tiles_exactly(const void *in, const reduce_task &task, int64_t output,
+                                 int64_t tile, int64_t step, table_shape shape,
+                                 unsigned long long *word);
+
+// A thread's doubles to limbs that others add to as well.
+__device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
+
+// The elements begin .. end - 1 of an output, to the table, by the whole block; barriers must have gone
+// before, and must follow.
+__device__ void add_output_exactly(const void *in, const reduce_task &task, int64_t output,
+                                   int64_t begin, int64_t end, table_shape shape,
+                                   unsigned long long *word);
+
+// An output once more, by integers, by the whole block. A barrier must have gone before.
+__device__ void finish_exactly(const void *in, const reduce_task &task, int64_t output,
+                               table_shape shape, unsigned long long *word, int64_t *work);
+
+// The words of an output that its pieces share, from the block's table, by one warp.
 template <class Acc>
 __device__ __forceinline__ void
-share_table(const table_memory<Acc> *memory, const reduce_task &task, int64_t output)
+share_table(const table_memory<Acc> *memory, unsigned long long *to)
 {
-    const auto to = (unsigned long long *)shared_words(task, output, Acc::kTable);
 #pragma unroll 1
-    for (int w = threadIdx.x; w < Acc::kTable; w += kThreads)
-        add_word<Acc>(to, w, memory->word[w]);
+    for (int w = threadIdx.x % kWarp; w < Acc::shape().words(); w += kWarp)
+        add_word(Acc::shape(), to, w, memory->word[w]);
+}
+
+template <class Acc>
+__device__ __forceinline__ void
+clear_table(table_memory<Acc> *memory)
+{
+#pragma unroll 1
+    for (int w = threadIdx.x; w < Acc::shape().words(); w += kThreads) memory->word[w] = 0;
+    if (threadIdx.x == 0) memory->some = false;
 }
 
 } // namespace wk

@@ -15,6 +15,28 @@ constexpr int kThreads = WK_BLOCK, kWarps = kThreads / kWarp;
 constexpr int kResults = 12;
 static_assert(kResults == WK_MAX_OUTS, "results of one pass");
 
+// Division of 32 bits by the same number again and again. Source: T. Granlund, P. Montgomery,
+// "Division by invariant integers using multiplication" (1994), figure 4.1.
+struct divide_by {
+    uint32_t divisor, factor;
+    int first, second; // shifts
+
+    void set(uint32_t d)
+    {
+        int l = 0;
+        while (((uint64_t)1 << l) < d) l++;
+        divisor = d;
+        factor = (uint32_t)((((uint64_t)1 << l) - d << 32) / d + 1);
+        first = l < 1 ? l : 1;
+        second = l > 1 ? l - 1 : 0;
+    }
+    __device__ __forceinline__ uint32_t quotient(uint32_t n) const
+    {
+        const uint32_t t = __umulhi(factor, n);
+        return (t + ((n - t) >> first)) >> second;
+    }
+};
+
 struct reduce_task {
     // The input: kept axes, then folded ones; the mask's strides beside them.
     layout kept, folded;
@@ -25,13 +47,13 @@ struct reduce_task {
     int64_t stride; // of the last folded axis
 
     // The grid (reduce_grid.h).
-    int team, width, height;
+    int team, width, height, repeat;
     int64_t groups, parts;
     int64_t run, runs; // elements that lie side by side, and how many such runs an output has
-    int64_t tiles;     // of a run, or of all where a tile packs several
-    int pack, slots; // runs of a tile, and vectors of a lane for each; 0: a run has whole tiles
-    bool vector;     // runs are read 16 bytes at a time
-    bool aligned;    // all runs start and end at 16 bytes
+    int64_t tiles;     // of a run, or of all
+    int reads;         // lines: wk_reads
+    divide_by vectors_of_run;
+    bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
 
     // Where it goes: to the words of each output that its parts, pieces or GPUs share, else to the
     // results.
@@ -42,14 +64,15 @@ struct reduce_task {
     layout places;     // the pieces' outputs among the whole's, from `output` on
     int64_t output;
     void *out[kResults];
-    uint8_t out_dtype[kResults], fold[kResults];
+    uint8_t out_dtype[kResults], fold[kResults], dtype; // dtype: of the elements
     int folds;
     wk_letter letter;
 
     int planes, flip; // flip: all ones for max, argmax
     bool skip_nan, has_initial, integers_only;
     bool counts; // not all elements count: NaN or a mask may leave some out
-    bool plain;  // one result of the elements' dtype, of all elements, and of some
+    bool
+        plain; // one result of all elements, of which there are some, and of their dtype or an integer
     wk_value initial;
     double ddof;
     double inverse, inverse_spread; // of n, and of n (n - ddof), where all elements count
@@ -98,12 +121,7 @@ struct division {
     int64_t quotient, rest;
 };
 
-__device__ WK_NOINLINE inline division
-divide_long(int64_t a, int64_t b)
-{
-    const int64_t q = a / b;
-    return {q, a - q * b};
-}
+__device__ division divide_long(int64_t a, int64_t b); // results.cu
 
 // Rest of a division where 32 bits do, which are three times as fast.
 __device__ __forceinline__ int64_t
@@ -123,19 +141,8 @@ struct spot {
     int64_t at, mask;
 };
 
-// Where the index-th element lies, and its mask.
-__device__ WK_NOINLINE inline spot
-spot_of_many(const layout &l, const int64_t *where, int64_t index)
-{
-    spot s = {0, 0};
-#pragma unroll 1
-    for (int d = l.ndim - 1; d >= 0; d--) {
-        const int64_t at = d > 0 ? split(&index, l.shape[d]) : index;
-        s.at += at * l.strides[d];
-        s.mask += at * where[d];
-    }
-    return s;
-}
+// Where the index-th element lies, and its mask; results.cu.
+__device__ spot spot_of_many(const layout &l, const int64_t *where, int64_t index);
 
 // Divisions are long, and rarely needed.
 __device__ __forceinline__ spot
@@ -154,8 +161,22 @@ shared_words(const reduce_task &task, int64_t output, int words)
     return task.shared + output * words;
 }
 
-// Has this block drawn the last of so many tickets? Then it sees what the others wrote before, and
-// the counter is zero again. Every thread of the block asks.
+// Has this warp drawn the last of so many tickets? Then it sees what the others wrote before, and the
+// counter is zero again. Every lane asks; what others of its block wrote must lie behind a barrier.
+__device__ __forceinline__ bool
+warp_draws_last(unsigned *ticket, unsigned tickets)
+{
+    bool last = false;
+    __syncwarp(); // every lane's writes are there before the ticket is drawn
+    if (threadIdx.x % kWarp == 0) {
+        __threadfence();
+        last = atomicInc(ticket, tickets - 1) == tickets - 1;
+        __threadfence();
+    }
+    return __shfl_sync(kAllLanes, (int)last, 0);
+}
+
+// The same of a block. Every thread asks.
 __device__ __forceinline__ bool
 draws_last(unsigned *ticket, unsigned tickets)
 {
@@ -181,27 +202,37 @@ real_of(int dtype)
     return dtype == WK_C64 ? (int)WK_F32 : dtype == WK_C128 ? (int)WK_F64 : dtype;
 }
 
-// A number in the dtype's bits.
-__device__ inline void
+// A number in the dtype's bits: it is one of its numbers already, or NaN.
+template <int kDtype>
+__device__ __forceinline__ void
+store_as(void *out, int64_t at, double x)
+{
+    if constexpr (kDtype == WK_F16)
+        static_cast<uint16_t *>(out)[at] =
+            x == x ? __half_as_ushort(__float2half_rn((float)x)) : (uint16_t)0x7e00;
+    else if constexpr (kDtype == WK_BF16)
+        static_cast<uint16_t *>(out)[at] =
+            (uint16_t)(wk_bits_f32(wk_one_nan_f32((float)x)) >> 16);
+    else if constexpr (kDtype == WK_F32)
+        static_cast<float *>(out)[at] = wk_one_nan_f32((float)x);
+    else
+        static_cast<double *>(out)[at] = wk_one_nan_f64(x);
+}
+
+__device__ __forceinline__ void
 store(void *out, int dtype, int64_t at, double x)
 {
     switch (dtype) {
-    case WK_F16:
-        static_cast<uint16_t *>(out)[at] =
-            x == x ? __half_as_ushort(__float2half_rn((float)x)) : (uint16_t)0x7e00;
-        break; // x is one of its numbers already: no rounding takes place
-    case WK_BF16:
-        static_cast<uint16_t *>(out)[at] =
-            (uint16_t)(wk_bits_f32(wk_one_nan_f32((float)x)) >> 16);
-        break;
+    case WK_F16: return store_as<WK_F16>(out, at, x);
+    case WK_BF16: return store_as<WK_BF16>(out, at, x);
     case WK_F32:
-    case WK_C64: static_cast<float *>(out)[at] = wk_one_nan_f32((float)x); break;
-    default: static_cast<double *>(out)[at] = wk_one_nan_f64(x); break;
+    case WK_C64: return store_as<WK_F32>(out, at, x);
+    default: return store_as<WK_F64>(out, at, x);
     }
 }
 
 // An integer, modulo the dtype's range; bool: is it nonzero.
-__device__ inline void
+__device__ __forceinline__ void
 store(void *out, int dtype, int64_t at, uint64_t x)
 {
     switch (dtype) {

@@ -1,0 +1,307 @@
+// results.cuh -- from exact sums, or nearly exact ones, to results that are rounded once.
+//
+// A result is computed as a high and a low double, with a bound of what both may be off. Where all
+// that lies within the bound is rounded the same way, that is the result; where nothing was lost on the
+// way there is no bound, and ties are told. What cannot be told takes integers (table.cuh).
+//
+// What runs once an output, or rarely, is a function of its own, with one copy of machine code for all
+// kernels: results.cu.
+#pragma once
+#include "reduce/doubles.cuh"
+#include "reduce/task.cuh"
+
+namespace wk
+{
+
+// high + low, high being their rounded sum, but for `lost` at most.
+struct double_pair {
+    double high, low, lost;
+
+    __device__ __forceinline__ void add(double x)
+    {
+        double carry, more;
+        high = two_sum(high, x, &carry);
+        low = two_sum(low, carry, &more);
+        lost += 2 * fabs(more);
+        high = two_sum(high, low, &low);
+    }
+    __device__ __forceinline__ bool is_zero() const
+    {
+        return high == 0 && lost == 0;
+    }
+};
+
+template <int K>
+__device__ __forceinline__ double_pair
+pair_of(const few<K> &y)
+{
+    double_pair p = {y.s[0], 0, y.lost};
+    if constexpr (K > 1) p.high = two_sum(y.s[0], y.s[1], &p.low);
+#pragma unroll
+    for (int k = 2; k < K; k++) p.add(y.s[k]);
+    return p;
+}
+
+struct answer {
+    double value;
+    bool known;
+};
+
+// The nearest float with an odd last bit where x is no float: rounding it to fewer digits gives what
+// rounding x gives.
+__device__ __forceinline__ float
+odd_float(double x)
+{
+    const float near = (float)x;
+    const double rest = x - (double)near;
+    const uint32_t b = wk_bits_f32(near);
+    if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;
+    return wk_from_bits_f32((rest > 0) == (b >> 31 == 0) ? b + 1 : b - 1);
+}
+
+// x rounded to the dtype's digits; x may be rounded to odd before.
+__device__ __forceinline__ double
+round_to(double x, int dtype)
+{
+    if (dtype == WK_F64) return x;
+    if (dtype == WK_F32) return (double)(float)x;
+    const float f = odd_float(x);
+    if (dtype == WK_F16) return (double)__half2float(__float2half_rn(f));
+    const uint32_t b = wk_bits_f32(f);
+    return (double)wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
+}
+
+// h + l is the result but for `e`, at most; is it rounded the same way wherever it lies?
+__device__ __forceinline__ answer
+settled(double h, double l, double e, int dtype)
+{
+    h = two_sum(h, l, &l);
+    e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here
+    const double below = l - e, above = l + e;
+    if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return {0, false};
+    if (dtype == WK_F64) return {h, h + below == h && h + above == h};
+    if (e < fabs(h) * 0x1p-54) { // no other double lies between
+        const double x = round_to(round_to_odd(h, below), dtype);
+        return {x, x == round_to(round_to_odd(h, above), dtype)};
+    }
+    const double low = h + below, high = h + above;
+    const double x = round_to(low - fabs(low) * 0x1p-52, dtype);
+    return {x, x == round_to(high + fabs(high) * 0x1p-52, dtype)};
+}
+
+// One of these sums, rounded; not known: that takes exact integers.
+__device__ __forceinline__ answer
+rounded(const double_pair &s, int dtype)
+{
+    if (s.lost != 0) return settled(s.high, s.low, s.lost, dtype);
+    return {dtype == WK_F64 ? s.high : round_to(round_to_odd(s.high, s.low), dtype), true};
+}
+
+// The pair divided by the integer d, of which `inverse` is the inverse, rounded; what it is off, at
+// most, is in `lost`: nothing, if the quotient has no more digits.
+__device__ __forceinline__ double_pair
+divided(const double_pair &p, double d, double inverse)
+{
+    double rounded_off, rest;
+    const double q = p.high * inverse;
+    const double left = two_sum(__fma_rn(-q, d, p.high), p.low, &rounded_off);
+    const double more = left * inverse;
+    rest = __fma_rn(-more, d, left);
+    double_pair r;
+    r.high = two_sum(q, more, &r.low);
+    r.lost = rest == 0 && rounded_off == 0 ? p.lost * inverse
+                                           : fabs(r.high) * 0x1p-98 + p.lost * inverse;
+    return r;
+}
+
+// A mean; `inverse` is that of count, rounded. Not known: it takes exact integers.
+__device__ __forceinline__ answer
+quick_mean(const double_pair &s, int64_t count, double inverse, int dtype)
+{
+    const double n = (double)count;
+    if (count <= 0 || count > (int64_t)1 << 52) return {0, false};
+    if (!(fabs(s.high) > 0x1p-900 && fabs(s.high) < 0x1p1000)) return {0, false};
+    return rounded(divided(s, n, inverse), dtype);
+}
+
+enum {                     // beside the flags of exact.h
+    WK_PART_SHIFT = 8,     // those of imaginary parts
+    WK_TOO_LARGE = 1 << 16 // elements that no doubles took
+};
+
+constexpr int kOdd = WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF;
+
+// A part's flag.
+__device__ __forceinline__ int
+note(int part, int flag)
+{
+    return part ? flag << WK_PART_SHIFT : flag;
+}
+
+// Infinite, or no number.
+__device__ __forceinline__ double
+odd_sum(int flags)
+{
+    const int infinite = flags & (WK_HAS_INF | WK_HAS_MINUS_INF);
+    if ((flags & WK_HAS_NAN) || infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();
+    return wk_infinity(infinite == WK_HAS_MINUS_INF);
+}
+
+// The words of a table (table.cuh): how many elements (where not all count), flags, bounds of what
+// was lost, limbs of the sums of each part and of the squares; keys of the least and the largest, how
+// many are not zero.
+enum { kCount, kFlags, kLostSum, kLostSquares, kLimb };
+
+struct table_shape {
+    int pieces, sum_base, sum_limbs, square_limbs;
+    bool ends, all;
+
+    __host__ __device__ constexpr int square_base() const
+    {
+        return 2 * sum_base;
+    }
+    __host__ __device__ constexpr int sum_at(int part) const
+    {
+        return kLimb + part * sum_limbs;
+    }
+    __host__ __device__ constexpr int square_at() const
+    {
+        return sum_at(pieces);
+    }
+    __host__ __device__ constexpr int ends_at() const
+    {
+        return square_at() + square_limbs;
+    }
+    __host__ __device__ constexpr int all_at() const
+    {
+        return ends_at() + (ends ? 2 : 0);
+    }
+    __host__ __device__ constexpr int words() const
+    {
+        return all_at() + (all ? 1 : 0);
+    }
+    // Limbs of 32 bits that results take.
+    __host__ __device__ constexpr int work() const
+    {
+        return (pieces ? pieces : 1) * WK_SUM_LIMBS + (square_limbs ? WK_VARIANCE_LIMBS : 0);
+    }
+};
+
+// Limb i of 24 bits weighs 2^(24 i + base): from the least subnormal, or its square, to the sum of
+// 2^63 of the largest.
+__host__ __device__ constexpr table_shape
+shape_of(bool wide, int pieces, bool squares, bool ends, bool all)
+{
+    return {pieces,
+            wide ? -1074 : -149,
+            pieces == 0 ? 0
+            : wide      ? 92
+                        : 15,
+            !squares ? 0
+            : wide   ? 178
+                     : 26,
+            ends,
+            all};
+}
+
+// What is known of an output of floats.
+struct float_outcome {
+    double_pair sum[2], squares; // of real and imaginary parts
+    uint64_t ends[2];            // keys
+    int64_t nonzeros, n;
+    int flags;
+};
+
+// A sum or a mean of all elements, of which there are some, in their own dtype. False: integers tell.
+template <int kDtype>
+__device__ __forceinline__ bool
+finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t output)
+{
+    answer a = {0, true};
+    if (flags & (kOdd | WK_TOO_LARGE)) {
+        if (flags & WK_TOO_LARGE) return false;
+        a.value = odd_sum(flags);
+    } else if (s.is_zero()) {
+        a.value = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
+    } else {
+        a = task.fold[0] == WK_SUM ? rounded(s, kDtype)
+                                   : quick_mean(s, task.n, task.inverse, kDtype);
+    }
+    if (a.known) store_as<kDtype>(task.out[0], output, a.value);
+    return a.known;
+}
+
+// What a double of the relative error e rounds to in fewer digits, wherever it lies.
+template <int kDtype>
+__device__ __forceinline__ answer
+settled_near(double x, double e)
+{
+    const double low = round_to(x - e, kDtype);
+    // Far from the ends of the dtype's range, and of float64's.
+    return {low, low == round_to(x + e, kDtype) && x > 0x1p-120 && x < 0x1p120};
+}
+
+// A norm, a variance or its root of all elements of a dtype of few digits, from the first doubles
+// alone: nearly always enough. Else what is not known is computed in pairs.
+template <int kDtype>
+__device__ __forceinline__ answer
+quick_plain(const double_pair &sum, const double_pair &squares, const reduce_task &task,
+            int fold)
+{
+    constexpr double kUnit = 0x1p-50; // of all that is rounded here, to spare
+    const double q = squares.high, s = sum.high;
+    double x = q, e = q * kUnit + squares.lost;
+    if (fold == WK_VAR || fold == WK_STD) {
+        const double n = (double)task.n, scale = task.inverse_spread;
+        x = __fma_rn(n, q, -s * s) * scale;
+        // S^2 is no more than n Q
+        e = (n * q * (2 * kUnit) + 4 * n * squares.lost + 8 * fabs(s) * sum.lost) * scale;
+        if (!(scale > 0)) return {0, false};
+    }
+    if (!(e < x * 0x1p-26)) return {0, false};
+    if (fold == WK_NORM || fold == WK_STD) {
+        x = sqrt(x);
+        e = e / x + x * kUnit;
+    }
+    return settled_near<kDtype>(x, e);
+}
+
+// One result in the elements' own dtype. False: it takes all of finish_floats.
+template <int kDtype>
+__device__ __forceinline__ bool
+finish_one(const double_pair &sum, const double_pair &squares, int flags,
+           const reduce_task &task, int64_t output)
+{
+    const int fold = task.fold[0];
+    if (fold == WK_SUM || fold == WK_MEAN)
+        return finish_plain<kDtype>(sum, flags, task, output);
+    if (kDtype == WK_F64 || (flags & (kOdd | WK_TOO_LARGE)) || fold == WK_SUMSQ) return false;
+    const answer a = quick_plain<kDtype>(sum, squares, task, fold);
+    if (a.known) store_as<kDtype>(task.out[0], output, a.value);
+    return a.known;
+}
+
+// The same of the task's dtype, where one result is asked for: for those who have few outputs.
+__device__ bool finish_pairs(double_pair sum, double_pair squares, int flags,
+                             const reduce_task &task, int64_t output);
+
+// All results of an output. False: integers tell those that are not stored.
+__device__ bool finish_floats(const float_outcome &o, const reduce_task &task, int64_t output);
+
+// Results of the least and the largest of elements of the dtype, by their keys.
+__device__ void finish_ends(int fold, uint64_t least, uint64_t most, int dtype,
+                            const reduce_task &task, int i, int64_t output);
+
+// Keys from a table's words, of which a larger one is further out, and zero is nothing.
+__device__ void keys_of_rising(int dtype, const unsigned long long *words, uint64_t *keys);
+
+// What is known of an output of integers: words of 64 bits, the lowest first.
+struct integer_outcome {
+    uint64_t sum[2], squares[3], ends[2];
+    int64_t nonzeros, n;
+};
+
+__device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
+                                int64_t output);
+
+} // namespace wk
