@@ -176,19 +176,6 @@ warp_draws_last(unsigned *ticket, unsigned tickets)
     return __shfl_sync(kAllLanes, (int)last, 0);
 }
 
-// The same of a block. Every thread asks.
-__device__ __forceinline__ bool
-draws_last(unsigned *ticket, unsigned tickets)
-{
-    __threadfence(); // what this thread wrote is there for all blocks before the ticket is drawn
-    bool last = false;
-    __syncthreads(); // every thread's is
-    if (threadIdx.x == 0) last = atomicInc(ticket, tickets - 1) == tickets - 1;
-    last = __syncthreads_or(last);
-    if (last) __threadfence(); // the others' words are read after the ticket
-    return last;
-}
-
 __device__ __forceinline__ bool
 is_float_dtype(int dtype)
 {

@@ -37,14 +37,10 @@ set_up(wk::gpu &g, int device, wk_error *error)
     WK_TRY(error,
            cudaDeviceGetAttribute(&g.processors, cudaDevAttrMultiProcessorCount, device));
     WK_TRY(error, cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device));
-    int major = 0, minor = 0;
+    int major = 0;
     WK_TRY(error, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    WK_TRY(error, cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    const bool strong = minor == 0 && (major == 6 || major == 7 || major == 8 || major == 9 ||
-                                       major == 10); // P100, V100, A100, H100, B200
     WK_TRY(error, cudaDeviceGetAttribute(&g.most_shared,
                                          cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    g.weak_doubles = !strong;
     g.bulk_copies = major >= 9;
     const auto keep = std::max<uint64_t>(all.totalGlobalMem / kKeepShare, kKeep);
     g.keep = (uint64_t)wk_setting_value(WK_SET_POOL_KEEP, (int64_t)keep);
@@ -134,12 +130,6 @@ ready_gpu(int device, wk_error *error)
     std::lock_guard<std::mutex> hold(g.lock);
     if (!g.ready && set_up(g, device, error) != WK_OK) return nullptr;
     return &g;
-}
-
-bool
-weak_doubles(const wk_call *call)
-{
-    return gpus[call->ordinal].weak_doubles;
 }
 
 int

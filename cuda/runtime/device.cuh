@@ -55,7 +55,6 @@ struct gpu {
     int processors = 0;
     int most_shared = 0;           // bytes of shared memory that a block may ask for
     bool bulk_copies = false;      // compute capability 9.0 and newer
-    bool weak_doubles = false;     // 1/32 of the float32 rate, or 1/64
     cudaMemPool_t pool = nullptr;  // null: the device has none, plain cudaMalloc serves
     uint64_t keep = 0, limit = 0;  // bytes
     std::vector<idle_block> idle;  // small ones of the default stream

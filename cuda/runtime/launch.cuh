@@ -58,9 +58,6 @@ wk_status aux_there(wk_call *call, void *place = nullptr); // station.cu
 // Sets device memory to zero, in the stream's order.
 wk_status clear(wk_call *call, void *block, int64_t bytes);
 
-// Has the call's device few float64 units? By its compute capability.
-bool weak_doubles(const wk_call *call);
-
 // Bytes of shared memory that a block may ask for.
 int most_shared(const wk_call *call);
 
