@@ -46,6 +46,7 @@ describe(const wk_call *call, reduce_task *task)
     task->counts = r->skip_nan || call->where.ndim >= 0;
     task->has_initial = r->has_initial;
     task->plain = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
+                  call->part.totals == nullptr &&
                   (call->out[0].dtype == a->dtype || call->out[0].dtype < WK_F16);
     task->initial = r->initial;
     task->ddof = r->ddof;
