@@ -418,7 +418,8 @@ add_tiles_exactly(const void *in, const reduce_task &task, int64_t output, int64
 static __device__ bool
 finish_equal(const void *in, const reduce_task &task, int64_t output)
 {
-    if (task.counts || task.dtype >= WK_C64 || !((double)task.n - task.ddof > 0)) return false;
+    if (task.counts || task.dtype >= WK_C64 || task.n == 0) return false;
+    if (!((double)task.n - task.ddof > 0)) return false; // ddof may be negative
 #pragma unroll 1
     for (int i = 0; i < task.folds; i++)
         if (task.fold[i] == WK_SUM || task.fold[i] == WK_SUMSQ || task.fold[i] == WK_NORM)
