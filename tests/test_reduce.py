@@ -627,6 +627,18 @@ def test_any_ddof_gives_what_numpys_formula_gives(device, dtype):
         check(device, long, op, 1, ddof=ddof)
 
 
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0,)], ids=str)
+def test_of_no_elements_none_is_read(device, dtype, shape):
+    """Whatever ddof: n less a negative one is positive."""
+    a, axis = values(dtype, shape), int(shape == (3, 0))
+    for ddof in (0, 1, -1, -2.5):
+        got = warpkit.reduce(a, ("mean", "var", "std"), axis, ddof=ddof, device=device)
+        assert_same(got.mean, reference.reduce(a, "mean", axis))
+        assert_same(got.var, reference.reduce(a, "var", axis, ddof=ddof))
+        assert_same(got.std, reference.reduce(a, "std", axis, ddof=ddof))
+
+
 # ---- dtype -------------------------------------------------------------------------------------
 
 
