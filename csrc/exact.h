@@ -40,6 +40,7 @@ enum { /* what limbs do not hold */
        WK_HAS_NAN = 1,
        WK_HAS_INF = 2,
        WK_HAS_MINUS_INF = 4,
+       WK_IS_ODD = WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF,
        WK_NOT_MINUS_ZERO = 8 /* some element is another number than -0.0 */
 };
 
@@ -330,14 +331,28 @@ wk_infinity(int negative)
     return wk_from_bits_f64((uint64_t)negative << 63 | (uint64_t)2047 << 52);
 }
 
+/* The flag of what is no finite number. */
+WK_FN int
+wk_odd_flag(double x)
+{
+    return x != x ? WK_HAS_NAN : x > 0 ? WK_HAS_INF : WK_HAS_MINUS_INF;
+}
+
+/* A sum in which there are such: infinite, or no number. */
+WK_FN double
+wk_odd_sum(int flags)
+{
+    const int infinite = flags & (WK_HAS_INF | WK_HAS_MINUS_INF);
+    if ((flags & WK_HAS_NAN) || infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();
+    return wk_infinity(infinite == WK_HAS_MINUS_INF);
+}
+
 /* The sum, divided by n if so. */
 WK_COLD double
 wk_finish_sum(wk_moments *m, int divide, wk_format f)
 {
-    const int infinite = m->flags & (WK_HAS_INF | WK_HAS_MINUS_INF);
-    if ((m->flags & WK_HAS_NAN) || infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();
     if (divide && m->n == 0) return wk_nan();
-    if (infinite) return wk_infinity(infinite == WK_HAS_MINUS_INF);
+    if (m->flags & WK_IS_ODD) return wk_odd_sum(m->flags);
     const int negative = wk_limbs_magnitude(&m->sum);
     wk_leading v = wk_leading_of(&m->sum);
     if (wk_is_zero(&v))
@@ -410,7 +425,7 @@ wk_finish_variance(wk_moments *m, const wk_limbs *sums, int count, double ddof, 
                    wk_format f)
 {
     const double d = (double)m->n - ddof;
-    if (m->flags & (WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF) || d != d) return wk_nan();
+    if (m->flags & WK_IS_ODD || d != d) return wk_nan();
     wk_limbs all = m->squares;
     all.count += 4;
     wk_times(&all, (uint64_t)m->n);

@@ -16,7 +16,6 @@ enum {
     WARP_TILES = 64,   /* of a line that a warp takes alone, where there are many lines */
     FEW_TILES = 4,     /* and where there are few: a block would wait for itself         */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has               */
-    SMALL = 4,         /* rows that a thread takes at once of many columns              */
     FEW_ROWS = 16,     /* of a column that one thread has                               */
     COLUMN_BLOCKS = 2, /* of a multiprocessor                                           */
     NARROW = 512,      /* bytes of a row, or of some that are read as one                */
@@ -217,7 +216,7 @@ wk_plan_grid(const wk_call *call, int processors, int columns, int few, int resi
     g->run = r->n;
     g->runs = g->parts = g->groups = g->tiles = 1;
     if (reads_columns(call)) {
-        if (r->n <= SMALL)
+        if (r->n <= WK_FEW_ROWS)
             plan_few_rows(call, processors, few, g);
         else
             plan_columns(call, processors, columns, g);

@@ -9,8 +9,9 @@ extern "C" {
 #endif
 
 enum {
-    WK_BLOCK = 256,      /* threads of a block                                             */
-    WK_TILE_BYTES = 2048 /* of a warp's tile of contiguous elements: 4 vectors a lane      */
+    WK_BLOCK = 256,       /* threads of a block                                            */
+    WK_TILE_BYTES = 2048, /* of a warp's tile of contiguous elements: 4 vectors a lane     */
+    WK_FEW_ROWS = 4       /* that a thread takes at once of many columns                   */
 };
 
 typedef enum {
@@ -20,10 +21,11 @@ typedef enum {
     WK_BY_FEW_ROWS /* the same, and a thread has all of an output                        */
 } wk_grid_kind;
 
-typedef enum {                    /* what lines are read by */
-               WK_READS_ELEMENTS, /* which lie anywhere */
-               WK_READS_RUN, /* 16 bytes at a time; each run has tiles of its own, and ends */
-               WK_READS_RUNS /* the same, of the runs of two axes, which have no ends */
+/* What lines are read by. */
+typedef enum {
+    WK_READS_ELEMENTS, /* which lie anywhere                                                */
+    WK_READS_RUN,      /* 16 bytes at a time; each run has tiles of its own, and ends       */
+    WK_READS_RUNS      /* the same, of the runs of two axes, which have no ends             */
 } wk_reads;
 
 typedef struct wk_grid {

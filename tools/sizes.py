@@ -10,12 +10,11 @@ hash of all that went into them. Functions that several kernels share are counte
 from __future__ import annotations
 
 import os
+import re
 import resource
 import runpy
-import struct
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,18 +29,12 @@ class Code(NamedTuple):
     seconds: float  # of a processor, when it was compiled
 
 
-def sections(cubin: bytes) -> list[tuple[str, bytes]]:
-    """Names and contents of an ELF file's."""
-    (table,) = struct.unpack_from("<Q", cubin, 0x28)
-    each, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
-    heads = [struct.unpack_from("<IIQQQQ", cubin, table + i * each) for i in range(count)]
-    start = heads[names][4]
-    found = []
-    for name, kind, _, _, offset, size in heads:
-        end = cubin.index(b"\0", start + name)
-        content = b"" if kind == 8 else cubin[offset : offset + size]  # 8: takes no place
-        found.append((cubin[start + name : end].decode(), content))
-    return found
+def sections(cubin: Path) -> dict[str, int]:
+    """Bytes of each section, by its name."""
+    command = ["readelf", "--section-headers", "--wide", str(cubin)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = re.findall(r"^ *\[ *\d+\] (\S+) +\w+ +\w+ \w+ (\w+) ", text, re.MULTILINE)
+    return {name: int(size, 16) for name, size in found}
 
 
 def measure(job: Any, folder: Path) -> Code:
@@ -54,14 +47,14 @@ def measure(job: Any, folder: Path) -> Code:
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         clock.write_text(str(after.ru_utime - before.ru_utime))
-    found = dict(sections(cubin.read_bytes()))
+    found = sections(cubin)
     kernels, functions = [], 0
-    for name, content in found.items():
+    for name, size in found.items():
         if name.startswith(".text."):
             if f".nv.constant0.{name[6:]}" in found:  # the parameters of a kernel
-                kernels.append(len(content))
+                kernels.append(size)
             else:
-                functions += len(content)
+                functions += size
     name = str(job.source.relative_to(ROOT))
     return Code(name, kernels, functions, float(clock.read_text()))
 
@@ -77,10 +70,8 @@ def main() -> None:
         for job in setup["cuda_jobs"]()
         if job.source.suffix == ".cu" and job.source.is_relative_to(wanted)
     ]
-    with ThreadPoolExecutor(1) as pool:  # one at a time: processor seconds are of all children
-        codes = [
-            c for c in pool.map(lambda job: measure(job, folder), jobs) if c.kernels or c.functions
-        ]
+    codes = [measure(job, folder) for job in jobs]  # one at a time: seconds are of all children
+    codes = [code for code in codes if code.kernels or code.functions]
     print(f"{'file':44} {'kernels':>7} {'KB':>8} {'largest':>8} {'CPU s':>7}")
     for code in sorted(codes, key=lambda c: -sum(c.kernels)):
         kb = (sum(code.kernels) + code.functions) / 1024

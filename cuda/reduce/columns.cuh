@@ -56,6 +56,32 @@ struct column_memory {
         line_memory<Acc> line;
     };
     uint32_t marks[kThreads * C / kWarp]; // of columns
+
+    __device__ __forceinline__ void save(const uint64_t (&from)[Acc::kWords], int at)
+    {
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++) words[w][at] = from[w];
+    }
+    __device__ __forceinline__ void save(const Acc &acc, int at)
+    {
+        uint64_t own[Acc::kWords];
+        acc.save(own);
+        save(own, at);
+    }
+    __device__ __forceinline__ void load(uint64_t (&to)[Acc::kWords], int at) const
+    {
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++) to[w] = words[w][at];
+    }
+    __device__ __forceinline__ Acc load(const reduce_task &task, int at) const
+    {
+        uint64_t own[Acc::kWords];
+        Acc acc;
+        acc.start(task);
+        load(own, at);
+        acc.load(own);
+        return acc;
+    }
 };
 
 // N rows of C columns, the c-th column's elements; of bytes by words that are turned round.
@@ -95,6 +121,20 @@ struct columns_at {
     int64_t pitch;     // from row to row
     int64_t row[C];    // of the fold: what the first row has of each
     int rows;          // of the fold in each that is read
+
+    // Columns that are `apart`, from `column` on; where there is none, another's place.
+    __device__ __forceinline__ void find(const reduce_task &task, int64_t column, int apart,
+                                         int64_t end, const T *in)
+    {
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            const int64_t own = column + c * apart;
+            offset[c] = c;
+            if (!task.aligned)
+                offset[c] =
+                    own < end ? spot_of(task.kept, task.where_kept, own).at - (x - in) : 0;
+        }
+    }
 };
 
 // N rows of a thread's columns from row i on, in steps, as far as they are below `end`; a bit for each.
@@ -171,16 +211,12 @@ finish_columns(const typename Acc::T *in, const reduce_task &task, int64_t first
             read_words(task.records + (p * task.outputs + first + c) * Acc::kWords, words);
             acc.merge(words);
         }
-        acc.save(words);
-#pragma unroll
-        for (int w = 0; w < Acc::kWords; w++) memory->words[w][tid] = words[w];
+        memory->save(acc, tid);
         __syncthreads(); // all threads' words are there before a column's first one joins them
         bool known = true;
         if (works && (height == 1 || q == 0)) {
             for (int h = 1; h < height; h++) {
-#pragma unroll
-                for (int w = 0; w < Acc::kWords; w++)
-                    words[w] = memory->words[w][h * columns + tid];
+                memory->load(words, h * columns + tid);
                 acc.merge(words);
             }
             known = deliver(acc, task, first + c);
@@ -262,18 +298,15 @@ __device__ __forceinline__ bool
 leave_column(const reduce_task &task, int64_t output, int64_t part, int slot,
              const column_memory<Acc, C> *memory)
 {
-    uint64_t words[Acc::kWords];
-#pragma unroll
-    for (int w = 0; w < Acc::kWords; w++) words[w] = memory->words[w][slot];
     if (task.parts > 1 && (Acc::kCertain || !task.keeps)) {
-        uint64_t *to = task.records + (part * task.outputs + output) * Acc::kWords;
+        uint64_t words[Acc::kWords],
+            *to = task.records + (part * task.outputs + output) * Acc::kWords;
+        memory->load(words, slot);
 #pragma unroll
         for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
         return true;
     }
-    Acc acc;
-    acc.start(task);
-    acc.load(words);
+    Acc acc = memory->load(task, slot);
     if constexpr (!Acc::kCertain)
         if (task.keeps) return share_column(acc, task, output);
     return deliver(acc, task, output);
@@ -293,32 +326,13 @@ leave_marked(const typename Acc::T *in, const reduce_task &task, int64_t first, 
     }
 }
 
-// A thread's columns are `apart`, the first is in slot `at`.
-template <class Acc, int C>
-__device__ __forceinline__ void
-save_columns(const Acc (&acc)[C], int at, int apart, column_memory<Acc, C> *memory)
-{
-#pragma unroll
-    for (int c = 0; c < C; c++) {
-        uint64_t words[Acc::kWords];
-        acc[c].save(words);
-#pragma unroll
-        for (int w = 0; w < Acc::kWords; w++) memory->words[w][at + c * apart] = words[w];
-    }
-}
-
 // Rows from `row` on of a column, to its thread's entry.
 template <class Acc, int C>
 __device__ __forceinline__ void
 take_tail(const typename Acc::T *in, const reduce_task &task, int64_t row, int column,
           column_memory<Acc, C> *memory)
 {
-    uint64_t words[Acc::kWords];
-    Acc acc;
-    acc.start(task);
-#pragma unroll
-    for (int w = 0; w < Acc::kWords; w++) words[w] = memory->words[w][column];
-    acc.load(words);
+    Acc acc = memory->load(task, column);
 #pragma unroll 1
     for (; row < task.n; row++) {
         typename Acc::T x[1] = {in[row * task.outputs + column]};
@@ -326,9 +340,7 @@ take_tail(const typename Acc::T *in, const reduce_task &task, int64_t row, int c
         leave_out<Acc>(x, &ok, task);
         acc.take(x, ok, {task.first + row, 0, 1}, task);
     }
-    acc.save(words);
-#pragma unroll
-    for (int w = 0; w < Acc::kWords; w++) memory->words[w][column] = words[w];
+    memory->save(acc, column);
 }
 
 // Entries of `stride` columns, `many` of each, become one of each: by halves, by the whole block.
@@ -342,18 +354,10 @@ join_columns(const reduce_task &task, int stride, int many, column_memory<Acc, C
 #pragma unroll 1
         for (int e = threadIdx.x; e < (many - half) * stride; e += kThreads) {
             uint64_t words[Acc::kWords];
-            Acc acc;
-            acc.start(task);
-#pragma unroll
-            for (int w = 0; w < Acc::kWords; w++) words[w] = memory->words[w][e];
-            acc.load(words);
-#pragma unroll
-            for (int w = 0; w < Acc::kWords; w++)
-                words[w] = memory->words[w][e + half * stride];
+            Acc acc = memory->load(task, e);
+            memory->load(words, e + half * stride);
             acc.merge(words);
-            acc.save(words);
-#pragma unroll
-            for (int w = 0; w < Acc::kWords; w++) memory->words[w][e] = words[w];
+            memory->save(acc, e);
         }
         __syncthreads(); // this half is there before the next is joined
         many = half;
@@ -407,21 +411,15 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 }
                 from.rows = task.repeat;
 #pragma unroll
-                for (int c = 0; c < C; c++) {
+                for (int c = 0; c < C; c++)
                     from.row[c] = narrow ? (own + c) / (int)task.outputs : 0;
-                    from.offset[c] = c;
-                    if (!task.aligned) // where there is none, another's
-                        from.offset[c] =
-                            own + c * apart < columns
-                                ? spot_of(task.kept, task.where_kept, first + own + c * apart)
-                                          .at -
-                                      (from.x - in)
-                                : 0;
-                }
+                from.find(task, first + own, apart, first + columns, in);
                 fold_rows_of_columns<kRows>(acc, from, task, (int)begin + down, (int)last,
                                             height);
             }
-            if (down < height) save_columns(acc, down * (int)side + own, apart, &memory);
+#pragma unroll
+            for (int c = 0; c < C && down < height; c++)
+                memory.save(acc[c], down * (int)side + own + c * apart);
         }
         if (alone) {
             __syncwarp(); // a warp's lanes read what its lanes have written
@@ -463,8 +461,6 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
     }
 }
 
-constexpr int kFewRows = 4; // reduce_grid.c's SMALL
-
 // Columns that a thread folds where they have few rows: as many as its registers hold.
 template <class Acc>
 constexpr int
@@ -489,26 +485,17 @@ __launch_bounds__(kThreads, Acc::kCertain ? 4 : 3)
     const int apart = task.aligned ? 1 : kWarp, own = task.aligned ? lane * C : lane;
     for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x) {
         const int64_t first = item * kThreads * C, output = first + slots + own;
-        T column[C][kFewRows];
+        T column[C][WK_FEW_ROWS];
         uint32_t ok = 0;
         bool stored = true; // without more
         {
-            row_of<T, C> read[kFewRows];
+            row_of<T, C> read[WK_FEW_ROWS];
             columns_at<T, C> from;
             const bool works = output < task.outputs;
             from.x = in + (works ? spot_of(task.kept, task.where_kept, output).at : 0);
             from.pitch = task.stride;
-#pragma unroll
-            for (int c = 0; c < C; c++) {
-                from.offset[c] = c;
-                if (!task.aligned) // where there is none, another's
-                    from.offset[c] =
-                        output + c * kWarp < task.outputs
-                            ? spot_of(task.kept, task.where_kept, output + c * kWarp).at -
-                                  (from.x - in)
-                            : 0;
-            }
-            ok = load_rows<kFewRows, Acc>(read, from, task, 0, works ? (int)task.n : 0, 1);
+            from.find(task, output, apart, task.outputs, in);
+            ok = load_rows<WK_FEW_ROWS, Acc>(read, from, task, 0, works ? (int)task.n : 0, 1);
 #pragma unroll
             for (int c = 0; c < C; c++) {
                 column_of(read, c, column[c]);
@@ -529,7 +516,8 @@ __launch_bounds__(kThreads, Acc::kCertain ? 4 : 3)
                 leave_out<Acc>(column[c], &some, task);
                 acc[c].take(column[c], some, at, task);
             }
-            save_columns(acc, slots + own, apart, &memory);
+#pragma unroll
+            for (int c = 0; c < C; c++) memory.save(acc[c], slots + own + c * apart);
         }
         __syncwarp(); // a warp's lanes read what its lanes have written
         bool known = true;

@@ -228,10 +228,7 @@ struct float_sums {
 #pragma unroll
         for (int j = 0; j < N; j++) {
             if (x[j] - x[j] != 0) {
-                const int flag = x[j] != x[j] ? WK_HAS_NAN
-                                 : x[j] > 0   ? WK_HAS_INF
-                                              : WK_HAS_MINUS_INF;
-                flags |= note(part, flag) | note(part, WK_NOT_MINUS_ZERO);
+                flags |= note(part, wk_odd_flag((double)x[j]) | WK_NOT_MINUS_ZERO);
                 x[j] = 0;
             } else if (kWide && fabs((double)x[j]) >= power_of_two(kMost - 5)) {
                 flags |= WK_TOO_LARGE;

@@ -143,13 +143,13 @@ sum_or_mean(const float_outcome &o, const reduce_task &task, int64_t output, int
         const double first = initial_of(task, parts, part, output);
         minus = (minus || o.n == 0) && wk_bits_f64(first) == 1ull << 63;
         if (first - first != 0)
-            flags |= first != first ? WK_HAS_NAN : first > 0 ? WK_HAS_INF : WK_HAS_MINUS_INF;
+            flags |= wk_odd_flag(first);
         else if (fabs(first) > 0x1p900)
             return {0, false};
         else
             s.add(first);
     }
-    if (flags & kOdd) return {odd_sum(flags), true};
+    if (flags & WK_IS_ODD) return {wk_odd_sum(flags), true};
     if (s.is_zero() && (fold == WK_SUM || o.n > 0)) return {minus ? -0.0 : 0.0, true};
     if (fold == WK_SUM) return rounded(s, dtype);
     return quick_mean(s, o.n, task.counts ? 1 / (double)o.n : task.inverse, dtype);
@@ -179,7 +179,7 @@ __device__ WK_NOINLINE bool
 finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
 {
     const int parts = task.dtype >= WK_C64 ? 2 : 1;
-    const int odd = (o.flags | o.flags >> WK_PART_SHIFT) & kOdd;
+    const int odd = (o.flags | o.flags >> WK_PART_SHIFT) & WK_IS_ODD;
     bool all = true;
 #pragma unroll 1
     for (int i = 0; i < task.folds; i++) {

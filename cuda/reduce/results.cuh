@@ -129,22 +129,11 @@ enum {                     // beside the flags of exact.h
     WK_TOO_LARGE = 1 << 16 // elements that no doubles took
 };
 
-constexpr int kOdd = WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF;
-
 // A part's flag.
 __device__ __forceinline__ int
 note(int part, int flag)
 {
     return part ? flag << WK_PART_SHIFT : flag;
-}
-
-// Infinite, or no number.
-__device__ __forceinline__ double
-odd_sum(int flags)
-{
-    const int infinite = flags & (WK_HAS_INF | WK_HAS_MINUS_INF);
-    if ((flags & WK_HAS_NAN) || infinite == (WK_HAS_INF | WK_HAS_MINUS_INF)) return wk_nan();
-    return wk_infinity(infinite == WK_HAS_MINUS_INF);
 }
 
 // The words of a table (table.cuh): how many elements (where not all count), flags, bounds of what
@@ -218,9 +207,9 @@ __device__ __forceinline__ bool
 finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t output)
 {
     answer a = {0, true};
-    if (flags & (kOdd | WK_TOO_LARGE)) {
+    if (flags & (WK_IS_ODD | WK_TOO_LARGE)) {
         if (flags & WK_TOO_LARGE) return false;
-        a.value = odd_sum(flags);
+        a.value = wk_odd_sum(flags);
     } else if (s.is_zero()) {
         a.value = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
     } else {
@@ -275,7 +264,8 @@ finish_one(const double_pair &sum, const double_pair &squares, int flags,
     const int fold = task.fold[0];
     if (fold == WK_SUM || fold == WK_MEAN)
         return finish_plain<kDtype>(sum, flags, task, output);
-    if (kDtype == WK_F64 || (flags & (kOdd | WK_TOO_LARGE)) || fold == WK_SUMSQ) return false;
+    if (kDtype == WK_F64 || (flags & (WK_IS_ODD | WK_TOO_LARGE)) || fold == WK_SUMSQ)
+        return false;
     const answer a = quick_plain<kDtype>(sum, squares, task, fold);
     if (a.known) store_as<kDtype>(task.out[0], output, a.value);
     return a.known;

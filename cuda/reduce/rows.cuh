@@ -1,9 +1,9 @@
 // rows.cuh -- many short rows that follow each other in memory: a thread a row.
 //
-// A warp brings its 32 rows (16, 8 of longer ones, several times 32 of very short ones) into shared memory, by vectors that lie side by
-// side whatever the rows' length, and each lane takes a row of its own (2, 4 lanes one together):
-// nothing is joined, and all lanes compute results. No barrier but the warp's. Rows of up to 64 bytes
-// are read where they lie.
+// A warp brings its 32 rows (16, 8 of longer ones, several times 32 of very short ones) into shared
+// memory, by vectors that lie side by side whatever the rows' length, and each lane takes a row of its
+// own (2, 4 lanes one together): nothing is joined, and all lanes compute results. No barrier but the
+// warp's. Rows of up to 64 bytes are read where they lie.
 #pragma once
 #include "reduce/lines.cuh"
 
@@ -48,8 +48,7 @@ stage_rows(const T *from, unsigned char *staged, int64_t elements, bool aligned)
 
 // A lane's share of a row, which `lanes` take together: whole vectors, two at a time, from number `turn`
 // on, another one in each lane, so that those of eight lanes lie in all banks; or a few elements at a
-// time.
-// True: the row was one batch, and its result has been stored.
+// time. True: the row was one batch, and its result has been stored.
 template <class Acc>
 __device__ __forceinline__ bool
 fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn, int part,

@@ -93,10 +93,8 @@ exact_sum(const unsigned long long *word, int64_t *work, table_shape shape,
         const double x = task.initial.f64[shape.pieces == 2 ? part : output % task.planes];
         m.n++;
         if (wk_bits_f64(x) != 1ull << 63) m.flags |= WK_NOT_MINUS_ZERO;
-        if (x != x)
-            m.flags |= WK_HAS_NAN;
-        else if (x - x != 0)
-            m.flags |= x < 0 ? WK_HAS_MINUS_INF : WK_HAS_INF;
+        if (x - x != 0)
+            m.flags |= wk_odd_flag(x);
         else
             wk_limbs_add_f64(&m.sum, x);
     }
@@ -153,23 +151,8 @@ finish_words(unsigned long long *word, int64_t *work, table_shape shape,
     const double lost_sum = wk_from_bits_f64(word[kLostSum]) * (double)task.parts,
                  lost_squares = wk_from_bits_f64(word[kLostSquares]) * (double)task.parts;
     bool known = false;
-    if (!again && task.plain && task.dtype < WK_C64) {
-        double_pair sum = {0, 0, 0}, squares = {0, 0, 0};
-        if (shape.pieces)
-            sum = pair_of_limbs(word + shape.sum_at(0), shape.sum_limbs, shape.sum_base,
-                                lost_sum);
-        if (shape.square_limbs)
-            squares = pair_of_limbs(word + shape.square_at(), shape.square_limbs,
-                                    shape.square_base(), lost_squares);
-        if (lane == 0) known = finish_pairs(sum, squares, (int)word[kFlags], task, output);
-        known = __shfl_sync(kAllLanes, (int)known, 0);
-    }
-    if (!again && !known) {
-        float_outcome o;
-        o.n = task.counts ? (int64_t)word[kCount] : task.n;
-        o.flags = (int)word[kFlags];
-        o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
-        if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
+    if (!again) {
+        float_outcome o = {};
 #pragma unroll 1
         for (int p = 0; p < shape.pieces; p++)
             o.sum[p] = pair_of_limbs(word + shape.sum_at(p), shape.sum_limbs, shape.sum_base,
@@ -177,7 +160,13 @@ finish_words(unsigned long long *word, int64_t *work, table_shape shape,
         if (shape.square_limbs)
             o.squares = pair_of_limbs(word + shape.square_at(), shape.square_limbs,
                                       shape.square_base(), lost_squares);
-        if (lane == 0) known = finish_floats(o, task, output);
+        o.n = task.counts ? (int64_t)word[kCount] : task.n;
+        o.flags = (int)word[kFlags];
+        o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
+        if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
+        if (lane == 0)
+            known = (task.plain && finish_pairs(o.sum[0], o.squares, o.flags, task, output)) ||
+                    finish_floats(o, task, output);
         known = __shfl_sync(kAllLanes, (int)known, 0);
     }
     if (!known && lost_sum == 0 && lost_squares == 0 && !(word[kFlags] & WK_TOO_LARGE)) {
@@ -288,9 +277,8 @@ add_batch(const void *elements, int count, uint32_t ok, int dtype, table_shape s
                 x[k] = 0;
                 if (j + k >= count || !(ok >> (j + k) & 1)) continue;
                 const double v = part_of_element(elements, dtype, j + k, p);
-                const int odd = v != v ? WK_HAS_NAN : v > 0 ? WK_HAS_INF : WK_HAS_MINUS_INF;
                 if (v - v != 0)
-                    flags |= note(p, odd) | note(p, WK_NOT_MINUS_ZERO);
+                    flags |= note(p, wk_odd_flag(v));
                 else
                     x[k] = v;
                 if (wk_bits_f64(v) != 1ull << 63) flags |= note(p, WK_NOT_MINUS_ZERO);

@@ -71,8 +71,7 @@ struct reduce_task {
     int planes, flip; // flip: all ones for max, argmax
     bool skip_nan, has_initial, integers_only;
     bool counts; // not all elements count: NaN or a mask may leave some out
-    bool
-        plain; // one result of all elements, of which there are some, and of their dtype or an integer
+    bool plain;  // one result of all elements, of their dtype or an integer's; there are some
     wk_value initial;
     double ddof;
     double inverse, inverse_spread; // of n, and of n (n - ddof), where all elements count

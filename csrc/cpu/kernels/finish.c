@@ -13,7 +13,7 @@ static int
 pair_of(const wk_exact *e, wk_pair *pair, double *slack)
 {
     *slack = 0;
-    if (e->used || e->flags & (WK_HAS_NAN | WK_HAS_INF | WK_HAS_MINUS_INF)) return 0;
+    if (e->used || e->flags & WK_IS_ODD) return 0;
     if (e->integer) {
         __int128 x = 0;
         for (int k = e->words - 1; k >= 0; k--) {

@@ -103,8 +103,7 @@ take_special(const job *j, double *x, const int64_t *bin, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         if (x[i] - x[i] == 0) continue;
-        const int flag = x[i] != x[i] ? WK_HAS_NAN : x[i] < 0 ? WK_HAS_MINUS_INF : WK_HAS_INF;
-        __atomic_fetch_or(&j->flags[bin[i]], (uint8_t)flag, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&j->flags[bin[i]], (uint8_t)wk_odd_flag(x[i]), __ATOMIC_RELAXED);
         x[i] = 0;
     }
 }

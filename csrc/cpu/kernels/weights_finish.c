@@ -36,12 +36,9 @@ static void
 store_float(const wk_pieces *p, const int64_t *word, int flags, const wk_array *out, int64_t at)
 {
     const wk_dtype real = wk_real_of(out->dtype);
-    const int infinite = flags & ~WK_HAS_NAN;
     double x;
-    if ((flags & WK_HAS_NAN) || infinite == (WK_HAS_INF | WK_HAS_MINUS_INF))
-        x = wk_nan();
-    else if (infinite)
-        x = wk_infinity(infinite == WK_HAS_MINUS_INF);
+    if (flags)
+        x = wk_odd_sum(flags);
     else if (p->words > 2)
         x = of_limbs(p, word, wk_format_of(real));
     else
