@@ -12,12 +12,11 @@ enum {
     ROW = 1088,        /* bytes of a short row, at most                                  */
     ROW_OF_LANE = 272, /* of one that a thread has alone: 8 KiB a warp in shared memory  */
     ROWS_OF_LANE = 8,  /* very short ones that a thread takes one after the other        */
-    ITEMS = 32,        /* groups of small outputs that a block can mark                 */
     WARP_TILES = 64,   /* of a line that a warp takes alone, where there are many lines */
     FEW_TILES = 4,     /* and where there are few: a block would wait for itself         */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has               */
     FEW_ROWS = 16,     /* of a column that one thread has                               */
-    COLUMN_BLOCKS = 2, /* of a multiprocessor                                           */
+    WHOLE_BLOCKS = 12, /* of a multiprocessor: then each thread has whole columns       */
     NARROW = 512,      /* bytes of a row, or of some that are read as one                */
     SIDE = 32,         /* threads side by side: 256 bytes of each row                    */
     PART_ROWS = 64,    /* of a thread, at least, where columns have parts                */
@@ -76,19 +75,6 @@ even_parts(int64_t groups, int64_t places, int64_t limit)
     return best;
 }
 
-/* Few rows: a thread has all of its columns, and a block of threads lies side by side. */
-static void
-plan_few_rows(const wk_call *call, int64_t processors, int few, wk_grid *g)
-{
-    const wk_reduce_args *r = &call->args.reduce;
-    g->kind = WK_BY_FEW_ROWS;
-    g->columns = few;
-    g->aligned = reads_at_once(call, few);
-    g->width = WK_BLOCK;
-    g->groups = wk_blocks(r->outputs, (int64_t)WK_BLOCK * few);
-    g->blocks = processors * 16;
-}
-
 /* A narrow matrix, all of which lies side by side: as many of its rows as one as fill the sectors. */
 static void
 repeat_rows(const wk_call *call, int columns, wk_grid *g)
@@ -112,25 +98,29 @@ repeat_rows(const wk_call *call, int columns, wk_grid *g)
 }
 
 static void
-plan_columns(const wk_call *call, int64_t processors, int columns, wk_grid *g)
+plan_columns(const wk_call *call, int64_t processors, int columns, int resident, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const int64_t places = COLUMN_BLOCKS * processors;
+    const int64_t places = resident * processors, most = WK_BLOCK * columns;
     g->kind = WK_BY_COLUMNS;
     g->columns = columns;
     g->aligned = reads_at_once(call, columns);
+    if (r->n <= FEW_ROWS || r->outputs >= processors * WHOLE_BLOCKS * most) {
+        g->width = WK_BLOCK; /* each thread has all rows of its columns */
+        g->groups = wk_blocks(r->outputs, most);
+        g->blocks = wk_most(processors * 64, wk_blocks(g->groups, WK_ITEMS));
+        return;
+    }
     repeat_rows(call, columns, g);
     const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], columns),
                   n = wk_blocks(r->n, g->repeat);
-    const int64_t high =
-        r->outputs / columns >= 8 * places * WK_BLOCK ? 1 : wk_blocks(n, FEW_ROWS);
+    const int64_t high = wk_blocks(n, FEW_ROWS);
     if (g->repeat == 1) g->width = (int)wk_least(inner, SIDE);
     g->height = (int)wk_least(WK_BLOCK / g->width, high);
     if (g->repeat == 1 && inner > 2 * SIDE) /* of short columns more side by side */
         g->width = WK_BLOCK / g->height / SIDE * SIDE;
     else if (g->repeat == 1 && inner <= 2 * SIDE)
         g->width = (int)wk_least(inner, WK_BLOCK / g->height);
-    if (g->repeat == 1 && g->height == 1) g->width = WK_BLOCK; /* whole warps */
     g->groups = g->repeat > 1 ? 1 : wk_blocks(r->outputs, (int64_t)g->width * columns);
     g->parts = even_parts(g->groups, places, wk_most(1, n / ((int64_t)g->height * PART_ROWS)));
     g->blocks = wk_most(places * 16, wk_blocks(g->groups, 1 << 20));
@@ -155,7 +145,7 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     g->aligned =
         ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 && rows * row % VECTOR == 0;
     g->groups = wk_blocks(r->outputs, WARPS * rows);
-    g->blocks = wk_most(processors * 16, wk_blocks(g->groups, ITEMS / g->height));
+    g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS / g->height));
     return 1;
 }
 
@@ -193,7 +183,7 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
     if (g->team < WK_BLOCK) {
         if (g->team == 1) g->tiles = wk_most(1, wk_blocks(r->n, batch));
         g->groups = wk_blocks(r->outputs, WK_BLOCK / g->team);
-        g->blocks = wk_most(processors * 16, wk_blocks(g->groups, ITEMS));
+        g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
         return;
     }
     g->groups = r->outputs;
@@ -203,8 +193,8 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
 }
 
 void
-wk_plan_grid(const wk_call *call, int processors, int columns, int few, int resident,
-             int in_order, wk_grid *g)
+wk_plan_grid(const wk_call *call, int processors, int line_blocks, int columns, int few,
+             int column_blocks, int in_order, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
@@ -216,10 +206,7 @@ wk_plan_grid(const wk_call *call, int processors, int columns, int few, int resi
     g->run = r->n;
     g->runs = g->parts = g->groups = g->tiles = 1;
     if (reads_columns(call)) {
-        if (r->n <= WK_FEW_ROWS)
-            plan_few_rows(call, processors, few, g);
-        else
-            plan_columns(call, processors, columns, g);
+        plan_columns(call, processors, r->n <= WK_FEW_ROWS ? few : columns, column_blocks, g);
         return;
     }
     if (r->n > 0 && call->where.ndim < 0 && !pairs(r) &&
@@ -231,5 +218,5 @@ wk_plan_grid(const wk_call *call, int processors, int columns, int few, int resi
         }
         g->runs = r->n / g->run;
     }
-    if (!plan_rows(call, processors, g)) plan_lines(call, processors, resident, in_order, g);
+    if (!plan_rows(call, processors, g)) plan_lines(call, processors, line_blocks, in_order, g);
 }

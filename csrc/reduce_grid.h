@@ -11,14 +11,14 @@ extern "C" {
 enum {
     WK_BLOCK = 256,       /* threads of a block                                            */
     WK_TILE_BYTES = 2048, /* of a warp's tile of contiguous elements: 4 vectors a lane     */
-    WK_FEW_ROWS = 4       /* that a thread takes at once of many columns                   */
+    WK_FEW_ROWS = 4,      /* that a thread takes at once of many columns                   */
+    WK_ITEMS = 32         /* groups of outputs that a block marks, at most                 */
 };
 
 typedef enum {
     WK_BY_LINES,   /* warps bring the elements of an output (lines.cuh)                     */
     WK_BY_ROWS,    /* a thread has a short row, or a few have it together (rows.cuh)        */
-    WK_BY_COLUMNS, /* neighbouring threads have neighbouring outputs (columns.cuh)         */
-    WK_BY_FEW_ROWS /* the same, and a thread has all of an output                        */
+    WK_BY_COLUMNS /* neighbouring threads have neighbouring outputs (columns.cuh)           */
 } wk_grid_kind;
 
 /* What lines are read by. */
@@ -45,11 +45,10 @@ typedef struct wk_grid {
     int64_t blocks; /* at most                                                           */
 } wk_grid;
 
-/* columns, few: how many a thread has, of many rows and of few. resident: blocks of lines that a
- * multiprocessor holds, which the parts of a long one are to fill once. in_order: an element's place
- * matters. */
-void wk_plan_grid(const wk_call *call, int processors, int columns, int few, int resident,
-                  int in_order, wk_grid *grid);
+/* columns, few: how many a thread has, of many rows and of few. line_blocks, column_blocks: how many blocks a multiprocessor holds,
+ * which parts are to fill. in_order: an element's place matters. */
+void wk_plan_grid(const wk_call *call, int processors, int line_blocks, int columns, int few,
+                  int column_blocks, int in_order, wk_grid *grid);
 
 #ifdef __cplusplus
 }

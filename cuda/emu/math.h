@@ -58,6 +58,24 @@ EMU_THREE(__vimax3_s16x2, int16_t, >)
 EMU_THREE(__vimax3_u16x2, uint16_t, >)
 #undef EMU_THREE
 
+static inline unsigned
+__vmaxu2(unsigned a, unsigned b)
+{
+    return __vimax3_u16x2(a, b, b);
+}
+
+// The least of a + b and c, in each half of a word.
+static inline unsigned
+__viaddmin_u16x2(unsigned a, unsigned b, unsigned c)
+{
+    unsigned result = 0;
+    for (int i = 0; i < 32; i += 16) {
+        const uint16_t x = (uint16_t)((a >> i) + (b >> i)), y = (uint16_t)(c >> i);
+        result |= (unsigned)(x < y ? x : y) << i;
+    }
+    return result;
+}
+
 // The upper half of the product.
 static inline unsigned
 __umulhi(unsigned a, unsigned b)

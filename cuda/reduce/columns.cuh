@@ -7,7 +7,8 @@
 // block that ends last.
 //
 // A matrix of few columns that follow each other is read as one of `repeat` times as many and fewer
-// rows: whole sectors, whatever its width. Of few rows a thread has all, and nothing is joined.
+// rows: whole sectors, whatever its width. Where rows are few, or columns enough for all threads, a
+// thread has whole ones, and nothing is joined.
 #pragma once
 #include "prim/turn.cuh"
 #include "reduce/lines.cuh"
@@ -49,13 +50,27 @@ struct alignas(C * sizeof(T) < 4 ? 4 : C * sizeof(T)) row_of {
     }
 };
 
-template <class Acc, int C = Acc::kColumns>
+// Columns of a thread, of few rows or of many: as many as its registers hold, and the memory that the
+// block's results go through.
+template <class Acc>
+constexpr int
+columns_of_thread(bool few)
+{
+    int most = 16 / (int)sizeof(typename Acc::T), c = 1;
+    if (!Acc::kCertain && !few) return Acc::kColumns;
+    if (most > 4) most = 4;
+    if (most > 20 / Acc::kWords) most = 20 / Acc::kWords;
+    while (2 * c <= most) c *= 2;
+    return c;
+}
+
+template <class Acc, int C>
 struct column_memory {
     union {
         uint64_t words[Acc::kWords][kThreads * C]; // an output's neighbours side by side
         line_memory<Acc> line;
     };
-    uint32_t marks[kThreads * C / kWarp]; // of columns
+    uint32_t marks[WK_ITEMS][kThreads * C / kWarp]; // of an item's columns: they take integers
 
     __device__ __forceinline__ void save(const uint64_t (&from)[Acc::kWords], int at)
     {
@@ -118,13 +133,14 @@ template <typename T, int C>
 struct columns_at {
     const T *x;
     int64_t offset[C]; // from there, of those that there are
-    int64_t pitch;     // from row to row
+    int64_t pitch;     // from a row that is read to the next
     int64_t row[C];    // of the fold: what the first row has of each
-    int rows;          // of the fold in each that is read
+    int rows;          // of the fold from one to the next
+    int apart;         // columns
 
-    // Columns that are `apart`, from `column` on; where there is none, another's place.
-    __device__ __forceinline__ void find(const reduce_task &task, int64_t column, int apart,
-                                         int64_t end, const T *in)
+    // From `column` on; where there is none, another's place.
+    __device__ __forceinline__ void find(const reduce_task &task, int64_t column, int64_t end,
+                                         const T *in)
     {
 #pragma unroll
         for (int c = 0; c < C; c++) {
@@ -137,102 +153,90 @@ struct columns_at {
     }
 };
 
-// N rows of a thread's columns from row i on, in steps, as far as they are below `end`; a bit for each.
+// N rows of a thread's columns, of which there are `left`, one or more; a bit for each. Of less than N
+// the last is read again, and fillers come in its place: loads need no condition.
 template <int N, class Acc, int C>
 __device__ __forceinline__ uint32_t
-load_rows(row_of<typename Acc::T, C> (&read)[N], const columns_at<typename Acc::T, C> &from,
-          const reduce_task &task, int i, int end, int step)
+load_rows(row_of<typename Acc::T, C> (&read)[N], const typename Acc::T *x,
+          const columns_at<typename Acc::T, C> &from, const reduce_task &task, int left)
 {
     using R = row_of<typename Acc::T, C>;
-    const int64_t pitch = step * from.pitch;
-    const typename Acc::T *x = from.x + i * from.pitch;
-    uint32_t ok = all_of<N>;
-    if (i + (N - 1) * step >= end) {
-        ok = 0;
-#pragma unroll
-        for (int j = 0; j < N; j++) {
-            ok |= (uint32_t)(i + j * step < end) << j;
-#pragma unroll
-            for (int c = 0; c < C; c++) read[j].set(c, Acc::filler(task));
-        }
-    }
+    const int last = (left < N ? left : N) - 1;
     if (R::kLoads && task.aligned) {
 #pragma unroll
         for (int j = 0; j < N; j++)
-            if (ok >> j & 1) read[j] = *reinterpret_cast<const R *>(x + j * pitch);
+            read[j] = *reinterpret_cast<const R *>(x + (j < last ? j : last) * from.pitch);
     } else {
 #pragma unroll
         for (int j = 0; j < N; j++)
 #pragma unroll
             for (int c = 0; c < C; c++)
-                if (ok >> j & 1) read[j].set(c, x[j * pitch + from.offset[c]]);
+                read[j].set(c, x[(j < last ? j : last) * from.pitch + from.offset[c]]);
     }
-    return ok;
-}
-
-// A thread's rows of its columns, begin .. end - 1 in steps; N are on their way together.
-template <int N, class Acc, int C>
-__device__ __forceinline__ void
-fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
-                     const reduce_task &task, int begin, int end, int step)
-{
-    using T = typename Acc::T;
-    for (int i = begin; i < end; i += N * step) {
-        row_of<T, C> read[N];
-        const uint32_t ok = load_rows<N, Acc>(read, from, task, i, end, step);
+    if (left >= N) return all_of<N>;
 #pragma unroll
-        for (int c = 0; c < C; c++) {
-            const place at = {task.first + (int64_t)i * from.rows + from.row[c],
-                              (int64_t)step * from.rows, 1};
-            T column[N];
-            uint32_t some = ok;
-            column_of(read, c, column);
-            leave_out<Acc>(column, &some, task);
-            acc[c].take(column, some, at, task);
-        }
-    }
+    for (int j = 1; j < N; j++)
+#pragma unroll
+        for (int c = 0; c < C; c++)
+            if (j >= left) read[j].set(c, Acc::filler(task));
+    return (1u << left) - 1;
 }
 
-// The columns of a group, by the block that ends last: of the records that their parts have left.
-template <class Acc, int C = Acc::kColumns>
-__device__ __forceinline__ void
-finish_columns(const typename Acc::T *in, const reduce_task &task, int64_t first, int columns,
-               column_memory<Acc, C> *memory)
+// N rows from number i on, on their way together. Where they are all of the columns from `output` on
+// (else -1) these may be stored without more: true.
+template <int N, class Acc, int C>
+__device__ __forceinline__ bool
+take_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduce_task &task,
+          int i, int left, int64_t output = -1)
 {
-    const int tid = threadIdx.x;
-    const int height = columns < kThreads ? kThreads / columns : 1, q = tid / columns;
-    uint64_t words[Acc::kWords];
-    for (int c0 = 0; c0 < columns; c0 += kThreads) { // more than one trip: height 1
-        const int c = c0 + tid % (columns < kThreads ? columns : kThreads);
-        const bool works = q < height && c < columns;
+    row_of<typename Acc::T, C> read[N];
+    typename Acc::T column[N];
+    const uint32_t ok = load_rows<N, Acc>(read, from.x + i * from.pitch, from, task, left);
+    if constexpr (Acc::kAtOnce) {
+        bool stored = output >= 0;
+#pragma unroll
+        for (int c = 0; c < C && output >= 0; c++) {
+            column_of(read, c, column);
+            const int64_t to = output + c * from.apart;
+            if (to < task.outputs) stored &= Acc::finish_at_once(column, task, to);
+        }
+        if (stored) return true;
+    }
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        const place at = {task.first + (int64_t)i * from.rows + from.row[c], from.rows, 1};
+        uint32_t some = ok;
+        column_of(read, c, column);
+        leave_out<Acc>(column, &some, task);
+        acc[c].take(column, some, at, task);
+    }
+    return false;
+}
+
+// The records that the parts of a group have left, by the block that ends last: rows of `columns`
+// entries, as many as there is memory for. How many there are.
+template <class Acc, int C>
+__device__ __forceinline__ int
+load_records(const reduce_task &task, int64_t first, int columns,
+             column_memory<Acc, C> *memory)
+{
+    const int most = kThreads * C / columns,
+              height = task.parts < most ? (int)task.parts : most;
+#pragma unroll 1
+    for (int e = threadIdx.x; e < height * columns; e += kThreads) {
+        const int q = e / columns;
+        uint64_t words[Acc::kWords];
         Acc acc;
         acc.start(task);
-        for (int64_t p = height > 1 ? q : 0; works && p < task.parts; p += height) {
-            read_words(task.records + (p * task.outputs + first + c) * Acc::kWords, words);
+#pragma unroll 1
+        for (int64_t p = q; p < task.parts; p += height) {
+            read_words(task.records + (p * task.outputs + first + e - q * columns) * Acc::kWords,
+                       words);
             acc.merge(words);
         }
-        memory->save(acc, tid);
-        __syncthreads(); // all threads' words are there before a column's first one joins them
-        bool known = true;
-        if (works && (height == 1 || q == 0)) {
-            for (int h = 1; h < height; h++) {
-                memory->load(words, h * columns + tid);
-                acc.merge(words);
-            }
-            known = deliver(acc, task, first + c);
-        }
-        const uint32_t bits = __ballot_sync(kAllLanes, !known);
-        if (tid % kWarp == 0) memory->marks[tid / kWarp] = bits;
-        // Also: the words have been read before they are written again.
-        if (!__syncthreads_or(!known)) continue;
-        if constexpr (!Acc::kCertain) {
-            table_memory<Acc> *table = &memory->line.table;
-            for (int k = 0; k < kThreads; k++)
-                if (memory->marks[k / kWarp] >> k % kWarp & 1)
-                    finish_exactly(in, task, first + c0 + k, Acc::shape(), table->word,
-                                   table->work);
-        }
+        memory->save(acc, e);
     }
+    return height;
 }
 
 // What a thread has of a column, to the words that its pieces share. False: sums take integers.
@@ -295,10 +299,10 @@ column_exactly(const typename Acc::T *in, const reduce_task &task, int64_t outpu
 // takes integers.
 template <class Acc, int C>
 __device__ __forceinline__ bool
-leave_column(const reduce_task &task, int64_t output, int64_t part, int slot,
+leave_column(const reduce_task &task, int64_t output, int64_t part, bool whole, int slot,
              const column_memory<Acc, C> *memory)
 {
-    if (task.parts > 1 && (Acc::kCertain || !task.keeps)) {
+    if (!whole) {
         uint64_t words[Acc::kWords],
             *to = task.records + (part * task.outputs + output) * Acc::kWords;
         memory->load(words, slot);
@@ -316,12 +320,12 @@ leave_column(const reduce_task &task, int64_t output, int64_t part, int slot,
 template <class Acc, int C>
 __device__ __forceinline__ void
 leave_marked(const typename Acc::T *in, const reduce_task &task, int64_t first, int slots,
-             int64_t begin, int64_t end, column_memory<Acc, C> *memory)
+             int64_t begin, int64_t end, const uint32_t *marks, column_memory<Acc, C> *memory)
 {
     if constexpr (!Acc::kCertain) {
 #pragma unroll 1
         for (int c = 0; c < slots; c++)
-            if (memory->marks[c / kWarp] >> c % kWarp & 1)
+            if (marks[c / kWarp] >> c % kWarp & 1)
                 column_exactly<Acc>(in, task, first + c, begin, end, &memory->line.table);
     }
 }
@@ -364,178 +368,159 @@ join_columns(const reduce_task &task, int stride, int many, column_memory<Acc, C
     }
 }
 
-template <class Acc, int C = Acc::kColumns>
+// A thread's rows of its columns. kFew: there are no more than WK_FEW_ROWS. True: they are all of the
+// columns from `output` on, and their results are stored.
+template <bool kFew, class Acc, int C>
+__device__ __forceinline__ bool
+fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
+                     const reduce_task &task, int left, int64_t output)
+{
+    constexpr int kBytes = C * (int)sizeof(typename Acc::T),
+                  kRows = kBytes > 8 ? 128 / kBytes : 16; // on their way together
+    if constexpr (kFew) return take_rows<WK_FEW_ROWS>(acc, from, task, 0, left, output);
+    const bool one = left <= kRows; // batch
+    for (int i = 0; left > 0;) {
+        if (left > kRows / 2 || one) {
+            if (take_rows<kRows>(acc, from, task, i, left, one ? output : -1)) return true;
+            i += kRows;
+            left -= kRows;
+        } else { // the last ones
+            take_rows<WK_FEW_ROWS>(acc, from, task, i, left);
+            i += WK_FEW_ROWS;
+            left -= WK_FEW_ROWS;
+        }
+    }
+    return false;
+}
+
+// kFew: few rows, and more blocks on a multiprocessor.
+template <class Acc, bool kFew, int C = columns_of_thread<Acc>(kFew)>
 __global__ void
-__launch_bounds__(kThreads, Acc::kColumnBlocks)
+__launch_bounds__(kThreads, !kFew ? Acc::kColumnBlocks : Acc::kCertain ? 4 : 3)
     fold_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
-    constexpr int kRows = sizeof(typename Acc::T) * C == 16 ? 8 : 16; // on their way together
     __shared__ column_memory<Acc, C> memory;
-    const int tid = threadIdx.x, width = task.width, height = task.height;
-    const int down = tid / width, lane = tid % kWarp, warp_slots = tid / kWarp * C * kWarp;
-    const bool alone = height * task.repeat == 1; // a thread has all of its columns
-    // These lie side by side where they are one load, else so that threads' are.
+    const int tid = threadIdx.x, width = kFew ? kThreads : task.width,
+              height = kFew ? 1 : task.height;
+    const int down = kFew ? 0 : tid / width, across = tid - down * width, lane = tid % kWarp;
+    // A thread has all of its columns: nothing is joined, and no warp waits for another.
+    const bool alone = kFew || height * task.repeat * task.parts == 1;
+    const bool narrow = !kFew && task.repeat > 1;
+    const bool records = !kFew && task.parts > 1 && (Acc::kCertain || !task.keeps);
+    // A thread's lie side by side where they are one load, else so that threads' are.
+    const int slots_of_warp = tid / kWarp * C * kWarp;
     const int apart = task.aligned ? 1 : alone ? kWarp : width;
-    const int own = task.aligned ? (tid - down * width) * C
-                    : alone      ? warp_slots + lane
-                                 : tid - down * width;
-    const bool narrow = task.repeat > 1;
+    const int own = task.aligned ? across * C : alone ? slots_of_warp + lane : across;
     const int64_t side = (int64_t)width * C; // of what the block reads of a row
     // Of narrow matrices the last rows that fill no thread's load are taken one by one.
-    const int64_t whole = narrow ? (task.n - task.n % C) * task.outputs : 0;
-    const int64_t all_rows = narrow ? (whole + side - 1) / side : task.n;
-    for (int64_t item = blockIdx.x; item < task.groups * task.parts; item += gridDim.x) {
+    const int64_t all = narrow ? (task.n - task.n % C) * task.outputs : 0;
+    const int64_t all_rows = narrow ? (all + side - 1) / side : task.n;
+    const int64_t parts = kFew ? 1 : task.parts;
+    int items = 0;
+    bool known = true; // all of the thread's slots
+    for (int64_t item = blockIdx.x; item < task.groups * parts; item += gridDim.x, items++) {
         int64_t part = item;
-        const int64_t group = task.parts > 1 ? split(&part, task.groups) : item;
-        if (task.parts == 1) part = 0;
+        const int64_t group = parts > 1 ? split(&part, task.groups) : item;
+        if (parts == 1) part = 0;
         const int64_t first = narrow ? 0 : group * side;
         const int columns = (int)(task.outputs - first < side ? task.outputs - first : side);
-        const int64_t rows = (all_rows + task.parts - 1) / task.parts, begin = part * rows,
+        const int64_t rows = (all_rows + parts - 1) / parts, begin = part * rows,
                       end = begin + rows < all_rows ? begin + rows : all_rows;
+        uint32_t *marks = memory.marks[alone ? items : 0], done = 0; // of lanes
         {
+            bool stored = down >= height || (!narrow && own >= columns); // nothing is left to do
             Acc acc[C];
 #pragma unroll
             for (int c = 0; c < C; c++) acc[c].start(task);
-            if (down < height && (narrow || own < columns)) {
+            if (!stored) {
                 columns_at<typename Acc::T, C> from;
+                const int top = (int)begin + down;
                 int64_t last = end;
                 if (narrow) { // of the last row there may be a part
-                    const int64_t own_rows = (whole - own + side - 1) / side;
+                    const int64_t own_rows = (all - own + side - 1) / side;
                     last = own_rows < end ? own_rows : end;
-                    from.x = in + own;
-                    from.pitch = side;
+                    from.x = in + own + top * side;
+                    from.pitch = height * side;
                 } else {
                     from.x = in + spot_of(task.kept, task.where_kept, first + own).at;
-                    from.pitch = task.stride;
+                    from.pitch = height * task.stride;
                 }
-                from.rows = task.repeat;
+                from.rows = height * task.repeat;
+                from.apart = apart;
+                from.find(task, first + own, first + columns, in);
+                if (!narrow) from.x += top * task.stride;
 #pragma unroll
                 for (int c = 0; c < C; c++)
-                    from.row[c] = narrow ? (own + c) / (int)task.outputs : 0;
-                from.find(task, first + own, apart, first + columns, in);
-                fold_rows_of_columns<kRows>(acc, from, task, (int)begin + down, (int)last,
-                                            height);
+                    from.row[c] = (int64_t)top * task.repeat +
+                                  (narrow ? (own + c) / (int)task.outputs : 0);
+                stored = fold_rows_of_columns<kFew>(acc, from, task,
+                                                    ((int)last - top + height - 1) / height,
+                                                    alone ? first + own : -1);
+            }
+            if (alone) {
+                done = __ballot_sync(kAllLanes, stored);
+                if constexpr (!Acc::kCertain)
+                    if (lane < C) marks[slots_of_warp / kWarp + lane] = 0;
+                if (done == kAllLanes) continue;
             }
 #pragma unroll
             for (int c = 0; c < C && down < height; c++)
                 memory.save(acc[c], down * (int)side + own + c * apart);
         }
-        if (alone) {
+        if (alone)
             __syncwarp(); // a warp's lanes read what its lanes have written
-        } else {
+        else
             __syncthreads(); // all words are there before columns are joined
-            if (narrow && part == 0 && task.n % C > 0) {
-                for (int c = tid; c < task.outputs; c += kThreads)
-                    take_tail(in, task, task.n - task.n % C, c, &memory);
-                __syncthreads(); // the tails have been taken
-            }
-            join_columns(task, narrow ? (int)task.outputs : (int)side, height * task.repeat,
-                         &memory);
+        if (narrow && part == 0 && task.n % C > 0) {
+            for (int c = tid; c < task.outputs; c += kThreads)
+                take_tail(in, task, task.n - task.n % C, c, &memory);
+            __syncthreads(); // the tails have been taken
         }
-        bool known = true;
-        const int slots =
-            alone ? warp_slots + C * kWarp : (columns + kWarp - 1) / kWarp * kWarp;
+        int stride = narrow ? (int)task.outputs : (int)side, many = height * task.repeat;
+        bool whole = !records;
+        while (true) { // then once more by the block that ends last, of all parts' records
+            join_columns(task, stride, many, &memory);
+            const int slots =
+                alone ? slots_of_warp + C * kWarp : (columns + kWarp - 1) / kWarp * kWarp;
 #pragma unroll 1
-        for (int slot = alone ? warp_slots + lane : tid; slot < slots;
-             slot += alone ? kWarp : kThreads) {
-            const bool fine =
-                slot >= columns || leave_column(task, first + slot, part, slot, &memory);
-            if constexpr (!Acc::kCertain) {
-                const uint32_t bits = __ballot_sync(kAllLanes, !fine);
-                if (lane == 0) memory.marks[slot / kWarp] = bits;
+            for (int slot = alone ? slots_of_warp + lane : tid; slot < slots;
+                 slot += alone ? kWarp : kThreads) {
+                const int owner = task.aligned ? slot / C % kWarp : lane;
+                const bool fine =
+                    slot >= columns || (alone && done >> owner & 1) ||
+                    leave_column(task, first + slot, part, whole, slot, &memory);
+                if constexpr (!Acc::kCertain) {
+                    const uint32_t bits = __ballot_sync(kAllLanes, !fine);
+                    if (lane == 0) marks[slot / kWarp] = bits;
+                }
+                known &= fine;
             }
-            known &= fine;
-        }
-        if (Acc::kCertain && alone && task.parts == 1)
-            __syncwarp();                  // the words have been read
-        else if (__syncthreads_or(!known)) // also: all words have been read
-            leave_marked(in, task, first, columns, begin * task.repeat,
-                         end * task.repeat < task.n ? end * task.repeat : task.n, &memory);
-        if (task.parts > 1 && task.tickets) {
-            bool last =
-                tid < kWarp && warp_draws_last(task.tickets + group, (unsigned)task.parts);
-            last = __syncthreads_or(last);
-            if (last) finish_columns<Acc, C>(in, task, first, columns, &memory);
+            if (alone) {
+                __syncwarp(); // the words have been read
+                break;
+            }
+            const int64_t to = end * task.repeat;
+            if (__syncthreads_or(!known)) { // also: all words have been read
+                leave_marked(in, task, first, columns, begin * task.repeat,
+                             to < task.n ? to : task.n, marks, &memory);
+                known = true;
+            }
+            if (!records || whole || !task.tickets) break;
+            whole = tid < kWarp && warp_draws_last(task.tickets + group, (unsigned)task.parts);
+            whole = __syncthreads_or(whole);
+            if (!whole) break;
+            stride = columns;
+            many = load_records(task, first, columns, &memory);
+            __syncthreads(); // all records are there before they are joined
         }
     }
-}
-
-// Columns that a thread folds where they have few rows: as many as its registers hold.
-template <class Acc>
-constexpr int
-few_columns()
-{
-    int most = 16 / (int)sizeof(typename Acc::T), c = 1;
-    if (!Acc::kCertain) return Acc::kColumns;
-    if (most > 4) most = 4;
-    if (most > 20 / Acc::kWords) most = 20 / Acc::kWords; // shared memory
-    while (2 * c <= most) c *= 2;
-    return c;
-}
-
-template <class Acc, int C = few_columns<Acc>()>
-__global__ void
-__launch_bounds__(kThreads, Acc::kCertain ? 4 : 3)
-    fold_few_rows(const typename Acc::T *in, const reduce_task __grid_constant__ task)
-{
-    using T = typename Acc::T;
-    __shared__ column_memory<Acc, C> memory;
-    const int tid = threadIdx.x, lane = tid % kWarp, slots = tid / kWarp * C * kWarp;
-    const int apart = task.aligned ? 1 : kWarp, own = task.aligned ? lane * C : lane;
-    for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x) {
-        const int64_t first = item * kThreads * C, output = first + slots + own;
-        T column[C][WK_FEW_ROWS];
-        uint32_t ok = 0;
-        bool stored = true; // without more
-        {
-            row_of<T, C> read[WK_FEW_ROWS];
-            columns_at<T, C> from;
-            const bool works = output < task.outputs;
-            from.x = in + (works ? spot_of(task.kept, task.where_kept, output).at : 0);
-            from.pitch = task.stride;
-            from.find(task, output, apart, task.outputs, in);
-            ok = load_rows<WK_FEW_ROWS, Acc>(read, from, task, 0, works ? (int)task.n : 0, 1);
-#pragma unroll
-            for (int c = 0; c < C; c++) {
-                column_of(read, c, column[c]);
-                const int64_t to = output + c * apart;
-                if constexpr (Acc::kAtOnce)
-                    if (to < task.outputs) stored &= Acc::finish_at_once(column[c], task, to);
-            }
+    if constexpr (!Acc::kCertain) {
+        if (!alone || !__syncthreads_or(!known)) return; // also: all marks are set
+        for (int k = 0; k < items; k++) {
+            const int64_t first = (blockIdx.x + (int64_t)k * gridDim.x) * side;
+            leave_marked(in, task, first, (int)side, 0, task.n, memory.marks[k], &memory);
         }
-        if constexpr (Acc::kAtOnce)
-            if (__syncthreads_and(stored)) continue;
-        {
-            Acc acc[C];
-#pragma unroll
-            for (int c = 0; c < C; c++) {
-                const place at = {task.first, 1, 1};
-                uint32_t some = ok;
-                acc[c].start(task);
-                leave_out<Acc>(column[c], &some, task);
-                acc[c].take(column[c], some, at, task);
-            }
-#pragma unroll
-            for (int c = 0; c < C; c++) memory.save(acc[c], slots + own + c * apart);
-        }
-        __syncwarp(); // a warp's lanes read what its lanes have written
-        bool known = true;
-#pragma unroll 1
-        for (int trip = 0; trip < C; trip++) { // results side by side
-            const int slot = slots + trip * kWarp + lane;
-            const bool fine = first + slot >= task.outputs ||
-                              leave_column(task, first + slot, 0, slot, &memory);
-            if constexpr (!Acc::kCertain) {
-                const uint32_t bits = __ballot_sync(kAllLanes, !fine);
-                if (lane == 0) memory.marks[slots / kWarp + trip] = bits;
-            }
-            known &= fine;
-        }
-        if constexpr (Acc::kCertain)
-            __syncwarp();                  // the words have been read
-        else if (__syncthreads_or(!known)) // also: all words have been read
-            leave_marked(in, task, first, kThreads * C, 0, task.n, &memory);
     }
 }
 

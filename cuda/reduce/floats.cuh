@@ -48,7 +48,7 @@ struct batch_range {
     uint32_t least;
 
     template <int N>
-    __device__ __forceinline__ explicit batch_range(const F (&x)[N])
+    __device__ __forceinline__ void find(const F (&x)[N])
     {
         F sum[2] = {0, 0};
         uint32_t low[2] = {UINT32_MAX, UINT32_MAX};
@@ -195,46 +195,67 @@ struct float_sums {
     template <int part, int N>
     __device__ __forceinline__ void add(const R (&elements)[N])
     {
-        if constexpr (std::is_same_v<E, brain16> && !kSquares && N % 4 == 0)
+        constexpr int M = kHalf && N > 16 ? N / 2 : N; // registers
+        if constexpr (kFloat16 && !kSquares)
+            if (add_halves(part, elements)) return;
+        if constexpr (std::is_same_v<E, brain16> && !kSquares && N % 2 == 0)
             if (add_brains(part, elements)) return;
-        F x[N];
+        R some[N];
+        memcpy(some, elements, sizeof some);
+#pragma unroll 1
+        for (int done = 0; done < N; done += M) {
+            F x[M];
 #pragma unroll
-        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
-        if constexpr (kFloat16 && !kSquares) {
-            if (!add_halves(part, x)) {
-                set_apart(part, x);
-                add_halves(part, x);
-            }
-        } else {
-            batch_range<F> range(x);
-            if (!range.finite() || (kWide && range.exponent() > kMost)) {
-                set_apart(part, x);
-                range = batch_range<F>(x);
-            }
-            if constexpr (kSum && kWide)
-                add_doubles(part, x, range);
-            else if constexpr (kSum)
-                add_floats(part, x, range);
-            if constexpr (kSquares && kWide)
-                add_squared_doubles(x, range);
-            else if constexpr (kSquares)
-                add_squared_floats(x, range);
+            for (int j = 0; j < M; j++) x[j] = value_of(some[j]);
+            add_values(part, x);
+            if constexpr (M < N) memcpy(some, some + M, M * sizeof(R));
         }
     }
-    // Infinities, NaN, and what is too large.
+    template <int N>
+    __device__ __forceinline__ void add_values(int part, F (&x)[N])
+    {
+        batch_range<F> range;
+#pragma unroll 1 // rarely twice
+        for (bool again = false;; again = true) {
+            range.find(x);
+            if (again || (range.finite() && !(kWide && range.exponent() > kMost))) break;
+            set_apart(part, x);
+        }
+        if constexpr (kSum && kWide)
+            add_doubles(part, x, range);
+        else if constexpr (kSum)
+            add_floats(part, x, range);
+        if constexpr (kSquares && kWide)
+            add_squared_doubles(x, range);
+        else if constexpr (kSquares)
+            add_squared_floats(x, range);
+    }
+    // Infinities, NaN, and what is too large, of which sums are told by flags.
     template <int N>
     __device__ __forceinline__ void set_apart(int part, F (&x)[N])
     {
+        F least = 0, most = 0; // fmin, fmax pass over NaN
+        bool nan = false, large = false;
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            if (x[j] - x[j] != 0) {
-                flags |= note(part, wk_odd_flag((double)x[j]) | WK_NOT_MINUS_ZERO);
-                x[j] = 0;
-            } else if (kWide && fabs((double)x[j]) >= power_of_two(kMost - 5)) {
-                flags |= WK_TOO_LARGE;
-                x[j] = 0;
+            nan |= x[j] != x[j];
+            if constexpr (kWide) {
+                const double size = fabs(x[j]);
+                large |= size >= power_of_two(kMost - 5) && size < INFINITY;
+                least = x[j] < least ? x[j] : least;
+                most = x[j] > most ? x[j] : most;
+                if (!(size < power_of_two(kMost - 5))) x[j] = 0;
+            } else {
+                least = fminf(least, x[j]);
+                most = fmaxf(most, x[j]);
+                if (!(fabsf(x[j]) < INFINITY)) x[j] = 0;
             }
         }
+        int odd = nan ? WK_HAS_NAN : 0;
+        odd |= most == (F)INFINITY ? WK_HAS_INF : 0;
+        odd |= least == -(F)INFINITY ? WK_HAS_MINUS_INF : 0;
+        if (odd) flags |= note(part, odd | WK_NOT_MINUS_ZERO);
+        if (large) flags |= WK_TOO_LARGE;
     }
     template <int N>
     static __device__ __forceinline__ double plain_sum(const F (&x)[N])
@@ -246,40 +267,39 @@ struct float_sums {
     }
     // Of numbers of 11 digits within 41 binades.
     template <int N>
-    __device__ __forceinline__ bool add_halves(int part, const F (&x)[N])
+    __device__ __forceinline__ bool add_halves(int part, const R (&elements)[N])
     {
+        F x[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
         const double total = plain_sum(x);
         if (total - total != 0) return false;
         flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
         sum[part].put(total);
         return true;
     }
-    // bfloat16, two in a word: of 8 digits, so that float32 holds the sum of 32 within 11 binades.
+    // bfloat16, two in a word, of 8 digits: float32 holds the sum of two within 15 binades, and double
+    // that of all. Nearly all warps are within them: of 11, which hold the sum of 32, only a third.
     template <int N>
     __device__ __forceinline__ bool add_brains(int part, const R (&elements)[N])
     {
-        constexpr uint32_t kSigns = 0x80008000;
         uint32_t w[N / 2], most = 0, least = UINT32_MAX;
-        float f[2] = {-0.0f, -0.0f};
+        double d[2] = {-0.0, -0.0};
         memcpy(w, elements, sizeof w);
 #pragma unroll
-        for (int j = 0; j < N / 2; j += 2) {
-            uint32_t below[2]; // magnitudes less one: zero is the largest
-#pragma unroll
-            for (int k = 0; k < 2; k++) {
-                below[k] = ((w[j + k] | kSigns) - 0x00010001) ^ kSigns;
-                f[0] += wk_from_bits_f32(w[j + k] << 16);
-                f[1] += wk_from_bits_f32(w[j + k] & 0xffff0000);
-            }
-            most = __vimax3_u16x2(most, w[j] & ~kSigns, w[j + 1] & ~kSigns);
-            least = __vimin3_u16x2(least, below[0], below[1]);
+        for (int j = 0; j < N / 2; j++) {
+            const uint32_t size = w[j] & 0x7fff7fff;
+            most = __vmaxu2(most, size);
+            least = __viaddmin_u16x2(size, UINT32_MAX, least); // less one: zero is the largest
+            d[j % 2] += (double)(wk_from_bits_f32(w[j] << 16) +
+                                 wk_from_bits_f32(w[j] & 0xffff0000));
         }
         most = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff;
         least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
-        if (most >= 0x7f80 || most > least + (11 << 7)) return false;
-        const float total = f[0] + f[1];
-        flags |= wk_bits_f32(total) == 1u << 31 ? 0 : note(part, WK_NOT_MINUS_ZERO);
-        sum[part].put((double)total);
+        if (most >= 0x7f80 || most > least + (15 << 7)) return false;
+        const double total = d[0] + d[1];
+        flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+        sum[part].put(total);
         return true;
     }
     template <int N>
@@ -447,7 +467,8 @@ struct float_sums {
             if (!(fabs(p.high) < 0x1p1000)) return false;
             return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
         } else {
-            const batch_range<F> range(x);
+            batch_range<F> range;
+            range.find(x);
             const double s = plain_sum(x);
             if constexpr (!kSquares) {
                 if (!range.within(kPlain)) return false;

@@ -121,8 +121,8 @@ reduce(wk_call *call)
     describe(call, &task);
     task.integers_only = wk_setting_value(WK_SET_SUMS, 0); // WARPKIT_SUMS=integers asks for it
     if (call->part.finish || call->part.other) return merge_totals<Acc>(call, task);
-    wk_plan_grid(call, processors(call), Acc::kColumns, few_columns<Acc>(), Acc::kBlocks,
-                 Acc::kByIndex, &plan);
+    wk_plan_grid(call, processors(call), Acc::kBlocks, columns_of_thread<Acc>(false),
+                 columns_of_thread<Acc>(true), Acc::kColumnBlocks, Acc::kByIndex, &plan);
     task.team = plan.team;
     task.width = plan.width;
     task.height = plan.height;
@@ -144,14 +144,14 @@ reduce(wk_call *call)
     }
     const auto in = first_element<T>(&call->in);
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
-    if (plan.kind == WK_BY_FEW_ROWS)
-        return launch(call, grid, kThreads, 0, fold_few_rows<Acc>, in, task);
     if (plan.kind == WK_BY_COLUMNS)
-        return launch(call, grid, kThreads, 0, fold_columns<Acc>, in, task);
+        return launch(call, grid, kThreads, 0,
+                      task.n <= WK_FEW_ROWS ? fold_columns<Acc, true> : fold_columns<Acc, false>,
+                      in, task);
     if (plan.kind == WK_BY_LINES)
         return launch(call, grid, kThreads, 0,
-                      plan.reads == WK_READS_ELEMENTS ? fold_lines<Acc, true>
-                                                      : fold_lines<Acc, false>,
+                      plan.reads == WK_READS_RUN && plan.runs == 1 ? fold_lines<Acc, true>
+                                                                   : fold_lines<Acc, false>,
                       in, task);
     size_t bytes = (size_t)kWarps *
                    (size_t)bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);

@@ -30,7 +30,6 @@ struct run_of {
     __device__ __forceinline__ run_of(const T *x, const reduce_task &task, int64_t run)
         : from(x), first(run * task.run), lead(0)
     {
-        if (task.runs > 1) from += spot_of(task.folded, task.where_folded, first).at;
         if (!task.aligned) {
             lead = (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
             lead = lead < task.run ? lead : (int)task.run;
@@ -106,18 +105,33 @@ struct tile {
             last = kBits ? last >> kBits | own[w] << (32 - kBits) % 32 : own[w];
         }
     }
-    // Of a run all vectors, or those that there are, or its ends: up to 15 elements before and behind.
-    __device__ __forceinline__ void load_run(const T *x, const reduce_task &task, int64_t u,
-                                             int lane)
+    // A tile of a run that there is all of, from the lane's first vector on.
+    __device__ __forceinline__ void load_whole(const vector *v, int64_t first)
     {
-        int64_t number = 0, t = u;
-        if (task.runs > 1) {
-            number = u;
-            t = split(&number, task.tiles);
+#pragma unroll
+        for (int j = 0; j < Acc::kVectors; j++) {
+            const vector read = v[j * kWarp];
+#pragma unroll
+            for (int w = 0; w < 4; w++) words[4 * j + w] = read.x[w];
         }
-        const run_of<T> run(x, task, number);
+#pragma unroll
+        for (int k = 0; k < kTurns; k++) {
+            ok[k] = all_of<Acc::kBatch>;
+            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer, kPer,
+                     v + k * Acc::kTurn * kWarp, Acc::kTurn};
+        }
+    }
+    // Of a run those vectors that there are, or its ends: up to 15 elements before and behind.
+    __device__ __forceinline__ void load_run(const run_of<T> &run, const reduce_task &task,
+                                             int64_t t, int lane)
+    {
         const auto v = reinterpret_cast<const vector *>(run.from + run.lead) + t * kStep + lane;
-        const int64_t left = run.vectors - t * kStep - lane;
+        const int64_t left = run.vectors - t * kStep - lane,
+                      first = task.first + run.first + run.lead + (t * kStep + lane) * kPer;
+        if ((t + 1) * kStep <= run.vectors) { // of several runs
+            load_whole(v, first);
+            return;
+        }
         if (t * kStep >= run.vectors) {
             const int64_t n = task.run - run.vectors * kPer;
             const int64_t m = lane < run.lead ? lane : lane + run.vectors * kPer;
@@ -127,15 +141,12 @@ struct tile {
             at[0] = {task.first + run.first + m - (Acc::kBatch - 1), 0, Acc::kBatch};
             return;
         }
-        const bool whole = (t + 1) * kStep <= run.vectors;
 #pragma unroll
         for (int k = 0; k < kTurns; k++)
-            at[k] = {task.first + run.first + run.lead +
-                         (t * kStep + lane + k * Acc::kTurn * kWarp) * kPer,
-                     kWarp * kPer, kPer, v + k * Acc::kTurn * kWarp, whole ? Acc::kTurn : 0};
+            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer, kPer};
 #pragma unroll
         for (int j = 0; j < Acc::kVectors; j++)
-            if (whole || j * kWarp < left) read(j, v + j * kWarp);
+            if (j * kWarp < left) read(j, v + j * kWarp);
     }
     // Vectors of the runs of two axes, which have whole ones.
     __device__ __forceinline__ void load_runs(const T *x, const reduce_task &task, int64_t u,
@@ -199,25 +210,44 @@ struct tile {
     }
 };
 
-// A team's tiles of an output, into the accumulator.
-template <class Acc, bool kElements>
+// A team's tiles of an output, into the accumulator. kOneRun: all its elements lie side by side.
+template <class Acc, bool kOneRun>
 __device__ __forceinline__ void
 fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
            bool works, int64_t first, int64_t step)
 {
     using T = typename Acc::T;
     const int lane = threadIdx.x % kWarp, lanes = task.team == 1 ? 1 : kWarp;
-    const int64_t all = task.reads == WK_READS_RUN ? task.runs * task.tiles : task.tiles;
+    using index = std::conditional_t<kOneRun, int, int64_t>; // less registers
+    const index all = (index)(task.reads == WK_READS_RUN ? task.runs * task.tiles : task.tiles);
+    const typename tile<Acc>::vector *v = nullptr;
+    index whole = 0; // tiles of the one run
+    if (kOneRun) {
+        const run_of<T> run(x, task, 0);
+        v = reinterpret_cast<decltype(v)>(run.from + run.lead) + lane;
+        whole = (index)(run.vectors / tile<Acc>::kStep);
+    }
 #pragma unroll 1
-    for (int64_t u = first; u < all; u += step) {
+    for (index u = (index)first; u < all; u += (index)step) {
         tile<Acc> own;
-        own.fill(task);
-        if constexpr (kElements)
-            own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
-        else if (task.reads == WK_READS_RUN)
-            own.load_run(x, task, u, lane);
-        else
-            own.load_runs(x, task, u, lane);
+        if (u < whole) {
+            const T *from = reinterpret_cast<const T *>(v + u * tile<Acc>::kStep);
+            own.load_whole(v + u * tile<Acc>::kStep, task.first + (from - x));
+        } else {
+            own.fill(task);
+            if (kOneRun) {
+                own.load_run(run_of<T>(x, task, 0), task, u, lane);
+            } else if (task.reads == WK_READS_ELEMENTS) {
+                own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
+            } else if (task.reads == WK_READS_RUN) {
+                int64_t number = u;
+                const int64_t t = split(&number, task.tiles);
+                const spot at = spot_of(task.folded, task.where_folded, number * task.run);
+                own.load_run(run_of<T>(x + at.at, task, number), task, t, lane);
+            } else {
+                own.load_runs(x, task, u, lane);
+            }
+        }
 #pragma unroll
         for (int i = 0; i < tile<Acc>::kTurns; i++) {
             uint32_t ok = works ? own.ok[i] : 0;
@@ -415,10 +445,10 @@ finish_marked(const typename Acc::T *in, const reduce_task &task,
     }
 }
 
-// kElements: which lie anywhere, or of which a mask leaves some out; else vectors of 16 bytes.
-template <class Acc, bool kElements>
+// kOneRun: an output's elements lie side by side, as they mostly do; else anywhere.
+template <class Acc, bool kOneRun>
 __global__ void
-__launch_bounds__(kThreads, Acc::kBlocks)
+__launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : 2)
     fold_lines(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
@@ -445,7 +475,7 @@ __launch_bounds__(kThreads, Acc::kBlocks)
         }
         Acc acc;
         acc.start(task);
-        fold_tiles<Acc, kElements>(acc, x, mask, task, works, first, step);
+        fold_tiles<Acc, kOneRun>(acc, x, mask, task, works, first, step);
         if constexpr (!Acc::kCertain) {
             // What pieces and GPUs share has lost nothing. Also: the table is clear.
             if (block && __syncthreads_or(task.keeps ? !acc.exact() : acc.failed())) {

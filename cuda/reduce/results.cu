@@ -1,4 +1,5 @@
 // reduce / exact, results: what kernels call once an output (results.cuh, table.cuh).
+#include "prim/letter.cuh"
 #include "reduce/extreme.cuh"
 #include "reduce/results.cuh"
 #include "reduce/table.cuh"
@@ -26,6 +27,22 @@ spot_of_many(const layout &l, const int64_t *where, int64_t index)
         s.mask += at * where[d];
     }
     return s;
+}
+
+__device__ WK_NOINLINE uint64_t *
+kept_words(const reduce_task &task, int64_t output, int words)
+{
+    output = task.output + spot_of(task.places, task.where_kept, output).at;
+    return task.shared + output * words;
+}
+
+__device__ WK_NOINLINE void
+send_bytes(const wk_letter &letter, const void *result)
+{
+    if (letter.bytes == 1) send(letter, *static_cast<const uint8_t *>(result));
+    if (letter.bytes == 2) send(letter, *static_cast<const uint16_t *>(result));
+    if (letter.bytes == 4) send(letter, *static_cast<const uint32_t *>(result));
+    if (letter.bytes == 8) send(letter, *static_cast<const uint64_t *>(result));
 }
 
 // ---- moments ----------------------------------------------------------------------------------

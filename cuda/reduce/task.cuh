@@ -3,7 +3,6 @@
 #include "exact.h"
 #include "reduce.h"
 #include "reduce_grid.h"
-#include "prim/letter.cuh"
 #include "reduce/elements.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"
@@ -147,16 +146,17 @@ __device__ spot spot_of_many(const layout &l, const int64_t *where, int64_t inde
 __device__ __forceinline__ spot
 spot_of(const layout &l, const int64_t *where, int64_t index)
 {
-    if (l.ndim == 0) return {0, 0};
-    if (l.ndim == 1) return {index * l.strides[0], index * where[0]};
+    if (l.ndim <= 1) return {index * l.strides[0], index * where[0]};
     return spot_of_many(l, where, index);
 }
 
-// The words of an output that parts, pieces or GPUs share.
+// The words of an output that parts share, or pieces and GPUs (results.cu).
+__device__ uint64_t *kept_words(const reduce_task &task, int64_t output, int words);
+
 __device__ __forceinline__ uint64_t *
 shared_words(const reduce_task &task, int64_t output, int words)
 {
-    if (task.keeps) output = task.output + spot_of(task.places, task.where_kept, output).at;
+    if (task.keeps) return kept_words(task, output, words);
     return task.shared + output * words;
 }
 
@@ -233,21 +233,13 @@ store(void *out, int dtype, int64_t at, uint64_t x)
     }
 }
 
-// The one result, as it has been stored by this thread.
-__device__ inline void
-send_bytes(const wk_letter &letter, const void *result)
-{
-    if (letter.slot == nullptr) return;
-    if (letter.bytes == 1) send(letter, *static_cast<const uint8_t *>(result));
-    if (letter.bytes == 2) send(letter, *static_cast<const uint16_t *>(result));
-    if (letter.bytes == 4) send(letter, *static_cast<const uint32_t *>(result));
-    if (letter.bytes == 8) send(letter, *static_cast<const uint64_t *>(result));
-}
+// The one result, as it has been stored by this thread; results.cu.
+__device__ void send_bytes(const wk_letter &letter, const void *result);
 
 __device__ __forceinline__ void
 send_result(const reduce_task &task)
 {
-    send_bytes(task.letter, task.out[0]);
+    if (task.letter.slot) send_bytes(task.letter, task.out[0]);
 }
 
 } // namespace wk
