@@ -3,7 +3,8 @@
 // A kernel (lines.cuh, rows.cuh, columns.cuh) knows where elements lie, an accumulator what becomes of
 // them. Each thread has one. An accumulator has
 //
-//   T                          the element's type
+//   T                          the element's type; integers and halves are unsigned integers of
+//                              their size, and the task says more
 //   kCertain                   finish() always succeeds
 //   kVectors, kTurn, kBatch    vectors of 16 bytes that a lane of a line reads together, and how many
 //                              of them, and of elements, take() gets at once
@@ -38,26 +39,49 @@ constexpr bool keeps_contract =
     Acc::kVectors * 16 * kWarp == WK_TILE_BYTES &&Acc::kBatch ==
         (sizeof(typename Acc::T) <= 2 ? 32 : 64 / (int)sizeof(typename Acc::T));
 
+// An element of two bytes may be a half.
+template <typename T>
+__device__ __forceinline__ bool
+is_nan(T x, const reduce_task &task)
+{
+    if constexpr (std::is_same_v<T, uint16_t>)
+        return (x & 0x7fff) > task.infinity;
+    else
+        return is_nan(x);
+}
+
 // Leaves NaN out where it is skipped.
 template <class Acc, int N>
 __device__ __forceinline__ void
 leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
 {
     if (!task.skip_nan) return;
+    if constexpr (std::is_same_v<typename Acc::T, uint16_t>) {
+        if constexpr (Acc::kHalves) { // these look at the bits of ok alone
+            uint32_t words[(N + 1) / 2];
+            memcpy(words, x, sizeof x);
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-        if (!is_nan(x[j])) continue;
-        x[j] = Acc::filler(task);
-        *ok &= ~(1u << j);
+            for (int j = 0; j < N; j++) {
+                const auto one = (uint16_t)(words[j / 2] >> j % 2 * 16);
+                *ok &= ~((uint32_t)is_nan(one, task) << j);
+            }
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            if (!is_nan(x[j])) continue;
+            x[j] = Acc::filler(task);
+            *ok &= ~(1u << j);
+        }
     }
 }
 
 // What accumulators of integers, extremes and indices share. Acc has add(x, ok, at, task), and where
-// kPacked add_packed(words, at, task) of elements of one or two bytes, several in a word; kPads: a
-// filler does no harm.
+// kPacked add_packed(words, ok, at, task), which takes elements of one or two bytes, several in a word.
+// kHalves: elements of two bytes may be halves.
 template <class Acc>
 struct certain {
-    static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false;
+    static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false;
     int64_t count;
 
     template <int N, class T>
@@ -67,20 +91,14 @@ struct certain {
         Acc &own = static_cast<Acc &>(*this);
         count += __popc(ok);
         if constexpr (Acc::kPacked && N * sizeof(T) % 8 == 0) {
-            if ((Acc::kPads || ok == all_of<N>)&&Acc::packs(at)) {
-                uint32_t words[N * sizeof(T) / 4];
-                memcpy(words, x, sizeof words);
-                own.add_packed(words, at, task);
-                return;
-            }
+            uint32_t words[N * sizeof(T) / 4];
+            memcpy(words, x, sizeof words);
+            own.add_packed(words, ok, at, task);
+        } else {
+            own.add(x, ok, at, task);
         }
-        own.add(x, ok, at, task);
     }
     __device__ __forceinline__ void settle(const reduce_task &) {}
-    static __device__ __forceinline__ bool packs(const place &)
-    {
-        return true;
-    }
 };
 
 // What `lanes` neighbouring lanes hold, in the first of them.

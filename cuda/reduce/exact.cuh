@@ -35,33 +35,31 @@ with_floats(wk_call *call, F &&f)
     }
 }
 
+// One kernel for all integers of a size.
 template <typename F>
 wk_status
 with_integers(wk_call *call, F &&f)
 {
-    switch (call->in.dtype) {
-    case WK_BOOL: return f(truth{});
-    case WK_I8: return f(int8_t{});
-    case WK_U8: return f(uint8_t{});
-    case WK_I16: return f(int16_t{});
-    case WK_U16: return f(uint16_t{});
-    case WK_I32: return f(int32_t{});
-    case WK_U32: return f(uint32_t{});
-    case WK_I64: return f(int64_t{});
+    switch (wk_itemsize[call->in.dtype]) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
     default: return f(uint64_t{});
     }
 }
 
+// Halves are ordered as integers.
 template <typename F>
 wk_status
 with_all(wk_call *call, F &&f)
 {
     switch (call->in.dtype) {
+    case WK_F32: return f(float{});
+    case WK_F64: return f(double{});
     case WK_C64: return f(complex<float>{});
     case WK_C128: return f(complex<double>{});
-    default: break;
+    default: return with_integers(call, f);
     }
-    return call->in.dtype >= WK_F16 ? with_floats(call, f) : with_integers(call, f);
 }
 
 } // namespace wk

@@ -8,14 +8,9 @@
 namespace wk
 {
 
-// The key of a real type: 32 bits where they do. NaN has two: it is below all and above all.
+// The key: 32 bits where they do. NaN has two: it is below all and above all.
 template <typename T>
-using key_t = std::conditional_t<
-    std::is_same_v<T, double>, int64_t,
-    std::conditional_t<is_real<T>, int32_t,
-                       std::conditional_t<(sizeof(T) == 8), T,
-                                          std::conditional_t<std::is_same_v<T, uint32_t>,
-                                                             uint32_t, int32_t>>>>;
+using key_t = signed_t<T>;
 
 // Of a NaN the key is above that of infinity, or below that of its negative: by its sign.
 template <typename T>
@@ -28,11 +23,46 @@ key_of(T x)
     } else if constexpr (std::is_same_v<T, float>) {
         const int32_t b = (int32_t)wk_bits_f32(x);
         return b ^ ((b >> 31) & INT32_MAX);
-    } else if constexpr (is_half<T>) {
+    } else {
         const int32_t b = (int16_t)x.bits;
         return b ^ ((b >> 31) & INT16_MAX);
+    }
+}
+
+// Two halves as keys: negative ones have all bits but the sign inverted.
+__device__ __forceinline__ uint32_t
+half_keys(uint32_t word)
+{
+    return word ^ (word >> 15 & 0x00010001) * 0x7fff;
+}
+
+// Turns elements of one or two bytes, several in a word, into keys.
+template <typename T, int N>
+__device__ __forceinline__ void
+words_to_keys(uint32_t (&words)[N], const reduce_task &task)
+{
+    if (sizeof(T) == 2 && task.halves) {
+#pragma unroll
+        for (int w = 0; w < N; w++) words[w] = half_keys(words[w]);
     } else {
-        return (key_t<T>)x;
+        words_to_signed<T>(words, task);
+    }
+}
+
+template <typename T, int N>
+__device__ __forceinline__ void
+keys_of(const T (&x)[N], const reduce_task &task, key_t<T> (&keys)[N])
+{
+    if constexpr (is_real<T>) {
+#pragma unroll
+        for (int j = 0; j < N; j++) keys[j] = key_of(x[j]);
+    } else if constexpr (sizeof(T) == 2) {
+        uint32_t words[words_for<T, N>];
+        pack(x, words);
+        words_to_keys<T>(words, task);
+        unpack<T>(words, keys);
+    } else {
+        to_signed(x, task, keys);
     }
 }
 
@@ -41,13 +71,6 @@ constexpr key_t<T> infinity_key = std::is_same_v<T, double>   ? (key_t<T>)0x7ff0
                                   : std::is_same_v<T, float>  ? (key_t<T>)0x7f800000
                                   : std::is_same_v<T, half16> ? (key_t<T>)0x7c00
                                                               : (key_t<T>)0x7f80;
-
-// An integer of the type's size.
-template <typename T>
-using bits_of = std::conditional_t<
-    sizeof(T) == 1, uint8_t,
-    std::conditional_t<sizeof(T) == 2, uint16_t,
-                       std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 // The number of a key, in double where it is a float.
 template <typename T>
@@ -65,44 +88,33 @@ number_of(key_t<T> key)
 }
 
 // The least and the largest key of elements of one or two bytes, several in a word.
-template <typename T>
 struct key_range {
-    key_t<T> least, most;
+    int32_t least, most;
 };
 
 template <typename T, int N>
-__device__ __forceinline__ key_range<T>
-range_of(const uint32_t (&words)[N])
+__device__ __forceinline__ key_range
+range_of(const uint32_t (&keys)[N])
 {
-    using K = key_t<T>;
-    constexpr bool kByte = sizeof(T) == 1, kSigned = std::is_signed_v<T> || is_half<T>;
-    uint32_t low = kSigned ? 0x7fff7fff : 0xffffffff, high = kSigned ? 0x80008000 : 0;
+    constexpr bool kByte = sizeof(T) == 1;
+    uint32_t low = 0x7fff7fff, high = 0x80008000;
 #pragma unroll
     for (int w = 0; w < N; w += kByte ? 1 : 2) {
-        uint32_t one = words[w], two = words[kByte ? w : w + 1];
-        if constexpr (std::is_same_v<T, truth>) one = two = nonzero_bytes(one) >> 7;
-        if constexpr (is_half<T>) { // all but the sign of negative ones turned round
-            one ^= (one >> 15 & 0x00010001) * 0x7fff;
-            two ^= (two >> 15 & 0x00010001) * 0x7fff;
-        }
+        uint32_t one = keys[w], two = keys[kByte ? w : w + 1];
         if constexpr (kByte) { // each byte as the upper one of 16 bits
             two = one & 0xff00ff00;
             one = one << 8 & 0xff00ff00;
         }
-        low = kSigned ? __vimin3_s16x2(low, one, two) : __vimin3_u16x2(low, one, two);
-        high = kSigned ? __vimax3_s16x2(high, one, two) : __vimax3_u16x2(high, one, two);
+        low = __vimin3_s16x2(low, one, two);
+        high = __vimax3_s16x2(high, one, two);
     }
-    const auto key = [](uint32_t bits) {
-        constexpr int kDown = kByte ? 8 : 0;
-        return kSigned ? (K)((int16_t)bits >> kDown) : (K)((bits & 0xffff) >> kDown);
-    };
-    const K l0 = key(low), l1 = key(low >> 16), h0 = key(high), h1 = key(high >> 16);
+    const auto key = [](uint32_t bits) { return (int16_t)bits >> (kByte ? 8 : 0); };
+    const int32_t l0 = key(low), l1 = key(low >> 16), h0 = key(high), h1 = key(high >> 16);
     return {l0 < l1 ? l0 : l1, h0 > h1 ? h0 : h1};
 }
 
-template <typename T>
-struct real_extremes {
-    using K = key_t<T>;
+template <typename K>
+struct key_extremes {
     static constexpr int kWords = 2;
     static constexpr K kTop = std::numeric_limits<K>::max(),
                        kBottom = std::numeric_limits<K>::min();
@@ -113,31 +125,22 @@ struct real_extremes {
         least = kTop;
         most = kBottom;
     }
-    __device__ void take(T x)
+    __device__ __forceinline__ void take_range(K low, K high)
     {
-        const K key = key_of(x);
-        least = key < least ? key : least;
-        most = key > most ? key : most;
+        least = min(least, low);
+        most = max(most, high);
     }
     template <int N>
-    __device__ void take_all(const T (&x)[N], uint32_t ok)
+    __device__ __forceinline__ void take_keys(const K (&keys)[N], uint32_t ok)
     {
         if (ok == all_of<N>) {
 #pragma unroll
-            for (int j = 0; j < N; j++) take(x[j]);
+            for (int j = 0; j < N; j++) take_range(keys[j], keys[j]);
         } else {
 #pragma unroll
             for (int j = 0; j < N; j++)
-                if (ok >> j & 1) take(x[j]);
+                if (ok >> j & 1) take_range(keys[j], keys[j]);
         }
-    }
-    // Of one or two bytes, several in a word.
-    template <int N>
-    __device__ void take_packed(const uint32_t (&words)[N])
-    {
-        const auto range = range_of<T>(words);
-        least = range.least < least ? range.least : least;
-        most = range.most > most ? range.most : most;
     }
     __device__ void save(uint64_t *words) const
     {
@@ -151,33 +154,79 @@ struct real_extremes {
     }
     __device__ void merge(const uint64_t *words)
     {
-        const K low = (K)words[0], high = (K)words[1];
-        least = low < least ? low : least;
-        most = high > most ? high : most;
-    }
-    // The least or the largest as an element.
-    __device__ void store_one(bool largest, void *out, int64_t output) const
-    {
-        const K key = largest ? most : least;
-        bool nan = false;
-        if constexpr (is_real<T>) nan = least < ~infinity_key<T> || most > infinity_key<T>;
-        if constexpr (std::is_same_v<T, double>)
-            static_cast<double *>(out)[output] = nan ? wk_nan() : wk_unorder_f64(key);
-        else if constexpr (std::is_same_v<T, float>)
-            static_cast<float *>(out)[output] =
-                nan ? wk_from_bits_f32(0x7fc00000) : wk_unorder_f32(key);
-        else if constexpr (is_half<T>)
-            static_cast<uint16_t *>(out)[output] =
-                nan ? (uint16_t)((infinity_key<T> | infinity_key<T> >> 1) & 0x7fff)
-                    : (uint16_t)(key ^ ((key >> 31) & INT16_MAX));
-        else
-            static_cast<bits_of<T> *>(out)[output] = (bits_of<T>)key;
+        take_range((K)words[0], (K)words[1]);
     }
     // As words of which a larger one is further out, and zero is nothing (keys_of_rising).
     __device__ void save_rising(uint64_t *words) const
     {
         words[0] = (uint64_t)kTop - (uint64_t)least;
         words[1] = (uint64_t)most - (uint64_t)kBottom;
+    }
+};
+
+template <typename T>
+struct real_extremes : key_extremes<key_t<T>> {
+    using K = key_t<T>;
+    using key_extremes<K>::least, key_extremes<K>::most;
+
+    // For floats, whose type needs no task.
+    template <int N>
+    __device__ void take_all(const T (&x)[N], uint32_t ok)
+    {
+        K keys[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) keys[j] = key_of(x[j]);
+        this->take_keys(keys, ok);
+    }
+    template <int N>
+    __device__ void take_all(const T (&x)[N], uint32_t ok, const reduce_task &task)
+    {
+        K keys[N];
+        keys_of(x, task, keys);
+        this->take_keys(keys, ok);
+    }
+    // Takes keys of one or two bytes, several in a word.
+    template <int W>
+    __device__ void take_packed(const uint32_t (&words)[W], uint32_t ok)
+    {
+        constexpr int N = W * 4 / (int)sizeof(T);
+        if (ok == all_of<N>) {
+            const key_range range = range_of<T>(words);
+            this->take_range(range.least, range.most);
+        } else {
+            int32_t keys[N];
+            unpack<T>(words, keys);
+            this->take_keys(keys, ok);
+        }
+    }
+    // No key of an integer is above it.
+    static __device__ __forceinline__ K infinity_of(const reduce_task &task)
+    {
+        if constexpr (is_real<T>)
+            return infinity_key<T>;
+        else if constexpr (sizeof(T) == 2)
+            return task.infinity;
+        else
+            return key_extremes<K>::kTop;
+    }
+    // The least or the largest as an element.
+    __device__ void store_one(bool largest, const reduce_task &task, int64_t output) const
+    {
+        const K key = largest ? most : least, infinity = infinity_of(task);
+        const bool nan = least < ~infinity || most > infinity;
+        void *out = task.out[0];
+        if constexpr (std::is_same_v<T, double>) {
+            static_cast<double *>(out)[output] = nan ? wk_nan() : wk_unorder_f64(key);
+        } else if constexpr (std::is_same_v<T, float>) {
+            static_cast<float *>(out)[output] =
+                nan ? wk_from_bits_f32(0x7fc00000) : wk_unorder_f32(key);
+        } else {
+            T bits = (T)key ^ bias_of<T>(task);
+            if (sizeof(T) == 2 && task.halves)
+                bits = (T)(nan ? (infinity | infinity >> 1) & 0x7fff
+                               : key ^ ((key >> 31) & INT16_MAX));
+            static_cast<T *>(out)[output] = bits;
+        }
     }
 };
 
@@ -213,8 +262,8 @@ struct complex_extremes {
         nan = nan | is_nan(x);
         take_ends(x, x);
     }
-    template <typename E, int N>
-    __device__ void take_all(const E (&x)[N], uint32_t ok)
+    template <int N>
+    __device__ void take_all(const T (&x)[N], uint32_t ok, const reduce_task &)
     {
         if (ok == all_of<N>) {
 #pragma unroll
@@ -271,10 +320,20 @@ struct complex_extremes {
 template <typename T>
 using extremes_of = std::conditional_t<is_complex<T>, complex_extremes<T>, real_extremes<T>>;
 
+// What finish_ends and finish_integers take: keys of floats, and values of integers.
+template <typename T>
+__device__ __forceinline__ void
+values_of_keys(const real_extremes<T> &ends, const reduce_task &task, uint64_t *values)
+{
+    ends.save(values);
+    if constexpr (!is_real<T>)
+        for (int w = 0; w < 2; w++) values[w] += bias_of<T>(task);
+}
+
 template <typename E>
 struct extremes : certain<extremes<E>> {
     using T = E;
-    static constexpr bool kPads = false;
+    static constexpr bool kPacked = sizeof(T) <= 2, kHalves = true;
     static constexpr int kWords = 1 + extremes_of<T>::kWords;
     static constexpr int kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
@@ -293,15 +352,16 @@ struct extremes : certain<extremes<E>> {
         ends.start();
     }
     template <int N>
-    __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &)
+    __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &task)
     {
-        ends.take_all(x, ok);
+        ends.take_all(x, ok, task);
     }
-    static constexpr bool kPacked = sizeof(T) <= 2;
     template <int N>
-    __device__ void add_packed(const uint32_t (&words)[N], const place &, const reduce_task &)
+    __device__ void add_packed(uint32_t (&words)[N], uint32_t ok, const place &,
+                               const reduce_task &task)
     {
-        ends.take_packed(words);
+        words_to_keys<T>(words, task);
+        ends.take_packed(words, ok);
     }
     __device__ void save(uint64_t *words) const
     {
@@ -324,27 +384,28 @@ struct extremes : certain<extremes<E>> {
         extremes_of<T> all = ends;
         if constexpr (!is_complex<T>) {
             if (task.plain && task.fold[0] != WK_PTP) {
-                all.store_one(task.fold[0] == WK_MAX, task.out[0], output);
+                all.store_one(task.fold[0] == WK_MAX, task, output);
                 return true;
             }
         }
         if (task.has_initial) {
-            T x;
-            memcpy(&x, task.initial.bytes, sizeof x);
-            if (!(task.skip_nan && is_nan(x)))
-                all.take(x);
+            T x[1];
+            memcpy(x, task.initial.bytes, sizeof x);
+            if (!(task.skip_nan && is_nan(x[0], task)))
+                all.take_all(x, 1, task);
             else if (count == 0)
                 nothing(&all);
         } else if (count == 0) { // of NaN alone, all of them left out
             nothing(&all);
         }
+        uint64_t keys[2] = {};
+        if constexpr (!is_complex<T>) values_of_keys(all, task, keys);
 #pragma unroll 1
         for (int i = 0; i < task.folds; i++) {
             if constexpr (is_complex<T>)
                 all.finish(task.fold[i], task.out[i], task.out_dtype[i], output);
             else
-                finish_ends(task.fold[i], (uint64_t)all.least, (uint64_t)all.most, task.dtype,
-                            task, i, output);
+                finish_ends(task.fold[i], keys[0], keys[1], task.dtype, task, i, output);
         }
         return true;
     }

@@ -14,9 +14,7 @@ only_sums(const wk_call *call)
 wk_status
 wk::reduce_int_moments(wk_call *call)
 {
-    if (call->in.dtype == WK_I64 && only_sums(call))
-        return reduce<int_summary<int64_t, false, false>>(call);
-    if (call->in.dtype == WK_U64 && only_sums(call))
+    if (wk_itemsize[call->in.dtype] == 8 && only_sums(call))
         return reduce<int_summary<uint64_t, false, false>>(call);
     return with_integers(
         call, [&](auto zero) { return reduce<int_summary<decltype(zero), false>>(call); });

@@ -11,6 +11,27 @@
 namespace wk
 {
 
+// Fills what tells the dtypes of one size apart.
+inline void
+describe_elements(wk_dtype dtype, reduce_task *task)
+{
+    const bool is_unsigned =
+        dtype == WK_U8 || dtype == WK_U16 || dtype == WK_U32 || dtype == WK_U64;
+    uint64_t signs = 0; // bits of the elements, or parts, in 8 bytes
+    switch (wk_itemsize[dtype] >> wk_is_complex(dtype)) {
+    case 1: signs = 0x8080808080808080; break;
+    case 2: signs = 0x8000800080008000; break;
+    case 4: signs = 0x8000000080000000; break;
+    default: signs = 0x8000000000000000; break;
+    }
+    task->dtype = (uint8_t)dtype;
+    task->mask = dtype >= WK_F16 ? ~signs : UINT64_MAX;
+    task->bias = is_unsigned ? signs : 0;
+    task->infinity = dtype == WK_F16 ? 0x7c00 : dtype == WK_BF16 ? 0x7f80 : 0x7fff;
+    task->truth = dtype == WK_BOOL;
+    task->halves = dtype == WK_F16 || dtype == WK_BF16;
+}
+
 // What the kernels need to know of the call.
 inline void
 describe(const wk_call *call, reduce_task *task)
@@ -40,7 +61,7 @@ describe(const wk_call *call, reduce_task *task)
         task->fold[i] = (uint8_t)r->fold[i];
     }
     task->planes = r->planes > 1 ? r->planes : 1;
-    task->dtype = (uint8_t)a->dtype;
+    describe_elements(a->dtype, task);
     task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
     task->skip_nan = r->skip_nan;
     task->counts = r->skip_nan || call->where.ndim >= 0;

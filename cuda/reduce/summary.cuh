@@ -9,8 +9,7 @@ namespace wk
 template <typename E, bool kAll, bool kSquares = true>
 struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(E) == 1, kPads = !kAll;
-    using X = extremes_of<E>;
+    static constexpr bool kPacked = sizeof(T) <= 2;
     using M = int_moments<T, kSquares>;
     static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
                          kTurn = sizeof(T) == 1 ? 2 : 4;
@@ -21,12 +20,12 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
                          kBlocks = 2, kRowBlocks = 2, kColumnBlocks = 2;
     using certain<int_summary>::count;
     M sums;
-    X ends;
+    real_extremes<T> ends;
     int64_t nonzeros;
 
-    static __device__ T filler(const reduce_task &)
+    static __device__ T filler(const reduce_task &task)
     {
-        return T{};
+        return bias_of<T>(task); // zero as a signed one
     }
     __device__ void start(const reduce_task &)
     {
@@ -35,25 +34,31 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
         ends.start();
     }
     template <int N>
-    __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &)
+    __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &task)
     {
-        sums.add(x);
+        signed_t<T> y[N];
+        to_signed(x, task, y);
+        sums.add(y);
         if constexpr (kAll) {
-            int some = 0;
-#pragma unroll
-            for (int j = 0; j < N; j++) some += is_nonzero(x[j]);
-            nonzeros += some;
-            ends.take_all(x, ok);
+            nonzeros += count_nonzero(x, task) - fillers(all_of<N> & ~ok, task);
+            ends.take_keys(y, ok);
         }
     }
-    template <int N>
-    __device__ void add_packed(const uint32_t (&words)[N], const place &, const reduce_task &)
+    template <int W>
+    __device__ void add_packed(uint32_t (&words)[W], uint32_t ok, const place &,
+                               const reduce_task &task)
     {
+        if constexpr (kAll)
+            nonzeros += count_packed<T>(words, task) -
+                        fillers(all_of<W * 4 / (int)sizeof(T)> & ~ok, task);
+        words_to_signed<T>(words, task);
         sums.add_packed(words);
-        if constexpr (kAll) {
-            ends.take_packed(words);
-            nonzeros += count_bytes(words);
-        }
+        if constexpr (kAll) ends.take_packed(words, ok);
+    }
+    // How many of these fillers are not zero.
+    static __device__ int fillers(uint32_t bits, const reduce_task &task)
+    {
+        return task.bias ? __popc(bits) : 0;
     }
     __device__ void save(uint64_t *words) const
     {
@@ -86,10 +91,10 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
         integer_outcome o;
-        sums.put_to(&o);
-        if constexpr (kAll) ends.save(o.ends);
-        o.nonzeros = kAll ? nonzeros : 0;
         o.n = count;
+        o.nonzeros = kAll ? nonzeros : 0;
+        sums.put_to(&o, task);
+        if constexpr (kAll) values_of_keys(ends, task, o.ends);
         finish_integers(o, task, output);
         return true;
     }

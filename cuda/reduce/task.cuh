@@ -67,6 +67,13 @@ struct reduce_task {
     int folds;
     wk_letter letter;
 
+    // Kernels are compiled for element sizes; these tell the dtypes of one size apart.
+    uint64_t mask; // an element is zero where these bits are: all but the signs of floats
+    uint64_t
+        bias; // the sign bits of unsigned elements, else 0: x ^ bias is ordered as if signed
+    int infinity; // the bits of float16's or bfloat16's, else 0x7fff, which no magnitude exceeds
+    bool truth, halves; // the elements are bool; float16 or bfloat16
+
     int planes, flip; // flip: all ones for max, argmax
     bool skip_nan, has_initial, integers_only;
     bool counts; // not all elements count: NaN or a mask may leave some out
