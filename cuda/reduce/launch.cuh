@@ -66,9 +66,11 @@ describe(const wk_call *call, reduce_task *task)
     task->skip_nan = r->skip_nan;
     task->counts = r->skip_nan || call->where.ndim >= 0;
     task->has_initial = r->has_initial;
+    const int part = a->dtype == WK_C64 ? WK_F32 : WK_F64; // of a complex number
     task->plain = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
                   call->part.totals == nullptr &&
-                  (call->out[0].dtype == a->dtype || call->out[0].dtype < WK_F16);
+                  (call->out[0].dtype == a->dtype || call->out[0].dtype < WK_F16 ||
+                   (a->dtype >= WK_C64 && call->out[0].dtype == part));
     task->initial = r->initial;
     task->ddof = r->ddof;
     task->inverse = 1 / (double)r->n;
