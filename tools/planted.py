@@ -125,7 +125,7 @@ PLANTED = [
     (FLOATS, "return high() <= (least >> 1) + (binades << kDigits) && finite();", "return true;"),
     (FLOATS, "low.add(__fma_rn(v, v, -square));", ";"),
     (FLOATS, "most > least + (11 << 7)", "most > least + (20 << 7)"),
-    (FLOATS, "p.high = two_sum(p.high, p.low, &p.low);", ";"),
+    (RESULTS, "p.high = two_sum(p.high, p.low, &p.low);", ";"),
     # results from two doubles, and when they do not settle them
     (RESULTS, "lost += 2 * fabs(more);", ";"),
     (RESULTS, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),

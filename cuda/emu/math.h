@@ -210,6 +210,12 @@ __fma_rn(double a, double b, double c)
     return __builtin_fma(a, b, c);
 }
 
+static inline double
+rsqrt(double x)
+{
+    return 1 / __builtin_sqrt(x);
+}
+
 static inline float
 __fadd_rn(float a, float b)
 {

@@ -93,7 +93,7 @@ struct float_sums {
     static constexpr int kPieces = kParts;
     static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
                           kFloat16 = std::is_same_v<E, half16>;
-    static constexpr bool kAtOnce = !kAll && !(kWide && kSquares);
+    static constexpr bool kAtOnce = !kAll || kParts == 1;
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
     // elements or squares, or what is cut off them. A sum of float16 always fits; squares of halves
     // have 16 or 22 digits.
@@ -435,15 +435,26 @@ struct float_sums {
     static __device__ __forceinline__ bool
     finish_at_once(const T (&elements)[N], const reduce_task &task, int64_t output)
     {
-        if (!task.plain || task.integers_only) return false;
+        if (task.integers_only) return false;
         if constexpr (kParts == 2) {
             R x[2][N];
 #pragma unroll
             for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
-            return finish_batch(x[0], task, 2 * output) &&
+            return task.plain && finish_batch(x[0], task, 2 * output) &&
                    finish_batch(x[1], task, 2 * output + 1);
         } else {
-            return finish_batch(elements, task, output);
+            if constexpr (!kAll && !(kWide && kSquares))
+                if (task.plain && finish_batch(elements, task, output)) return true;
+            if constexpr (kSquares) {
+                if (task.n > kFew || task.counts || task.has_initial || task.keeps)
+                    return false;
+                double x[kFew];
+#pragma unroll
+                for (int j = 0; j < kFew; j++)
+                    x[j] = j < N ? (double)value_of(elements[j < N ? j : 0]) : -0.0;
+                return finish_few(x[0], x[1], x[2], x[3], task, output);
+            }
+            return false;
         }
     }
     template <int N>
@@ -454,16 +465,8 @@ struct float_sums {
 #pragma unroll
         for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
         if constexpr (kWide) {
-            double_pair p = {x[0], 0, 0};
-#pragma unroll
-            for (int j = 1; j < N; j++) {
-                double carry, more;
-                p.high = two_sum(p.high, x[j], &carry);
-                p.low = j > 1 ? two_sum(p.low, carry, &more) : carry;
-                if (j > 1) p.lost += fabs(more);
-            }
-            const bool minus = wk_bits_f64(p.high) == 1ull << 63;
-            p.high = two_sum(p.high, p.low, &p.low);
+            bool minus;
+            const double_pair p = sum_of(x, &minus);
             if (!(fabs(p.high) < 0x1p1000)) return false;
             return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
         } else {

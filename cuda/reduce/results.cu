@@ -47,11 +47,13 @@ send_bytes(const wk_letter &letter, const void *result)
 
 // ---- moments ----------------------------------------------------------------------------------
 
-// The root, likewise (divided).
-static __device__ double_pair
+// The root, likewise (divided): what r is off its square is a double, as r is the root's neighbour.
+static __device__ __forceinline__ double_pair
 root_of(const double_pair &p)
 {
-    const double r = sqrt(p.high), half = 0.5 / r, left = __fma_rn(-r, r, p.high) + p.low;
+    const double inverse = rsqrt(p.high), half = 0.5 * inverse, near = p.high * inverse,
+                 r = __fma_rn(__fma_rn(-near, near, p.high), half, near),
+                 left = __fma_rn(-r, r, p.high) + p.low;
     double_pair q;
     q.high = two_sum(r, left * half, &q.low);
     q.lost = left == 0 ? p.lost * half : r * 0x1p-98 + p.lost * half;
@@ -82,17 +84,17 @@ quick_spread(const float_outcome &o, int parts, bool root, double ddof, double i
         return {0, false};
     add_product(&r, squares, n);
     add_product(&r, o.squares.low, n);
-    bool few_digits = true; // the squares of low parts are not added
+    bool few_digits = true; // the squares of low parts are not added, nor what was lost
 #pragma unroll 1
     for (int p = 0; p < parts; p++) {
         const double_pair &m = o.sum[p];
         if (m.high != 0 && !(fabs(m.high) > 0x1p-300)) return {0, false};
         add_product(&r, -m.high, m.high);
         add_product(&r, -2 * m.high, m.low);
-        few_digits &= m.low == 0;
+        few_digits &= m.low == 0 && m.lost == 0;
         error += 4 * (2 * fabs(m.high) + m.lost) * m.lost;
     }
-    const bool exact = few_digits && o.squares.low == 0 && error == squares * n * 0x1p-100;
+    const bool exact = few_digits && o.squares.low == 0 && o.squares.lost == 0;
     if (!exact) r.lost += error;
     if (r.high == 0 && r.lost == 0) return {0, true};
     if (!(r.lost < r.high * 0x1p-30)) return {0, false};
@@ -229,6 +231,112 @@ finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
     return all;
 }
 
+// A sum of squares, but for 2^-98 of it; exact where no number is tiny and nothing was left over.
+struct square_sum {
+    double high = 0, low = 0;
+    bool left = false;
+
+    __device__ __forceinline__ void add(double x, double rest) // rest: what was rounded off x
+    {
+        const double square = x * x;
+        double carry;
+        high = two_sum(high, square, &carry);
+        carry += __fma_rn(2 * x, rest, __fma_rn(x, x, -square));
+        low += carry;
+        left |= carry != 0 || rest != 0;
+    }
+};
+
+// The squares of the first n of x, or of the differences of any two of them, of which n Q - S^2 is the
+// sum: nothing is cancelled. What is off is in `lost`, INFINITY where it is not known.
+static __device__ __forceinline__ double_pair
+squares_of_few(double (&x)[kFew], int n, bool differences, bool wide)
+{
+    square_sum all;
+    double first = 0;
+    bool some = false; // is not zero
+    do {
+        if (differences) {
+            first = x[0];
+#pragma unroll
+            for (int j = 1; j < kFew; j++) x[j - 1] = x[j];
+            n--;
+        }
+#pragma unroll
+        for (int j = 0; j < kFew; j++) {
+            if (j >= n) break;
+            double rest;
+            const double apart = two_sum(x[j], -first, &rest);
+            some |= apart != 0;
+            all.add(apart, rest);
+        }
+    } while (differences && n > 1);
+    double_pair r;
+    r.high = two_sum(all.high, all.low, &r.low);
+    r.lost = all.left || wide ? r.high * 0x1p-98 : 0;
+    // No product may overflow, and no product's rest matter that vanishes.
+    if (some && !(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = INFINITY;
+    return r;
+}
+
+__device__ WK_NOINLINE bool
+finish_few(double a, double b, double c, double d, const reduce_task &task, int64_t output)
+{
+    // Loads of the task that do not wait for each other.
+    const int n = (int)task.n, dtype = task.dtype, folds = task.folds;
+    const double ddof = task.ddof, of_mean = task.inverse, of_spread = task.inverse_spread;
+    if (!(fabs(a) + fabs(b) + fabs(c) + fabs(d) < 0x1p900)) return false;
+#pragma unroll 1
+    for (int i = 0; i < folds; i++) {
+        const int fold = task.fold[i];
+        void *const out = task.out[i];
+        const bool spread = fold == WK_VAR || fold == WK_STD, mean = fold == WK_MEAN;
+        bool divide = spread || mean, root = fold == WK_STD || fold == WK_NORM;
+        double x[kFew] = {a, b, c, d}, by = n;
+        double_pair r = {0, 0, 0};
+        if (task.out_dtype[i] != dtype) return false;
+        if (fold == WK_MIN || fold == WK_MAX) {
+            int64_t key = key_of(a);
+#pragma unroll
+            for (int j = 1; j < kFew; j++) {
+                const int64_t other = key_of(x[j]);
+                if (j < n && (other < key) == (fold == WK_MIN)) key = other;
+            }
+            store(out, dtype, output, wk_unorder_f64(key));
+            continue;
+        }
+        if (fold == WK_SUM || mean) {
+            bool minus;
+            r = sum_of(x, &minus);
+            if (r.high == 0 && minus) r.high = -0.0; // normalising has made it +0.0
+            if (mean && r.high != 0 && !(fabs(r.high) > 0x1p-900)) return false;
+        } else if (spread || fold == WK_NORM || fold == WK_SUMSQ) {
+            if (spread) by = n * (n - ddof);
+            if (spread && !(by > 0 && by < 0x1p53 && ddof == rint(ddof))) return false;
+            if (fold == WK_STD && n == 2 && by == 4) { // half the difference: often a tie
+                r.high = two_sum(a, -b, &r.low) / 2;
+                if (r.high != 0 && !(fabs(r.high) > 0x1p-900)) return false;
+                r.low = r.high < 0 ? -r.low / 2 : r.low / 2;
+                r.high = fabs(r.high);
+                divide = root = false;
+            } else {
+                r = squares_of_few(x, n, spread, dtype == WK_F64);
+            }
+        } else {
+            return false;
+        }
+        answer all = {r.high, true};
+        if (!r.is_zero()) {
+            if (divide) r = divided(r, by, spread ? of_spread : of_mean);
+            if (root) r = root_of(r);
+            all = rounded(r, dtype);
+        }
+        if (!all.known) return false;
+        store(out, dtype, output, all.value);
+    }
+    return true;
+}
+
 __device__ WK_NOINLINE bool
 finish_pairs(double_pair sum, double_pair squares, int flags, const reduce_task &task,
              int64_t output)
@@ -320,35 +428,107 @@ slow_moment(const uint64_t (&words)[5], bool negative, int64_t n, int fold,
 
 // A number of 128 bits, as two doubles.
 static __device__ __forceinline__ double_pair
-pair_of_128(unsigned __int128 x)
+pair_of(unsigned __int128 x)
 {
-    double_pair p = {0, 0, 0};
-    double y[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) y[i] = (double)(uint32_t)(x >> 32 * i) * power_of_two(32 * i);
-    p.high = two_sum(y[3], y[2], &p.low);
-    p.add(y[1]);
-    p.add(y[0]);
+    // The first is zero, or above the second.
+    const double a = (double)(int64_t)(x >> 75) * 0x1p75,
+                 b = (double)(int64_t)((uint64_t)(x >> 22) & ((1ull << 53) - 1)) * 0x1p22,
+                 c = (double)(int)((uint32_t)x & ((1u << 22) - 1));
+    double_pair p;
+    double more;
+    p.high = a + b;
+    p.low = two_sum(b - (p.high - a), c, &more);
+    p.lost = 2 * fabs(more);
+    p.high = two_sum(p.high, p.low, &p.low);
     return p;
 }
 
-// A norm, a variance or its root where n Q - S^2 has 128 bits; all is exact until it is divided.
-static __device__ answer
-short_moment(uint64_t sum, uint64_t squares, double n, double ddof, double inverse, int fold,
-             int dtype)
+// a / d, rounded once, of integers that are doubles; `inverse` is the inverse of d, rounded.
+// Of a neighbour of the quotient the rest is exact, and one more step rounds it as it should be.
+// Source: P. Markstein, "Computation of elementary functions on the IBM RISC System/6000" (1990).
+static __device__ __forceinline__ double
+quotient(double a, double d, double inverse)
 {
-    if (fold == WK_NORM) {
-        if (squares == 0) return {0, true};
-        return rounded(root_of(pair_of_128(squares)), dtype);
+    double q = a * inverse;
+    q = __fma_rn(__fma_rn(-q, d, a), inverse, q);
+    return __fma_rn(__fma_rn(-q, d, a), inverse, q);
+}
+
+// A mean's magnitude, a norm, a variance or its root; all is exact until it is divided by d, of which
+// `inverse` is the inverse, rounded.
+static __device__ __forceinline__ answer
+short_moment(unsigned __int128 x, double d, double inverse, int fold, int dtype)
+{
+    const bool root = fold == WK_NORM || fold == WK_STD;
+    // A root that may be an integer, or its half, and a tie.
+    const bool whole = fold == WK_NORM || (fold == WK_STD && d == 4);
+    if (x == 0) return {0, true};
+    double_pair r;
+    if (x >> 53 == 0) {
+        r = {(double)(int64_t)x, 0, 0};
+        if (dtype == WK_F64 && !root) return {quotient(r.high, d, inverse), true};
+    } else {
+        r = pair_of(x);
     }
-    const double d = n - ddof;
-    if (!(d > 0 && ddof == rint(ddof) && n * d < 0x1p53)) return {0, false};
-    const unsigned __int128 all = (unsigned __int128)(uint64_t)n * squares,
-                            taken = (unsigned __int128)sum * sum;
-    if (all == taken) return {0, true};
-    double_pair r = divided(pair_of_128(all - taken), n * d, inverse);
-    if (fold == WK_STD) r = root_of(r);
+    if (!whole) r = divided(r, d, inverse);
+    if (root) r = root_of(r);
+    if (whole && x >> 106 != 0) { // else a double holds it
+        uint64_t m = (uint64_t)(int64_t)(r.high - (r.high < 0x1p63 ? 0 : 0x1p63));
+        m += (r.high < 0x1p63 ? 0 : 1ull << 63) + (uint64_t)(int64_t)rint(r.low);
+        if ((unsigned __int128)m * m == x) {
+            r.high = two_sum((double)(uint32_t)(m >> 32) * 0x1p32, (double)(uint32_t)m, &r.low);
+            r.lost = 0;
+        }
+    }
+    if (whole && fold == WK_STD) r = {r.high / 2, r.low / 2, r.lost / 2};
     return rounded(r, dtype);
+}
+
+__device__ WK_NOINLINE bool
+finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squares_high,
+               const reduce_task &task, int64_t output, int64_t count, uint64_t least,
+               uint64_t most)
+{
+    using wide = unsigned __int128;
+    // Loads of the task that do not wait for each other.
+    const int folds = task.folds;
+    const bool counts = task.counts, initial = task.has_initial;
+    const double ddof = task.ddof, of_mean = task.inverse, of_spread = task.inverse_spread;
+    const bool negative = (int64_t)sum_high < 0;
+    const uint64_t size = negative ? ~sum + 1 : sum;
+    if ((negative ? ~sum_high + (size == 0) : sum_high) != 0 || count <= 0 ||
+        count > INT32_MAX || initial)
+        return false;
+    const double n = (double)(int)count;
+#pragma unroll 1
+    for (int i = 0; i < folds; i++) {
+        const int fold = task.fold[i], dtype = task.out_dtype[i];
+        void *const out = task.out[i];
+        if (fold == WK_MIN || fold == WK_MAX) {
+            store(out, dtype, output, fold == WK_MIN ? least : most);
+            continue;
+        }
+        const bool spread = fold == WK_VAR || fold == WK_STD;
+        wide x = size;
+        double d = n, inverse = of_mean;
+        if (!is_float_dtype(dtype) || !(spread || fold == WK_MEAN || fold == WK_NORM))
+            return false;
+        if (fold != WK_MEAN) x = (wide)squares_high << 64 | squares;
+        if (spread) {
+            const wide low = (wide)(uint32_t)count * squares,
+                       high = (wide)(uint32_t)count * squares_high + (uint64_t)(low >> 64);
+            if (high >> 64 != 0) return false;
+            x = ((wide)(uint64_t)high << 64 | (uint64_t)low) - (wide)size * size;
+            d = n * (n - ddof);
+            inverse = of_spread;
+            if (!(d > 0 && d < 0x1p53 && ddof == rint(ddof))) return false;
+        }
+        if (counts) inverse = 1 / d;
+        const answer a = short_moment(x, d, inverse, fold, dtype);
+        if (!a.known) return false;
+        store(out, dtype, output, negative && fold == WK_MEAN ? -a.value : a.value);
+    }
+    return true;
 }
 
 __device__ WK_NOINLINE void
@@ -370,8 +550,6 @@ finish_integers(const integer_outcome &o, const reduce_task &task, int64_t outpu
         pairs.squares = pair_of_words(words + 2, 3);
         if (negative) s = {-s.high, -s.low, s.lost};
     };
-    const bool is_short = high == 0 && o.squares[1] == 0 && o.squares[2] == 0 && o.n > 0 &&
-                          o.n < (int64_t)1 << 52;
 #pragma unroll 1
     for (int i = 0; i < task.folds; i++) {
         const int fold = task.fold[i], dtype = task.out_dtype[i];
@@ -384,18 +562,7 @@ finish_integers(const integer_outcome &o, const reduce_task &task, int64_t outpu
             store(task.out[i], dtype, output, x);
             continue;
         }
-        answer a = {0, false};
-        if (is_short && (fold == WK_NORM || fold == WK_VAR || fold == WK_STD))
-            a = short_moment(low, o.squares[0], (double)o.n, task.ddof,
-                             task.counts ? 1 / ((double)o.n * ((double)o.n - task.ddof))
-                                         : task.inverse_spread,
-                             fold, dtype);
-        else if (is_short && fold == WK_MEAN && dtype == WK_F64 && low < (uint64_t)1 << 53)
-            a = {(negative ? -(double)low : (double)low) / (double)o.n, o.n > 0};
-        if (a.known) {
-            store(task.out[i], dtype, output, a.value);
-            continue;
-        }
+        answer a;
         prepare_pairs();
         if (fold == WK_SUM)
             a = rounded(s, dtype);

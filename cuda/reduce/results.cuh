@@ -71,15 +71,19 @@ round_to(double x, int dtype)
     return (double)wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
 }
 
-// h + l is the result but for `e`, at most; is it rounded the same way wherever it lies?
+// h + l is the result but for `e`, at most, l being small; is it rounded the same way wherever it
+// lies?
 __device__ __forceinline__ answer
 settled(double h, double l, double e, int dtype)
 {
-    h = two_sum(h, l, &l);
     e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here
-    const double below = l - e, above = l + e;
     if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return {0, false};
-    if (dtype == WK_F64) return {h, h + below == h && h + above == h};
+    if (dtype == WK_F64) {
+        const double x = h + (l - e);
+        return {x, x == h + (l + e)};
+    }
+    h = two_sum(h, l, &l);
+    const double below = l - e, above = l + e;
     if (e < fabs(h) * 0x1p-54) { // no other double lies between
         const double x = round_to(round_to_odd(h, below), dtype);
         return {x, x == round_to(round_to_odd(h, above), dtype)};
@@ -249,8 +253,9 @@ quick_plain(const double_pair &sum, const double_pair &squares, const reduce_tas
     }
     if (!(e < x * 0x1p-26)) return {0, false};
     if (fold == WK_NORM || fold == WK_STD) {
-        x = sqrt(x);
-        e = e / x + x * kUnit;
+        const double inverse = rsqrt(x); // but for some units in its last place
+        x *= inverse;
+        e = e * inverse + x * kUnit;
     }
     return settled_near<kDtype>(x, e);
 }
@@ -275,6 +280,30 @@ finish_one(const double_pair &sum, const double_pair &squares, int flags,
 __device__ bool finish_pairs(double_pair sum, double_pair squares, int flags,
                              const reduce_task &task, int64_t output);
 
+// The sum of N doubles: exact of two, else but for `lost`; `minus`: all are -0.0.
+template <int N>
+__device__ __forceinline__ double_pair
+sum_of(const double (&x)[N], bool *minus)
+{
+    double_pair p = {x[0], 0, 0};
+#pragma unroll
+    for (int j = 1; j < N; j++) {
+        double carry, more;
+        p.high = two_sum(p.high, x[j], &carry);
+        p.low = j > 1 ? two_sum(p.low, carry, &more) : carry;
+        if (j > 1) p.lost += fabs(more);
+    }
+    *minus = wk_bits_f64(p.high) == 1ull << 63;
+    p.high = two_sum(p.high, p.low, &p.low);
+    return p;
+}
+
+// All results of an output of up to four floats, which the others follow that are -0.0. False: what
+// takes more has not been stored.
+constexpr int kFew = 4;
+__device__ bool finish_few(double a, double b, double c, double d, const reduce_task &task,
+                           int64_t output);
+
 // All results of an output. False: integers tell those that are not stored.
 __device__ bool finish_floats(const float_outcome &o, const reduce_task &task, int64_t output);
 
@@ -290,6 +319,12 @@ struct integer_outcome {
     uint64_t sum[2], squares[3], ends[2];
     int64_t nonzeros, n;
 };
+
+// All results of n integers, of which n times the squares' sum fits 128 bits: from words in registers.
+// False: what takes more has not been stored.
+__device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares,
+                               uint64_t squares_high, const reduce_task &task, int64_t output,
+                               int64_t n, uint64_t least, uint64_t most);
 
 __device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
                                 int64_t output);

@@ -57,7 +57,10 @@ fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn
     using T = typename Acc::T;
     constexpr int kPer = 16 / (int)sizeof(T), kMore = 2,
                   N = kMore * kPer <= 16 ? kMore * kPer : kPer;
-    constexpr int kAtOnce = N / kPer, kFew = kPer < 8 ? kPer : 8;
+    constexpr int kAtOnce = N / kPer,
+                  kFew = kPer > 8                    ? 8
+                         : Acc::kAtOnce && kPer == 2 ? 4 // outputs of three at once
+                                                     : kPer;
     const int n = (int)task.n, vectors = n / kPer;
     if (n % kPer == 0) {
 #pragma unroll 1
