@@ -16,8 +16,8 @@ enum {
 };
 
 typedef enum {
-    WK_BY_LINES,   /* warps bring the elements of an output (lines.cuh)                     */
-    WK_BY_ROWS,    /* a thread has a short row, or a few have it together (rows.cuh)        */
+    WK_BY_LINES,  /* warps bring the elements of an output (lines.cuh)                     */
+    WK_BY_ROWS,   /* a thread has a short row, or a few have it together (rows.cuh)        */
     WK_BY_COLUMNS /* neighbouring threads have neighbouring outputs (columns.cuh)           */
 } wk_grid_kind;
 

@@ -362,7 +362,9 @@ tell_grid(const wk_call *call, int processors)
                                         "have neighbouring columns"};
     const int item = wk_itemsize[call->in.dtype];
     const int exact = wk_is_float(call->in.dtype) || wk_is_complex(call->in.dtype);
-    const int columns = exact ? (item <= 2 ? 4 : item == 4 ? 2 : 1)
+    const int columns = exact ? (item <= 2   ? 4
+                                 : item == 4 ? 2
+                                             : 1)
                               : (item <= 4 ? 4 : 16 / item);
     wk_grid g;
     wk_plan_grid(call, processors, 3, columns, item <= 4 ? 4 : 16 / item, 2, 0, &g);

@@ -217,8 +217,7 @@ take_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduc
 // entries, as many as there is memory for. How many there are.
 template <class Acc, int C>
 __device__ __forceinline__ int
-load_records(const reduce_task &task, int64_t first, int columns,
-             column_memory<Acc, C> *memory)
+load_records(const reduce_task &task, int64_t first, int columns, column_memory<Acc, C> *memory)
 {
     const int most = kThreads * C / columns,
               height = task.parts < most ? (int)task.parts : most;
@@ -230,7 +229,8 @@ load_records(const reduce_task &task, int64_t first, int columns,
         acc.start(task);
 #pragma unroll 1
         for (int64_t p = q; p < task.parts; p += height) {
-            read_words(task.records + (p * task.outputs + first + e - q * columns) * Acc::kWords,
+            read_words(task.records +
+                           (p * task.outputs + first + e - q * columns) * Acc::kWords,
                        words);
             acc.merge(words);
         }
@@ -396,7 +396,9 @@ fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
 // kFew: few rows, and more blocks on a multiprocessor.
 template <class Acc, bool kFew, int C = columns_of_thread<Acc>(kFew)>
 __global__ void
-__launch_bounds__(kThreads, !kFew ? Acc::kColumnBlocks : Acc::kCertain ? 4 : 3)
+__launch_bounds__(kThreads, !kFew           ? Acc::kColumnBlocks
+                            : Acc::kCertain ? 4
+                                            : 3)
     fold_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
@@ -414,7 +416,7 @@ __launch_bounds__(kThreads, !kFew ? Acc::kColumnBlocks : Acc::kCertain ? 4 : 3)
     const int own = task.aligned ? across * C : alone ? slots_of_warp + lane : across;
     const int64_t side = (int64_t)width * C; // of what the block reads of a row
     // Of narrow matrices the last rows that fill no thread's load are taken one by one.
-    const int64_t all = narrow ? (task.n - task.n % C) * task.outputs : 0;
+    const int64_t tail = narrow ? task.n - task.n % C : task.n, all = tail * task.outputs;
     const int64_t all_rows = narrow ? (all + side - 1) / side : task.n;
     const int64_t parts = kFew ? 1 : task.parts;
     int items = 0;
@@ -429,7 +431,8 @@ __launch_bounds__(kThreads, !kFew ? Acc::kColumnBlocks : Acc::kCertain ? 4 : 3)
                       end = begin + rows < all_rows ? begin + rows : all_rows;
         uint32_t *marks = memory.marks[alone ? items : 0], done = 0; // of lanes
         {
-            bool stored = down >= height || (!narrow && own >= columns); // nothing is left to do
+            bool stored =
+                down >= height || (!narrow && own >= columns); // nothing is left to do
             Acc acc[C];
 #pragma unroll
             for (int c = 0; c < C; c++) acc[c].start(task);
@@ -472,9 +475,10 @@ __launch_bounds__(kThreads, !kFew ? Acc::kColumnBlocks : Acc::kCertain ? 4 : 3)
             __syncwarp(); // a warp's lanes read what its lanes have written
         else
             __syncthreads(); // all words are there before columns are joined
-        if (narrow && part == 0 && task.n % C > 0) {
+        const bool ends = part == parts - 1;
+        if (ends && tail < task.n) {
             for (int c = tid; c < task.outputs; c += kThreads)
-                take_tail(in, task, task.n - task.n % C, c, &memory);
+                take_tail(in, task, tail, c, &memory);
             __syncthreads(); // the tails have been taken
         }
         int stride = narrow ? (int)task.outputs : (int)side, many = height * task.repeat;
@@ -487,9 +491,8 @@ __launch_bounds__(kThreads, !kFew ? Acc::kColumnBlocks : Acc::kCertain ? 4 : 3)
             for (int slot = alone ? slots_of_warp + lane : tid; slot < slots;
                  slot += alone ? kWarp : kThreads) {
                 const int owner = task.aligned ? slot / C % kWarp : lane;
-                const bool fine =
-                    slot >= columns || (alone && done >> owner & 1) ||
-                    leave_column(task, first + slot, part, whole, slot, &memory);
+                const bool fine = slot >= columns || (alone && done >> owner & 1) ||
+                                  leave_column(task, first + slot, part, whole, slot, &memory);
                 if constexpr (!Acc::kCertain) {
                     const uint32_t bits = __ballot_sync(kAllLanes, !fine);
                     if (lane == 0) marks[slot / kWarp] = bits;
@@ -500,10 +503,13 @@ __launch_bounds__(kThreads, !kFew ? Acc::kColumnBlocks : Acc::kCertain ? 4 : 3)
                 __syncwarp(); // the words have been read
                 break;
             }
-            const int64_t to = end * task.repeat;
             if (__syncthreads_or(!known)) { // also: all words have been read
-                leave_marked(in, task, first, columns, begin * task.repeat,
-                             to < task.n ? to : task.n, marks, &memory);
+                const int64_t from = begin * task.repeat, to = end * task.repeat;
+                leave_marked(in, task, first, columns, from < tail ? from : tail,
+                             ends        ? task.n
+                             : to < tail ? to
+                                         : tail,
+                             marks, &memory);
                 known = true;
             }
             if (!records || whole || !task.tickets) break;

@@ -291,12 +291,12 @@ struct float_sums {
             const uint32_t size = w[j] & 0x7fff7fff;
             most = __vmaxu2(most, size);
             least = __viaddmin_u16x2(size, UINT32_MAX, least); // less one: zero is the largest
-            d[j % 2] += (double)(wk_from_bits_f32(w[j] << 16) +
-                                 wk_from_bits_f32(w[j] & 0xffff0000));
+            d[j % 2] +=
+                (double)(wk_from_bits_f32(w[j] << 16) + wk_from_bits_f32(w[j] & 0xffff0000));
         }
         most = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff;
         least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
-        if (most >= 0x7f80 || most > least + (15 << 7)) return false;
+        if (most >= 0x7f00 || most > least + (15 << 7)) return false; // a sum may overflow
         const double total = d[0] + d[1];
         flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
         sum[part].put(total);

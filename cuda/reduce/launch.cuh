@@ -169,7 +169,8 @@ reduce(wk_call *call)
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
     if (plan.kind == WK_BY_COLUMNS)
         return launch(call, grid, kThreads, 0,
-                      task.n <= WK_FEW_ROWS ? fold_columns<Acc, true> : fold_columns<Acc, false>,
+                      task.n <= WK_FEW_ROWS ? fold_columns<Acc, true>
+                                            : fold_columns<Acc, false>,
                       in, task);
     if (plan.kind == WK_BY_LINES)
         return launch(call, grid, kThreads, 0,
