@@ -108,7 +108,7 @@ plan_columns(const wk_call *call, int64_t processors, int columns, int resident,
     if (r->n <= FEW_ROWS || r->outputs >= processors * WHOLE_BLOCKS * most) {
         g->width = WK_BLOCK; /* each thread has all rows of its columns */
         g->groups = wk_blocks(r->outputs, most);
-        g->blocks = wk_most(processors * 64, wk_blocks(g->groups, WK_ITEMS));
+        g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
         return;
     }
     repeat_rows(call, columns, g);

@@ -153,33 +153,36 @@ struct columns_at {
     }
 };
 
-// N rows of a thread's columns, of which there are `left`, one or more; a bit for each. Of less than N
-// the last is read again, and fillers come in its place: loads need no condition.
+// N rows of a thread's columns, as far as there are so many left; a bit for each. In place of the others
+// there are fillers.
 template <int N, class Acc, int C>
 __device__ __forceinline__ uint32_t
 load_rows(row_of<typename Acc::T, C> (&read)[N], const typename Acc::T *x,
           const columns_at<typename Acc::T, C> &from, const reduce_task &task, int left)
 {
     using R = row_of<typename Acc::T, C>;
-    const int last = (left < N ? left : N) - 1;
-    if (R::kLoads && task.aligned) {
+    const bool at_once = R::kLoads && task.aligned;
+    if (at_once && left >= N) { // without conditions, which would take half of the time
 #pragma unroll
-        for (int j = 0; j < N; j++)
-            read[j] = *reinterpret_cast<const R *>(x + (j < last ? j : last) * from.pitch);
+        for (int j = 0; j < N; j++, x += from.pitch) read[j] = *reinterpret_cast<const R *>(x);
+        return all_of<N>;
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++)
+#pragma unroll
+        for (int c = 0; c < C; c++) read[j].set(c, Acc::filler(task));
+    if (at_once) {
+#pragma unroll
+        for (int j = 0; j < N; j++, x += from.pitch)
+            if (j < left) read[j] = *reinterpret_cast<const R *>(x);
     } else {
 #pragma unroll
-        for (int j = 0; j < N; j++)
+        for (int j = 0; j < N; j++, x += from.pitch)
 #pragma unroll
             for (int c = 0; c < C; c++)
-                read[j].set(c, x[(j < last ? j : last) * from.pitch + from.offset[c]]);
+                if (j < left) read[j].set(c, x[from.offset[c]]);
     }
-    if (left >= N) return all_of<N>;
-#pragma unroll
-    for (int j = 1; j < N; j++)
-#pragma unroll
-        for (int c = 0; c < C; c++)
-            if (j >= left) read[j].set(c, Acc::filler(task));
-    return (1u << left) - 1;
+    return left < N ? (1u << left) - 1 : all_of<N>;
 }
 
 // N rows from number i on, on their way together. Where they are all of the columns from `output` on
@@ -427,8 +430,12 @@ __launch_bounds__(kThreads, !kFew           ? Acc::kColumnBlocks
         if (parts == 1) part = 0;
         const int64_t first = narrow ? 0 : group * side;
         const int columns = (int)(task.outputs - first < side ? task.outputs - first : side);
-        const int64_t rows = (all_rows + parts - 1) / parts, begin = part * rows,
-                      end = begin + rows < all_rows ? begin + rows : all_rows;
+        int64_t begin = 0, end = all_rows;
+        if (parts > 1) {
+            const int64_t rows = (all_rows + parts - 1) / parts;
+            begin = part * rows;
+            end = begin + rows < all_rows ? begin + rows : all_rows;
+        }
         uint32_t *marks = memory.marks[alone ? items : 0], done = 0; // of lanes
         {
             bool stored =
@@ -457,9 +464,9 @@ __launch_bounds__(kThreads, !kFew           ? Acc::kColumnBlocks
                 for (int c = 0; c < C; c++)
                     from.row[c] = (int64_t)top * task.repeat +
                                   (narrow ? (own + c) / (int)task.outputs : 0);
-                stored = fold_rows_of_columns<kFew>(acc, from, task,
-                                                    ((int)last - top + height - 1) / height,
-                                                    alone ? first + own : -1);
+                const int left = alone ? (int)task.n : ((int)last - top + height - 1) / height;
+                stored =
+                    fold_rows_of_columns<kFew>(acc, from, task, left, alone ? first + own : -1);
             }
             if (alone) {
                 done = __ballot_sync(kAllLanes, stored);

@@ -443,7 +443,7 @@ struct float_sums {
             return task.plain && finish_batch(x[0], task, 2 * output) &&
                    finish_batch(x[1], task, 2 * output + 1);
         } else {
-            if constexpr (!kAll && !(kWide && kSquares))
+            if constexpr (!kAll && (!(kWide && kSquares) || N <= kFew))
                 if (task.plain && finish_batch(elements, task, output)) return true;
             if constexpr (kSquares) {
                 if (task.n > kFew || task.counts || task.has_initial || task.keeps)
@@ -464,7 +464,9 @@ struct float_sums {
         F x[N];
 #pragma unroll
         for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
-        if constexpr (kWide) {
+        if constexpr (kWide && kSquares) {
+            return finish_squares_of_few(x, task, at);
+        } else if constexpr (kWide) {
             bool minus;
             const double_pair p = sum_of(x, &minus);
             if (!(fabs(p.high) < 0x1p1000)) return false;

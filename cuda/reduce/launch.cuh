@@ -7,6 +7,7 @@
 #include "settings.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace wk
 {
@@ -75,6 +76,10 @@ describe(const wk_call *call, reduce_task *task)
     task->ddof = r->ddof;
     task->inverse = 1 / (double)r->n;
     task->inverse_spread = 1 / ((double)r->n * ((double)r->n - r->ddof));
+    const double spread = (double)r->n * ((double)r->n - r->ddof);
+    if (r->ddof == std::rint(r->ddof) && spread > 0 && spread < 0x1p53) task->spread = spread;
+    task->in_double = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
+                      call->part.totals == nullptr && call->out[0].dtype == WK_F64;
 }
 
 // Words that an output's parts, pieces and GPUs share.

@@ -47,19 +47,6 @@ send_bytes(const wk_letter &letter, const void *result)
 
 // ---- moments ----------------------------------------------------------------------------------
 
-// The root, likewise (divided): what r is off its square is a double, as r is the root's neighbour.
-static __device__ __forceinline__ double_pair
-root_of(const double_pair &p)
-{
-    const double inverse = rsqrt(p.high), half = 0.5 * inverse, near = p.high * inverse,
-                 r = __fma_rn(__fma_rn(-near, near, p.high), half, near),
-                 left = __fma_rn(-r, r, p.high) + p.low;
-    double_pair q;
-    q.high = two_sum(r, left * half, &q.low);
-    q.lost = left == 0 ? p.lost * half : r * 0x1p-98 + p.lost * half;
-    return q;
-}
-
 // An exact sum of products: what each addition rounds off is kept, and noted.
 static __device__ __forceinline__ void
 add_product(double_pair *all, double a, double b) // exact, where neither is tiny
@@ -230,22 +217,6 @@ finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
     }
     return all;
 }
-
-// A sum of squares, but for 2^-98 of it; exact where no number is tiny and nothing was left over.
-struct square_sum {
-    double high = 0, low = 0;
-    bool left = false;
-
-    __device__ __forceinline__ void add(double x, double rest) // rest: what was rounded off x
-    {
-        const double square = x * x;
-        double carry;
-        high = two_sum(high, square, &carry);
-        carry += __fma_rn(2 * x, rest, __fma_rn(x, x, -square));
-        low += carry;
-        left |= carry != 0 || rest != 0;
-    }
-};
 
 // The squares of the first n of x, or of the differences of any two of them, of which n Q - S^2 is the
 // sum: nothing is cancelled. What is off is in `lost`, INFINITY where it is not known.
@@ -441,17 +412,6 @@ pair_of(unsigned __int128 x)
     p.lost = 2 * fabs(more);
     p.high = two_sum(p.high, p.low, &p.low);
     return p;
-}
-
-// a / d, rounded once, of integers that are doubles; `inverse` is the inverse of d, rounded.
-// Of a neighbour of the quotient the rest is exact, and one more step rounds it as it should be.
-// Source: P. Markstein, "Computation of elementary functions on the IBM RISC System/6000" (1990).
-static __device__ __forceinline__ double
-quotient(double a, double d, double inverse)
-{
-    double q = a * inverse;
-    q = __fma_rn(__fma_rn(-q, d, a), inverse, q);
-    return __fma_rn(__fma_rn(-q, d, a), inverse, q);
 }
 
 // A mean's magnitude, a norm, a variance or its root; all is exact until it is divided by d, of which

@@ -118,6 +118,46 @@ divided(const double_pair &p, double d, double inverse)
     return r;
 }
 
+// The root, likewise (divided): what r is off its square is a double, as r is the root's neighbour.
+__device__ __forceinline__ double_pair
+root_of(const double_pair &p)
+{
+    const double inverse = rsqrt(p.high), half = 0.5 * inverse, near = p.high * inverse,
+                 r = __fma_rn(__fma_rn(-near, near, p.high), half, near),
+                 left = __fma_rn(-r, r, p.high) + p.low;
+    double_pair q;
+    q.high = two_sum(r, left * half, &q.low);
+    q.lost = left == 0 ? p.lost * half : r * 0x1p-98 + p.lost * half;
+    return q;
+}
+
+// A sum of squares, but for 2^-98 of it; exact where no number is tiny and nothing was left over.
+struct square_sum {
+    double high = 0, low = 0;
+    bool left = false;
+
+    __device__ __forceinline__ void add(double x, double rest) // rest: what was rounded off x
+    {
+        const double square = x * x;
+        double carry;
+        high = two_sum(high, square, &carry);
+        carry += __fma_rn(2 * x, rest, __fma_rn(x, x, -square));
+        low += carry;
+        left |= carry != 0 || rest != 0;
+    }
+};
+
+// a / d, rounded once, of integers that are doubles; `inverse` is the inverse of d, rounded.
+// Of a neighbour of the quotient the rest is exact, and one more step rounds it as it should be.
+// Source: P. Markstein, "Computation of elementary functions on the IBM RISC System/6000" (1990).
+__device__ __forceinline__ double
+quotient(double a, double d, double inverse)
+{
+    double q = a * inverse;
+    q = __fma_rn(__fma_rn(-q, d, a), inverse, q);
+    return __fma_rn(__fma_rn(-q, d, a), inverse, q);
+}
+
 // A mean; `inverse` is that of count, rounded. Not known: it takes exact integers.
 __device__ __forceinline__ answer
 quick_mean(const double_pair &s, int64_t count, double inverse, int dtype)
@@ -298,6 +338,43 @@ sum_of(const double (&x)[N], bool *minus)
     return p;
 }
 
+// The norm, the variance or its root of a few doubles, which others follow that are -0.0: of the squares
+// of all differences, of which n Q - S^2 is the sum, nothing is cancelled. False: it takes more.
+template <int N>
+__device__ __forceinline__ bool
+finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t output)
+{
+    const int fold = task.fold[0], n = (int)task.n;
+    const bool spread = fold == WK_VAR || fold == WK_STD;
+    square_sum all;
+    if (fold == WK_NORM) {
+#pragma unroll
+        for (int j = 0; j < N; j++) all.add(x[j], 0);
+    } else {
+        if (!spread || !(task.spread > 0)) return false;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+#pragma unroll
+            for (int j = i + 1; j < N; j++) {
+                if (j >= n) break;
+                double rest;
+                const double apart = two_sum(x[j], -x[i], &rest);
+                all.add(apart, rest);
+            }
+        }
+    }
+    double_pair r;
+    r.high = two_sum(all.high, all.low, &r.low);
+    r.lost = r.high * 0x1p-98;
+    // No product may overflow, and no product's rest matter that vanishes.
+    if (!(r.high > 0x1p-400 && r.high < 0x1p800)) return false;
+    if (spread) r = divided(r, task.spread, task.inverse_spread);
+    if (fold != WK_VAR) r = root_of(r);
+    const answer a = rounded(r, WK_F64);
+    if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
+    return a.known;
+}
+
 // All results of an output of up to four floats, which the others follow that are -0.0. False: what
 // takes more has not been stored.
 constexpr int kFew = 4;
@@ -328,5 +405,43 @@ __device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares
 
 __device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
                                 int64_t output);
+
+// One result of all elements, a float64, of sums that are doubles: all is exact until it is divided.
+// False: it takes more.
+__device__ __forceinline__ bool
+finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
+{
+    constexpr uint64_t kMost = (uint64_t)1 << 53;
+    const int fold = task.fold[0];
+    const auto sum = (int64_t)o.sum[0];
+    const uint64_t size = sum < 0 ? (uint64_t)-sum : (uint64_t)sum, n = (uint64_t)task.n;
+    if (!task.in_double || size >= kMost || (int64_t)o.sum[1] != sum >> 63) return false;
+    double x = (double)sum;
+    if (fold == WK_MEAN) {
+        x = quotient(x, (double)task.n, task.inverse);
+    } else {
+        if (o.squares[0] >= kMost || o.squares[1] != 0 || o.squares[2] != 0) return false;
+        if (fold == WK_NORM) {
+            x = sqrt((double)(int64_t)o.squares[0]);
+        } else if (fold == WK_VAR || fold == WK_STD) {
+            const uint64_t all = n * o.squares[0] - size * size; // S^2 is no more than n Q
+            if (n >= kMost >> 20 || o.squares[0] >= kMost / n || !(task.spread > 0))
+                return false;
+            x = quotient((double)(int64_t)all, task.spread, task.inverse_spread);
+            if (fold == WK_STD && all != 0) {
+                if (task.spread == 4) return false; // may be a tie
+                const double_pair whole = {(double)(int64_t)all, 0, 0};
+                const answer a =
+                    rounded(root_of(divided(whole, task.spread, task.inverse_spread)), WK_F64);
+                if (!a.known) return false;
+                x = a.value;
+            }
+        } else {
+            return false;
+        }
+    }
+    static_cast<double *>(task.out[0])[output] = x;
+    return true;
+}
 
 } // namespace wk

@@ -94,11 +94,15 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
         o.n = count;
         o.nonzeros = kAll ? nonzeros : 0;
         sums.put_to(&o, task);
+        if constexpr (!kAll)
+            if (finish_short(o, task, output)) return true;
         if constexpr (kAll) values_of_keys(ends, task, o.ends);
         if (o.squares[2] != 0 ||
             !finish_moments(o.sum[0], o.sum[1], o.squares[0], o.squares[1], task, output, count,
-                            kAll ? o.ends[0] : 0, kAll ? o.ends[1] : 0))
-            finish_integers(o, task, output);
+                            kAll ? o.ends[0] : 0, kAll ? o.ends[1] : 0)) {
+            const integer_outcome there = o; // in memory, only here
+            finish_integers(there, task, output);
+        }
         return true;
     }
 };

@@ -78,9 +78,11 @@ struct reduce_task {
     bool skip_nan, has_initial, integers_only;
     bool counts; // not all elements count: NaN or a mask may leave some out
     bool plain;  // one result of all elements, of their dtype or an integer's; there are some
+    bool in_double; // one result of all elements, a float64; there are some
     wk_value initial;
     double ddof;
     double inverse, inverse_spread; // of n, and of n (n - ddof), where all elements count
+    double spread;                  // n (n - ddof), if that is an integer; else zero
     uintptr_t in;                   // address of the first element
 
     // Where the imaginary part of a complex number lies from its real one, or the real one from
