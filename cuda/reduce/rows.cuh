@@ -46,6 +46,36 @@ stage_rows(const T *from, unsigned char *staged, int64_t elements, bool aligned)
     stage(from, reinterpret_cast<T *>(staged), vectors * (16 / (int)sizeof(T)), all);
 }
 
+// K elements of a row from number j on, and fillers behind its end; a bit for each element.
+template <class Acc, int K>
+__device__ __forceinline__ uint32_t
+read_few(typename Acc::T (&x)[K], const typename Acc::T *row, int j, int n,
+         const reduce_task &task)
+{
+    uint32_t ok = 0;
+#pragma unroll
+    for (int e = 0; e < K; e++) {
+        x[e] = Acc::filler(task);
+        if (j + e >= n) continue;
+        x[e] = row[j + e];
+        ok |= 1u << e;
+    }
+    return ok;
+}
+
+// To the accumulator. True: they were all of the row, and its result has been stored.
+template <class Acc, int K>
+__device__ __forceinline__ bool
+take_few(Acc &acc, typename Acc::T (&x)[K], uint32_t ok, const place &at, int n,
+         const reduce_task &task, int64_t output)
+{
+    if constexpr (Acc::kAtOnce)
+        if (n <= K && Acc::finish_at_once(x, task, output)) return true;
+    leave_out<Acc>(x, &ok, task);
+    acc.take(x, ok, at, task);
+    return false;
+}
+
 // A lane's share of a row, which `lanes` take together: whole vectors, two at a time, from number `turn`
 // on, another one in each lane, so that those of eight lanes lie in all banks; or a few elements at a
 // time. True: the row was one batch, and its result has been stored.
@@ -56,23 +86,33 @@ fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn
 {
     using T = typename Acc::T;
     constexpr int kPer = 16 / (int)sizeof(T), kMore = 2,
-                  N = kMore * kPer <= 16 ? kMore * kPer : kPer;
-    constexpr int kAtOnce = N / kPer,
-                  kFew = kPer > 8                    ? 8
-                         : Acc::kAtOnce && kPer == 2 ? 4 // outputs of three at once
-                                                     : kPer;
+                  N = kMore * kPer <= 16 ? kMore * kPer : kPer, kAtOnce = N / kPer;
+    constexpr int kElements = kPer > 8 ? 8 : kPer == 2 ? N : kPer; // where no vectors
     const int n = (int)task.n, vectors = n / kPer;
-    if (n % kPer == 0) {
+    const bool whole = n % kPer == 0;
+    if (kElements < N && !whole) {
 #pragma unroll 1
-        for (int j = part * kAtOnce; j < vectors; j += kAtOnce * lanes) {
-            T x[N];
-            uint32_t ok = 0;
-            place at = {task.first + j * kPer, N, N};
+        for (int j = part * kElements; j < n; j += kElements * lanes) {
+            T x[kElements];
+            const uint32_t ok = read_few<Acc>(x, row, j, n, task);
+            if (take_few(acc, x, ok, {task.first + j, kElements, kElements}, n, task, output))
+                return true;
+        }
+        return false;
+    }
+#pragma unroll 1
+    for (int j = part * N; j < n; j += N * lanes) {
+        T x[N];
+        uint32_t ok = 0;
+        place at = {task.first + j, N, N};
+        if (!whole) {
+            ok = read_few<Acc>(x, row, j, n, task);
+        } else {
 #pragma unroll
             for (int v = 0; v < kAtOnce; v++) {
-                int b = j + v + turn;
+                int b = j / kPer + v + turn;
                 b -= b >= vectors ? vectors : 0;
-                if (kAtOnce > 1 && j + v >= vectors) {
+                if (kAtOnce > 1 && j / kPer + v >= vectors) {
 #pragma unroll
                     for (int e = 0; e < kPer; e++) x[v * kPer + e] = Acc::filler(task);
                     continue;
@@ -85,29 +125,8 @@ fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn
                 at.turn = turn * kPer;
                 at.turned = n;
             }
-            if constexpr (Acc::kAtOnce)
-                if (vectors <= kAtOnce && Acc::finish_at_once(x, task, output)) return true;
-            leave_out<Acc>(x, &ok, task);
-            acc.take(x, ok, at, task);
         }
-        return false;
-    }
-#pragma unroll 1
-    for (int j = part * kFew; j < n; j += kFew * lanes) {
-        T x[kFew];
-        uint32_t ok = 0;
-        const place at = {task.first + j, kFew, kFew};
-#pragma unroll
-        for (int e = 0; e < kFew; e++) {
-            x[e] = Acc::filler(task);
-            if (j + e >= n) continue;
-            x[e] = row[j + e];
-            ok |= 1u << e;
-        }
-        if constexpr (Acc::kAtOnce)
-            if (n <= kFew && Acc::finish_at_once(x, task, output)) return true;
-        leave_out<Acc>(x, &ok, task);
-        acc.take(x, ok, at, task);
+        if (take_few(acc, x, ok, at, n, task, output)) return true;
     }
     return false;
 }
