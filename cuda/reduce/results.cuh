@@ -113,8 +113,10 @@ divided(const double_pair &p, double d, double inverse)
     rest = __fma_rn(-more, d, left);
     double_pair r;
     r.high = two_sum(q, more, &r.low);
-    r.lost = rest == 0 && rounded_off == 0 ? p.lost * inverse
-                                           : fabs(r.high) * 0x1p-98 + p.lost * inverse;
+    // What was lost may be so little that its share would vanish.
+    r.lost = rest == 0 && rounded_off == 0 && p.lost == 0
+                 ? 0
+                 : fabs(r.high) * 0x1p-98 + p.lost * inverse;
     return r;
 }
 
@@ -127,7 +129,7 @@ root_of(const double_pair &p)
                  left = __fma_rn(-r, r, p.high) + p.low;
     double_pair q;
     q.high = two_sum(r, left * half, &q.low);
-    q.lost = left == 0 ? p.lost * half : r * 0x1p-98 + p.lost * half;
+    q.lost = left == 0 && p.lost == 0 ? 0 : r * 0x1p-98 + p.lost * half;
     return q;
 }
 
