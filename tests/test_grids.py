@@ -54,6 +54,14 @@ def test_sums(device, sums, dtype, shape, axis):
         check(device, wide(dtype, shape[::-1]).T, axis)
 
 
+def test_the_last_row_of_a_narrow_matrix_that_fills_no_load(device, sums):
+    a = np.zeros((4411, 64), np.float32)  # arrays of the host go over in pieces
+    a[0], a[-1] = 2, 1
+    check(device, a, 0)
+    a[5], a[7], a[9] = 2.0**-80, 2.0**80, -(2.0**80)
+    check(device, a, 0)
+
+
 @pytest.mark.parametrize("shape", sizes((3, 1600), (70, 64), (9, 3000)), ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_sums_of_some(device, sums, dtype, shape):

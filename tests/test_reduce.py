@@ -432,6 +432,16 @@ def test_results_are_rounded_to_nearest_even(device, dtype):
         check(device, np.array([tiny] * n), "norm")
 
 
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("n", [4, 33, 4095])
+def test_partial_sums_may_be_above_the_range(device, dtype, n):
+    most = np.ldexp(np.ones(n), 127 if dtype != "float16" else 15).astype(dtype)
+    check(device, most, "sum")
+    check(device, most, "mean")
+    most[::2] *= np.array(-1).astype(dtype)
+    check(device, np.sort(most), "sum")
+
+
 def near_ties():
     """Means, norms and variances next to the middle of two numbers, or on it: rows of elements.
 
@@ -444,6 +454,9 @@ def near_ties():
         np.array([[3, 3 * 2.0**-53, tiny], [3, 3 * 2.0**-53, -tiny], [3, 3 * 2.0**-53, 0]]),
     )
     yield "mean", np.array([[7.0, 7 * 2.0**-53, -tiny, 0, 0, 0, 0], [1e300, 1e-300, 0, 0, 0, 0, 0]])
+    last, least = 2.0**-52, 5e-324  # of which a quarter is nothing
+    one = np.array([[1 + last, 1 + last, last]] * 3)
+    yield "mean", np.hstack([one, np.array([[least], [-least], [0]])])
     near = 3 * np.array([2**24 + 1, 2**24 + 3, -(2**24) - 1], np.float64)[:, None]
     rests = np.array([[0, 0], [2.0**-90, 0], [-(2.0**-90), 0], [2.0**-120, 2.0**-120]])
     for rest in rests:
@@ -456,6 +469,9 @@ def near_ties():
         for scale in (1.0, 2.0**-200, 2.0**200, 2.0**-520, 2.0**505):
             yield op, np.array([[d, 0], [0, -d], [d, d], [d, -d]]) * scale
         yield op, np.array([[2.0**40 + 1, 2.0**40, 2.0**40], [2.0**53, 2.0**53 - 1, 1]])
+        yield op, np.array([[1, -(2.0**-53)], [1 + last, -(2.0**-53)], [1.0, least], [1.0, 1.0]])
+        yield op, np.array([[2**62 + 1, -(2**62)], [2**53 + 1, 0], [2**53 + 3, 0], [2**62, 1]])
+        yield op, np.array([[-least + 1.5j, least + 1.5j], [1.5j, 1.5j]])
         yield op, np.array([[2**12 + 1, 2**12, 2**12, 2**12], [1, 1, 1, 1]], np.float32)
         yield op, np.array([[2**23 + 1, 2**23, 2**23, 2**23 + 1]], np.float32)
 
@@ -469,6 +485,7 @@ def test_results_beside_a_tie_are_rounded_to_their_side(device, op):
         check(device, a, "nan" + op if op != "norm" else op, axis=1)
         if op in ("var", "std"):
             check(device, a, op, axis=1, ddof=1)
+        check(device, np.tile(a, (20, 1)), op, axis=1)
         check(device, np.tile(a, (1, 9))[:, :-1], op, axis=1)
         check(device, np.ascontiguousarray(a.T), op, axis=0)
 
