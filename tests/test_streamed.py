@@ -87,7 +87,7 @@ def test_folds_are_cut_along_a_long_axis_before_others(gpu_in_pieces, shape):
 @pytest.mark.parametrize("far", [slice(-50, None), slice(50)], ids=["last", "first"])
 @pytest.mark.parametrize("sums", ["", "integers"])
 def test_the_last_rows_of_a_narrow_matrix_count_once(gpu_in_pieces, sums, far, setting):
-    """They fill no thread's load, and a part that they are of may take integers where others do not."""
+    """They fill no thread's load; their part may take integers where others do not."""
     setting("WARPKIT_SUMS", sums)
     a = values("float32", (20_001, 3))
     a[far] = np.ldexp(a[far], np.random.default_rng(1).integers(-50, 50, a[far].shape))

@@ -124,7 +124,8 @@ PLANTED = [
     (FLOATS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
     (FLOATS, "return high() <= (least >> 1) + (binades << kDigits) && finite();", "return true;"),
     (FLOATS, "low.add(__fma_rn(v, v, -square));", ";"),
-    (FLOATS, "most > least + (11 << 7)", "most > least + (20 << 7)"),
+    (FLOATS, "most <= least + (15 << 7)", "most <= least + (24 << 7)"),
+    (FLOATS, "return most < 0x7f00 &&", "return most < 0x7f80 &&"),
     (RESULTS, "p.high = two_sum(p.high, p.low, &p.low);", ";"),
     # results from two doubles, and when they do not settle them
     (RESULTS, "lost += 2 * fabs(more);", ";"),
@@ -137,7 +138,9 @@ PLANTED = [
         "return near;",
     ),
     (RESULTS, "return {low, low == round_to(x + e, kDtype) &&", "return {low, true ||"),
-    (MOMENTS, "if (!(r.lost < r.high * 0x1p-30)) return {0, false};", ";"),
+    (RESULTS, "return r.is_zero() || r.lost < r.high * 0x1p-30;", "return true;"),
+    (RESULTS, "rest == 0 && rounded_off == 0 && p.lost == 0", "rest == 0 && rounded_off == 0"),
+    (RESULTS, "    r.lost = r.high * 0x1p-98;", "    r.lost = 0;"),
     (MOMENTS, "if (negative) s = {-s.high, -s.low, s.lost};", ";"),
     # tables: digits of doubles, words of parts, limbs
     (TABLE, "x[i] -= t - bias;", ";"),
@@ -157,8 +160,9 @@ PLANTED = [
     (FOLD_LINES, "uint32_t ok = works ? own.ok[i] : 0;", "uint32_t ok = own.ok[i];"),
     (FOLD_LINES, "                acc.clear_sums();", "                ;"),
     (FOLD_ROWS, "at.turned = n;", "at.turned = 0;"),
-    (FOLD_COLUMNS, "from.row[c] = narrow ? (own + c) / (int)task.outputs : 0;", "from.row[c] = 0;"),
-    (FOLD_COLUMNS, "take_tail(in, task, task.n - task.n % C, c, &memory);", ";"),
+    (FOLD_COLUMNS, "(narrow ? (own + c) / (int)task.outputs : 0);", "0;"),
+    (FOLD_COLUMNS, "take_tail(in, task, tail, c, &memory);", ";"),
+    (FOLD_COLUMNS, "ends        ? task.n", "false       ? task.n"),
     # transposes: the plan
     (
         PLAN,

@@ -196,10 +196,14 @@ struct float_sums {
     __device__ __forceinline__ void add(const R (&elements)[N])
     {
         constexpr int M = kHalf && N > 16 ? N / 2 : N; // registers
-        if constexpr (kFloat16 && !kSquares)
-            if (add_halves(part, elements)) return;
-        if constexpr (std::is_same_v<E, brain16> && !kSquares && N % 2 == 0)
-            if (add_brains(part, elements)) return;
+        if constexpr (kHalf && !kSquares && N % 2 == 0) {
+            double total;
+            if (sum_of_halves(elements, &total)) {
+                flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+                sum[part].put(total);
+                return;
+            }
+        }
         R some[N];
         memcpy(some, elements, sizeof some);
 #pragma unroll 1
@@ -265,42 +269,36 @@ struct float_sums {
         for (int j = 0; j < N; j++) d[j % 2] += (double)x[j];
         return d[0] + d[1];
     }
-    // Of numbers of 11 digits within 41 binades.
+    // The sum of finite halves, exact: float16 has 11 digits within 41 binades. Of bfloat16, two in a word,
+    // of 8 digits, float32 holds the sum of two within 15 binades, and double that of all; nearly all
+    // warps are within them: of 11, which hold the sum of 32, only a third.
     template <int N>
-    __device__ __forceinline__ bool add_halves(int part, const R (&elements)[N])
+    static __device__ __forceinline__ bool sum_of_halves(const R (&elements)[N], double *total)
     {
-        F x[N];
+        if constexpr (kFloat16) {
+            F x[N];
 #pragma unroll
-        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
-        const double total = plain_sum(x);
-        if (total - total != 0) return false;
-        flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
-        sum[part].put(total);
-        return true;
-    }
-    // bfloat16, two in a word, of 8 digits: float32 holds the sum of two within 15 binades, and double
-    // that of all. Nearly all warps are within them: of 11, which hold the sum of 32, only a third.
-    template <int N>
-    __device__ __forceinline__ bool add_brains(int part, const R (&elements)[N])
-    {
-        uint32_t w[N / 2], most = 0, least = UINT32_MAX;
-        double d[2] = {-0.0, -0.0};
-        memcpy(w, elements, sizeof w);
+            for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
+            *total = plain_sum(x);
+            return *total - *total == 0;
+        } else {
+            uint32_t w[N / 2], most = 0, least = UINT32_MAX;
+            double d[2] = {-0.0, -0.0};
+            memcpy(w, elements, sizeof w);
 #pragma unroll
-        for (int j = 0; j < N / 2; j++) {
-            const uint32_t size = w[j] & 0x7fff7fff;
-            most = __vmaxu2(most, size);
-            least = __viaddmin_u16x2(size, UINT32_MAX, least); // less one: zero is the largest
-            d[j % 2] +=
-                (double)(wk_from_bits_f32(w[j] << 16) + wk_from_bits_f32(w[j] & 0xffff0000));
+            for (int j = 0; j < N / 2; j++) {
+                const uint32_t size = w[j] & 0x7fff7fff;
+                most = __vmaxu2(most, size);
+                least =
+                    __viaddmin_u16x2(size, UINT32_MAX, least); // less one: zero is the largest
+                d[j % 2] += (double)(wk_from_bits_f32(w[j] << 16) +
+                                     wk_from_bits_f32(w[j] & 0xffff0000));
+            }
+            *total = d[0] + d[1];
+            most = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff;
+            least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
+            return most < 0x7f00 && most <= least + (15 << 7); // no two of them overflow
         }
-        most = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff;
-        least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
-        if (most >= 0x7f00 || most > least + (15 << 7)) return false; // a sum may overflow
-        const double total = d[0] + d[1];
-        flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
-        sum[part].put(total);
-        return true;
     }
     template <int N>
     __device__ __forceinline__ void add_floats(int part, const F (&x)[N],
@@ -461,6 +459,12 @@ struct float_sums {
     static __device__ __forceinline__ bool finish_batch(const R (&elements)[N],
                                                         const reduce_task &task, int64_t at)
     {
+        if constexpr (kFloat16 && !kSquares) {
+            double total;
+            if (!sum_of_halves(elements, &total)) return false;
+            const int flags = wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
+            return finish_plain<kDtype>({total, 0, 0}, flags, task, at);
+        }
         F x[N];
 #pragma unroll
         for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
@@ -492,20 +496,31 @@ struct float_sums {
             }
         }
     }
+    // One result in the elements' own dtype. False: it takes all of finish_floats.
+    static __device__ __forceinline__ bool finish_own(const double_pair (&sum)[kParts],
+                                                      const double_pair &squares, int flags,
+                                                      const reduce_task &task, int64_t output)
+    {
+        if (!task.plain) return false;
+        if constexpr (kParts == 1 && !kAll && !kSquares)
+            return finish_plain<kDtype>(sum[0], flags, task, output);
+        else if constexpr (kParts == 1 && !kAll)
+            return finish_one<kDtype, kSum>(sum[0], squares, flags, task, output);
+        else if constexpr (kParts == 2 && !kSquares)
+            return finish_plain<kDtype>(sum[0], flags, task, 2 * output) &&
+                   finish_plain<kDtype>(sum[1], flags >> WK_PART_SHIFT | (flags & WK_TOO_LARGE),
+                                        task, 2 * output + 1);
+        else
+            return false;
+    }
     // Of an output that one thread has alone. False: integers tell.
     __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
-        if constexpr (kParts == 1 && !kAll)
-            if (task.plain &&
-                finish_one<kDtype>(pair_of(sum[0]), pair_of(squares), flags, task, output))
-                return true;
-        if constexpr (kParts == 2 && !kSquares)
-            if (task.plain && finish_plain<kDtype>(pair_of(sum[0]), flags, task, 2 * output) &&
-                finish_plain<kDtype>(pair_of(sum[1]),
-                                     flags >> WK_PART_SHIFT | (flags & WK_TOO_LARGE), task,
-                                     2 * output + 1))
-                return true;
-        return finish_floats(result(task), task, output);
+        double_pair s[kParts];
+#pragma unroll
+        for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
+        return finish_own(s, pair_of(squares), flags, task, output) ||
+               finish_floats(result(task), task, output);
     }
 
     static constexpr int kDtype = kWide                        ? (int)WK_F64

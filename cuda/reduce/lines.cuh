@@ -3,7 +3,7 @@
 // In, out   any strides, any dtype, a mask or none -> the results of each output.
 // How       an output has a team: a thread, a warp, a block, or several blocks, its parts. A fold is
 //           cut into tiles, which a team's warps take by turns: of runs that lie side by side
-//           eight vectors of 16 bytes a lane, with ragged ends; else single elements. Parts add
+//           four vectors of 16 bytes a lane, with ragged ends; else single elements. Parts add
 //           their words to the output's by atomics, and the last one finishes; one launch.
 // Better    than one shape for all: any order gives the same bits, and nothing but loads and a few
 //           additions an element stands before the memory.
@@ -400,8 +400,7 @@ finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint3
                 for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
             squares = pair_of(acc.squares);
         }
-        bool known = !tells;
-        if (tells && task.plain) known = finish_pairs(sum[0], squares, flags, task, output);
+        bool known = !tells || Acc::finish_own(sum, squares, flags, task, output);
         if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
             float_outcome o;
             int count = acc.count;

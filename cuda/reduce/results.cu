@@ -47,44 +47,18 @@ send_bytes(const wk_letter &letter, const void *result)
 
 // ---- moments ----------------------------------------------------------------------------------
 
-// An exact sum of products: what each addition rounds off is kept, and noted.
-static __device__ __forceinline__ void
-add_product(double_pair *all, double a, double b) // exact, where neither is tiny
-{
-    const double p = a * b;
-    all->add(p);
-    all->add(__fma_rn(a, b, -p));
-}
-
 // n Q - S^2 of all parts, over n (n - ddof), of which `inverse` is the inverse, rounded; its root if
 // asked.
 static __device__ answer
 quick_spread(const float_outcome &o, int parts, bool root, double ddof, double inverse,
              int dtype)
 {
-    const double n = (double)o.n, d = n - ddof, squares = o.squares.high;
-    double_pair r = {0, 0, 0};
-    double error = squares * n * 0x1p-100 + 4 * n * o.squares.lost; // S^2 is no more than n Q
-    // No product may overflow, and no product's rest vanish.
+    const double n = (double)o.n, d = n - ddof;
+    double_pair r;
     if (!(d > 0) || !(fabs(ddof) < 0x1p52 && ddof == rint(ddof)) ||
-        !(squares > 0x1p-400 && squares < 0x1p800))
+        !spread_of(o.sum, parts, o.squares, n, &r))
         return {0, false};
-    add_product(&r, squares, n);
-    add_product(&r, o.squares.low, n);
-    bool few_digits = true; // the squares of low parts are not added, nor what was lost
-#pragma unroll 1
-    for (int p = 0; p < parts; p++) {
-        const double_pair &m = o.sum[p];
-        if (m.high != 0 && !(fabs(m.high) > 0x1p-300)) return {0, false};
-        add_product(&r, -m.high, m.high);
-        add_product(&r, -2 * m.high, m.low);
-        few_digits &= m.low == 0 && m.lost == 0;
-        error += 4 * (2 * fabs(m.high) + m.lost) * m.lost;
-    }
-    const bool exact = few_digits && o.squares.low == 0 && o.squares.lost == 0;
-    if (!exact) r.lost += error;
-    if (r.high == 0 && r.lost == 0) return {0, true};
-    if (!(r.lost < r.high * 0x1p-30)) return {0, false};
+    if (r.is_zero()) return {0, true};
     if (n * d < 0x1p53) {
         r = divided(r, n * d, inverse);
     } else {

@@ -302,8 +302,65 @@ quick_plain(const double_pair &sum, const double_pair &squares, const reduce_tas
     return settled_near<kDtype>(x, e);
 }
 
-// One result in the elements' own dtype. False: it takes all of finish_floats.
-template <int kDtype>
+// An exact sum of products: what each addition rounds off is kept, and noted.
+__device__ __forceinline__ void
+add_product(double_pair *all, double a, double b) // exact, where neither is tiny
+{
+    const double p = a * b;
+    all->add(p);
+    all->add(__fma_rn(a, b, -p));
+}
+
+// n Q - S^2 of all parts. False: it is not known well enough.
+__device__ __forceinline__ bool
+spread_of(const double_pair *sum, int parts, const double_pair &squares, double n,
+          double_pair *spread)
+{
+    double_pair r = {0, 0, 0};
+    double error =
+        squares.high * n * 0x1p-100 + 4 * n * squares.lost; // S^2 is no more than n Q
+    // No product may overflow, and no product's rest vanish.
+    if (!(squares.high > 0x1p-400 && squares.high < 0x1p800)) return false;
+    add_product(&r, squares.high, n);
+    add_product(&r, squares.low, n);
+    bool few_digits = true; // the squares of low parts are not added, nor what was lost
+#pragma unroll 1
+    for (int p = 0; p < parts; p++) {
+        const double_pair &m = sum[p];
+        if (m.high != 0 && !(fabs(m.high) > 0x1p-300)) return false;
+        add_product(&r, -m.high, m.high);
+        add_product(&r, -2 * m.high, m.low);
+        few_digits &= m.low == 0 && m.lost == 0;
+        error += 4 * (2 * fabs(m.high) + m.lost) * m.lost;
+    }
+    const bool exact = few_digits && squares.low == 0 && squares.lost == 0;
+    if (!exact) r.lost += error;
+    *spread = r;
+    return r.is_zero() || r.lost < r.high * 0x1p-30;
+}
+
+// A norm, a variance or its root of all elements, in float64.
+template <bool kSpread>
+__device__ __forceinline__ answer
+quick_wide(const double_pair &sum, const double_pair &squares, const reduce_task &task,
+           int fold)
+{
+    double_pair r = squares;
+    if (!(r.high > 0x1p-400 && r.high < 0x1p800)) return {0, false};
+    if (fold != WK_NORM) {
+        if constexpr (!kSpread) return {0, false};
+        if (!(task.spread > 0) || !spread_of(&sum, 1, squares, (double)task.n, &r) ||
+            r.is_zero())
+            return {0, false};
+        r = divided(r, task.spread, task.inverse_spread);
+    }
+    if (fold != WK_VAR) r = root_of(r);
+    return rounded(r, WK_F64);
+}
+
+// One result in the elements' own dtype; kSpread: there are sums beside squares. False: it takes all of
+// finish_floats.
+template <int kDtype, bool kSpread = true>
 __device__ __forceinline__ bool
 finish_one(const double_pair &sum, const double_pair &squares, int flags,
            const reduce_task &task, int64_t output)
@@ -311,9 +368,12 @@ finish_one(const double_pair &sum, const double_pair &squares, int flags,
     const int fold = task.fold[0];
     if (fold == WK_SUM || fold == WK_MEAN)
         return finish_plain<kDtype>(sum, flags, task, output);
-    if (kDtype == WK_F64 || (flags & (WK_IS_ODD | WK_TOO_LARGE)) || fold == WK_SUMSQ)
-        return false;
-    const answer a = quick_plain<kDtype>(sum, squares, task, fold);
+    if ((flags & (WK_IS_ODD | WK_TOO_LARGE)) || fold == WK_SUMSQ) return false;
+    answer a;
+    if constexpr (kDtype == WK_F64)
+        a = quick_wide<kSpread>(sum, squares, task, fold);
+    else
+        a = quick_plain<kDtype>(sum, squares, task, fold);
     if (a.known) store_as<kDtype>(task.out[0], output, a.value);
     return a.known;
 }
@@ -408,8 +468,8 @@ __device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares
 __device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
                                 int64_t output);
 
-// One result of all elements, a float64, of sums that are doubles: all is exact until it is divided.
-// False: it takes more.
+// One result of all elements, a float64: a mean, or moments of sums that are doubles; all is exact until
+// it is divided. False: it takes more.
 __device__ __forceinline__ bool
 finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
 {
@@ -417,7 +477,16 @@ finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
     const int fold = task.fold[0];
     const auto sum = (int64_t)o.sum[0];
     const uint64_t size = sum < 0 ? (uint64_t)-sum : (uint64_t)sum, n = (uint64_t)task.n;
-    if (!task.in_double || size >= kMost || (int64_t)o.sum[1] != sum >> 63) return false;
+    if (!task.in_double) return false;
+    if (size >= kMost || (int64_t)o.sum[1] != sum >> 63) {
+        if (fold != WK_MEAN) return false;
+        double_pair p = {(double)(int64_t)o.sum[1] * 0x1p64, 0, 0};
+        p.add((double)(uint32_t)(o.sum[0] >> 32) * 0x1p32);
+        p.add((double)(uint32_t)o.sum[0]);
+        const answer a = quick_mean(p, task.n, task.inverse, WK_F64);
+        if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
+        return a.known;
+    }
     double x = (double)sum;
     if (fold == WK_MEAN) {
         x = quotient(x, (double)task.n, task.inverse);
