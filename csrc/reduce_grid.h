@@ -45,8 +45,8 @@ typedef struct wk_grid {
     int64_t blocks; /* at most                                                           */
 } wk_grid;
 
-/* columns, few: how many a thread has, of many rows and of few. line_blocks, column_blocks: how many blocks a multiprocessor holds,
- * which parts are to fill. in_order: an element's place matters. */
+/* columns, few: how many a thread has, of many rows and of few. line_blocks, column_blocks: how many
+ * blocks a multiprocessor holds, which parts are to fill. in_order: an element's place matters. */
 void wk_plan_grid(const wk_call *call, int processors, int line_blocks, int columns, int few,
                   int column_blocks, int in_order, wk_grid *grid);
 

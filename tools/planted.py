@@ -140,7 +140,7 @@ PLANTED = [
     (RESULTS, "return {low, low == round_to(x + e, kDtype) &&", "return {low, true ||"),
     (RESULTS, "return r.is_zero() || r.lost < r.high * 0x1p-30;", "return true;"),
     (RESULTS, "rest == 0 && rounded_off == 0 && p.lost == 0", "rest == 0 && rounded_off == 0"),
-    (RESULTS, "    r.lost = r.high * 0x1p-98;", "    r.lost = 0;"),
+    (RESULTS, "r.lost = all.left || wide ? r.high * 0x1p-98 : 0;", "r.lost = 0;"),
     (MOMENTS, "if (negative) s = {-s.high, -s.low, s.lost};", ";"),
     # tables: digits of doubles, words of parts, limbs
     (TABLE, "x[i] -= t - bias;", ";"),

@@ -11,7 +11,7 @@
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
 //                              state; false: that takes one
 //   kByIndex                   it must know where elements lie
-//   kColumns                   columns that one thread folds
+//   kColumns                   of what is not certain: columns that one thread folds
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
 //   filler(task)               what changes no result, or is left out by its bit
 //   start(task)                nothing has been taken
@@ -33,8 +33,7 @@ template <class Acc>
 constexpr bool keeps_contract =
     Acc::kVectors % Acc::kTurn == 0 &&
     Acc::kBatch * sizeof(typename Acc::T) == 16 * Acc::kTurn &&Acc::kBatch <= 32 &&
-    (Acc::kColumns & (Acc::kColumns - 1)) == 0 && Acc::kWords > 0 &&
-    sizeof(typename Acc::T) * Acc::kColumns <= 16 &&
+    Acc::kWords > 0 &&
     // which reduce_grid.c counts on
     Acc::kVectors * 16 * kWarp == WK_TILE_BYTES &&Acc::kBatch ==
         (sizeof(typename Acc::T) <= 2 ? 32 : 64 / (int)sizeof(typename Acc::T));

@@ -17,8 +17,7 @@ struct arg : certain<arg<E>> {
     static constexpr int kParts = is_complex<T> ? 2 : 1;
     static constexpr int kWords = 2 + kParts, kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
-                         kColumnBlocks = 2;
+    static constexpr int kBlocks = 3, kRowBlocks = 3, kColumnBlocks = 2;
     static constexpr K kFirst = sizeof(T) == 2 ? INT16_MIN : std::numeric_limits<K>::min(),
                        kLast = std::numeric_limits<K>::max();
     using certain<arg>::count;

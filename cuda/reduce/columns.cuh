@@ -1,6 +1,6 @@
 // columns.cuh -- columns side by side: neighbouring threads have neighbouring columns.
 //
-// A thread reads 8 bytes of each of its rows, of several columns where elements are small (by one
+// A thread reads 8 or 16 bytes of each of its rows, of several columns where elements are small (by one
 // load, where rows start so that it can), with up to 16 rows on their way; a block has `width` threads
 // side by side and `height` below each other. Then what the threads of a column hold lies in shared
 // memory, side by side; it is joined by halves, and each column finished, or left as a record for the
@@ -57,7 +57,8 @@ constexpr int
 columns_of_thread(bool few)
 {
     int most = 16 / (int)sizeof(typename Acc::T), c = 1;
-    if (!Acc::kCertain && !few) return Acc::kColumns;
+    if constexpr (!Acc::kCertain)
+        if (!few) return Acc::kColumns;
     if (most > 4) most = 4;
     if (most > 20 / Acc::kWords) most = 20 / Acc::kWords;
     while (2 * c <= most) c *= 2;
@@ -421,6 +422,7 @@ __launch_bounds__(kThreads, kFew ? few_blocks<Acc>() : Acc::kColumnBlocks)
     fold_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
+    static_assert((C & (C - 1)) == 0 && sizeof(typename Acc::T) * C <= 16, "one load of a row");
     __shared__ column_memory<Acc, C> memory;
     const int tid = threadIdx.x, width = kFew ? kThreads : task.width,
               height = kFew ? 1 : task.height;

@@ -337,8 +337,7 @@ struct extremes : certain<extremes<E>> {
     static constexpr int kWords = 1 + extremes_of<T>::kWords;
     static constexpr int kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
-                         kColumnBlocks = 2;
+    static constexpr int kBlocks = 3, kRowBlocks = 3, kColumnBlocks = 2;
     using certain<extremes>::count;
     extremes_of<T> ends;
 

@@ -6,12 +6,6 @@
 namespace wk
 {
 
-// Columns of a thread: 8 bytes.
-template <typename T>
-constexpr int columns_of = sizeof(T) <= 2   ? 4
-                           : sizeof(T) == 4 ? 2
-                                            : 1;
-
 // The type of signed elements: unsigned elements become signed ones when half of their range is taken
 // off, and results get it back.
 template <typename T>
@@ -298,8 +292,7 @@ struct word : certain<word<E, kWhat>> {
     static constexpr bool kPacked = sizeof(T) <= 2 && kWhat != what::products;
     static constexpr int kWords = 2, kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kColumns = columns_of<T>, kBlocks = 3, kRowBlocks = 3,
-                         kColumnBlocks = 2;
+    static constexpr int kBlocks = 3, kRowBlocks = 3, kColumnBlocks = 2;
     using certain<word>::count;
     uint64_t total;
 

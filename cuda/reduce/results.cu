@@ -192,38 +192,6 @@ finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
     return all;
 }
 
-// The squares of the first n of x, or of the differences of any two of them, of which n Q - S^2 is the
-// sum: nothing is cancelled. What is off is in `lost`, INFINITY where it is not known.
-static __device__ __forceinline__ double_pair
-squares_of_few(double (&x)[kFew], int n, bool differences, bool wide)
-{
-    square_sum all;
-    double first = 0;
-    bool some = false; // is not zero
-    do {
-        if (differences) {
-            first = x[0];
-#pragma unroll
-            for (int j = 1; j < kFew; j++) x[j - 1] = x[j];
-            n--;
-        }
-#pragma unroll
-        for (int j = 0; j < kFew; j++) {
-            if (j >= n) break;
-            double rest;
-            const double apart = two_sum(x[j], -first, &rest);
-            some |= apart != 0;
-            all.add(apart, rest);
-        }
-    } while (differences && n > 1);
-    double_pair r;
-    r.high = two_sum(all.high, all.low, &r.low);
-    r.lost = all.left || wide ? r.high * 0x1p-98 : 0;
-    // No product may overflow, and no product's rest matter that vanishes.
-    if (some && !(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = INFINITY;
-    return r;
-}
-
 __device__ WK_NOINLINE bool
 finish_few(double a, double b, double c, double d, const reduce_task &task, int64_t output)
 {

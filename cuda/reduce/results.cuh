@@ -400,20 +400,15 @@ sum_of(const double (&x)[N], bool *minus)
     return p;
 }
 
-// The norm, the variance or its root of a few doubles, which others follow that are -0.0: of the squares
-// of all differences, of which n Q - S^2 is the sum, nothing is cancelled. False: it takes more.
+// The squares of the first n of x, which others follow that are -0.0, or of all differences, of which
+// n Q - S^2 is the sum: nothing is cancelled. What is off is in `lost`, INFINITY where it is not known.
 template <int N>
-__device__ __forceinline__ bool
-finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t output)
+__device__ __forceinline__ double_pair
+squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
 {
-    const int fold = task.fold[0], n = (int)task.n;
-    const bool spread = fold == WK_VAR || fold == WK_STD;
     square_sum all;
-    if (fold == WK_NORM) {
-#pragma unroll
-        for (int j = 0; j < N; j++) all.add(x[j], 0);
-    } else {
-        if (!spread || !(task.spread > 0)) return false;
+    bool some = false; // is not zero
+    if (differences) {
 #pragma unroll
         for (int i = 0; i < N; i++) {
 #pragma unroll
@@ -421,15 +416,35 @@ finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t out
                 if (j >= n) break;
                 double rest;
                 const double apart = two_sum(x[j], -x[i], &rest);
+                some |= apart != 0;
                 all.add(apart, rest);
             }
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            some |= x[j] != 0;
+            all.add(x[j], 0);
         }
     }
     double_pair r;
     r.high = two_sum(all.high, all.low, &r.low);
-    r.lost = r.high * 0x1p-98;
+    r.lost = all.left || wide ? r.high * 0x1p-98 : 0;
     // No product may overflow, and no product's rest matter that vanishes.
-    if (!(r.high > 0x1p-400 && r.high < 0x1p800)) return false;
+    if (some && !(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = INFINITY;
+    return r;
+}
+
+// The norm, the variance or its root of a few doubles. False: it takes more.
+template <int N>
+__device__ __forceinline__ bool
+finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t output)
+{
+    const int fold = task.fold[0];
+    const bool spread = fold == WK_VAR || fold == WK_STD;
+    if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
+    double_pair r = squares_of_few(x, (int)task.n, spread, true);
+    if (!(r.high > 0 && r.lost < INFINITY)) return false;
     if (spread) r = divided(r, task.spread, task.inverse_spread);
     if (fold != WK_VAR) r = root_of(r);
     const answer a = rounded(r, WK_F64);

@@ -14,10 +14,7 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
                          kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kColumns = sizeof(T) == 8           ? 1
-                                    : kAll || sizeof(T) == 4 ? 2
-                                                             : 4,
-                         kBlocks = 2, kRowBlocks = 2, kColumnBlocks = 2;
+    static constexpr int kBlocks = 2, kRowBlocks = 2, kColumnBlocks = 2;
     using certain<int_summary>::count;
     M sums;
     real_extremes<T> ends;
