@@ -84,18 +84,6 @@ def test_folds_are_cut_along_a_long_axis_before_others(gpu_in_pieces, shape):
         assert_same(warpkit.reduce(a, "sum", axis, device=gpu_in_pieces), want)
 
 
-@pytest.mark.parametrize("far", [slice(-50, None), slice(50)], ids=["last", "first"])
-@pytest.mark.parametrize("sums", ["", "integers"])
-def test_the_last_rows_of_a_narrow_matrix_count_once(gpu_in_pieces, sums, far, setting):
-    """They fill no thread's load; their part may take integers where others do not."""
-    setting("WARPKIT_SUMS", sums)
-    a = values("float32", (20_001, 3))
-    a[far] = np.ldexp(a[far], np.random.default_rng(1).integers(-50, 50, a[far].shape))
-    for op in ("sum", "sumsq", "var"):
-        want = warpkit.reduce(a, op, 0, device="cpu")
-        assert_same(warpkit.reduce(a, op, 0, device=gpu_in_pieces), want)
-
-
 def masks(a):
     """Of a's shape, in layouts of their own, and such that are broadcast."""
     some = np.random.default_rng(2).random(a.shape) < 0.6
