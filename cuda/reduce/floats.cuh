@@ -459,16 +459,15 @@ struct float_sums {
     static __device__ __forceinline__ bool finish_batch(const R (&elements)[N],
                                                         const reduce_task &task, int64_t at)
     {
+        F x[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
         if constexpr (kFloat16 && !kSquares) {
             double total;
             if (!sum_of_halves(elements, &total)) return false;
             const int flags = wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
             return finish_plain<kDtype>({total, 0, 0}, flags, task, at);
-        }
-        F x[N];
-#pragma unroll
-        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
-        if constexpr (kWide && kSquares) {
+        } else if constexpr (kWide && kSquares) {
             return finish_squares_of_few(x, task, at);
         } else if constexpr (kWide) {
             bool minus;
