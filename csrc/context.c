@@ -67,7 +67,7 @@ load(wk_context *context, wk_kind kind)
     static wk_host host = {wk_thread_count, wk_parallel, wk_interrupted, NULL};
     host.settings = wk_settings_now();
     const wk_plugin *plugin = open ? open(&host) : NULL;
-    if (plugin == NULL || memcmp(plugin->contract, WK_CONTRACT, sizeof WK_CONTRACT) != 0) {
+    if (plugin == NULL || !wk_plugin_fits(plugin)) {
         WK_FAIL(&slot->why, WK_EDEVICE,
                 "the plug-in %s is of another version of warpkit; install warpkit again", path);
         dlclose(handle);

@@ -41,6 +41,11 @@
 #define LAUNCH_cuda(op, variant) NULL
 
 #define ROW(op, backend, variant, dtypes, production, teaches)                                 \
+    WK_LAUNCHER(op, backend, variant);
+#include "kernels.def"
+#undef ROW
+
+#define ROW(op, backend, variant, dtypes, production, teaches)                                 \
     {OP_##op, KIND_##backend, #variant, dtypes, production, LAUNCH_##backend(op, variant),     \
      teaches},
 const wk_row wk_rows[] = {
@@ -49,6 +54,15 @@ const wk_row wk_rows[] = {
 #undef ROW
 
 const int wk_row_count = (int)(sizeof wk_rows / sizeof wk_rows[0]);
+
+int
+wk_plugin_fits(const wk_plugin *plugin)
+{
+    if (memcmp(plugin->contract, WK_CONTRACT, sizeof WK_CONTRACT) != 0) return 0;
+    int rows = 0;
+    for (int i = 0; i < wk_row_count; i++) rows += wk_rows[i].backend == WK_CUDA;
+    return plugin->rows == rows;
+}
 
 static wk_status
 unknown_variant(wk_call *call, wk_kind backend, const char *variant)

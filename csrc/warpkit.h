@@ -396,13 +396,14 @@ typedef struct wk_host {
 void wk_pause(void);
 
 /* What a plug-in (_cuda, _emu) exports as wk_plugin_open. Its contract is the hash of this file and
- * of kernels.def that the build gives (WK_CONTRACT), so that a stale plug-in is refused instead of
- * misread. */
+ * of the names in kernels.def that the build gives (WK_CONTRACT), so that a stale plug-in is refused
+ * instead of misread. */
 typedef struct wk_plugin {
     char contract[40]; /* first, and in place: of any plug-in these bytes may be read       */
     const wk_backend *backend;
     wk_launch *const *launches; /* one per cuda row of kernels.def, in its order           */
-    const char *build; /* "CUDA 13.0, sm_80 sm_90"                                        */
+    int rows;                   /* and how many these are                                  */
+    const char *build;          /* "CUDA 13.0, sm_80 sm_90"                               */
 } wk_plugin;
 
 typedef const wk_plugin *wk_plugin_open_fn(const wk_host *host);
@@ -422,13 +423,20 @@ typedef struct wk_row { /* one line of kernels.def */
 extern const wk_row wk_rows[];
 extern const int wk_row_count;
 
-/* One prototype per row, so that a launcher cannot drift from the table. */
-#define ROW(op, backend, variant, dtypes, production, teaches)                                 \
-    wk_launch wk_##op##_##backend##_##variant;
-#include "kernels.def"
-#undef ROW
+/* Is it a plug-in of this build? */
+int wk_plugin_fits(const wk_plugin *plugin);
 
 #ifdef __cplusplus
 }
+#endif
+
+/* The launcher of a row of kernels.def, defined by a body and declared by a semicolon; the call is
+ * named `call`. Few files read the table itself, so that a new row compiles few files. */
+#ifdef __cplusplus
+#define WK_LAUNCHER(op, backend, variant)                                                      \
+    extern "C" wk_status wk_##op##_##backend##_##variant(wk_call *call)
+#else
+#define WK_LAUNCHER(op, backend, variant)                                                      \
+    wk_status wk_##op##_##backend##_##variant(wk_call *call)
 #endif
 #endif

@@ -1,6 +1,8 @@
 """Which devices there are, which one a call runs on, and what is said about them."""
 
 import re
+import shutil
+from pathlib import Path
 
 import helpers
 import numpy as np
@@ -120,3 +122,27 @@ def test_any_share_of_shared_memory_gives_the_same(device):
         pytest.skip("it has none")
     for percent in ("0", "100"):
         assert helpers.python(SHARED, device, env={"WARPKIT_CARVEOUT": percent}) == ""
+
+
+REFUSED = """
+import pytest, warpkit
+with pytest.raises(warpkit.DeviceError, match="is of another version of warpkit"):
+    warpkit.reduce([1.0, 2.0], device="emu")
+assert warpkit.reduce([1.0, 2.0], device="cpu") == 3
+print(warpkit.__file__)
+"""
+
+
+def test_a_plug_in_of_another_build_is_refused(tmp_path):
+    if "emu" not in warpkit.devices():
+        pytest.skip("no plug-in to change")
+    package = Path(warpkit.__file__).parent
+    copy = tmp_path / "warpkit"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("_cuda*", "__pycache__"))
+    words = re.compile(rb"(?<=\0)[0-9a-f]{32}(?=\0)")
+    plugin = (copy / "_emu.so").read_bytes()
+    core = next(copy.glob("_core*.so")).read_bytes()
+    (contract,) = set(words.findall(plugin)) & set(words.findall(core))
+    other = contract[:-1] + (b"0" if contract[-1:] != b"0" else b"1")
+    (copy / "_emu.so").write_bytes(plugin.replace(contract, other))
+    assert str(copy) in helpers.python(REFUSED, env={"PYTHONPATH": str(tmp_path)})

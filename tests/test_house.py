@@ -122,6 +122,13 @@ def test_one_row_of_each_operation_and_backend_is_for_production():
     assert production == dict.fromkeys({(r.op, r.device) for r in ROWS}, 1)
 
 
+def test_a_new_row_compiles_few_files():
+    """Those that read the table are compiled again whenever it changes."""
+    users = having(r"#\s*include\s*\"kernels\.def\"", ALL)
+    wanted = {"csrc/registry.c", "csrc/cpu/dispatch.c", *["cuda/runtime/plugin.cu"][: bool(CUDA)]}
+    assert set(users) == wanted
+
+
 def test_no_two_rows_share_a_name():
     assert len({row[:3] for row in ROWS}) == len(ROWS)
 
@@ -131,8 +138,10 @@ def test_a_row_has_its_launcher_in_one_file_and_says_what_it_teaches(row):
     assert len(row.teaches) > 20
     if row.device == "cuda" and not CUDA:
         pytest.skip("no CUDA sources")
-    name = f"wk_{row.op}_{row.device}_{row.name}"
-    definition = rf"^(?:extern \"C\" )?(?:WK_ISA_NAME\()?{name}\)?\(wk_call \*\w+\)\s*\{{"
+    definition = {
+        "cpu": rf"^WK_CPU_LAUNCHER\({row.op}, {row.name}\)\n\{{",
+        "cuda": rf"^WK_LAUNCHER\({row.op}, cuda, {row.name}\)\n\{{",
+    }[row.device]
     files = [n for n, text in ALL.items() if re.search(definition, text, re.MULTILINE)]
     assert len(files) == 1
     assert files[0].startswith({"cpu": "csrc/cpu/", "cuda": "cuda/"}[row.device])

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+WK_LAUNCHER(transpose, cpu, blocked);
+
 static int
 cpu_count(wk_error *error)
 {

@@ -67,7 +67,7 @@ wk_isa(void)
 #endif
 
 #define ROW_cpu(op, variant)                                                                   \
-    wk_status wk_##op##_cpu_##variant(wk_call *call)                                           \
+    WK_LAUNCHER(op, cpu, variant)                                                              \
     {                                                                                          \
         return CHOOSE(wk_##op##_cpu_##variant##_base, wk_##op##_cpu_##variant##_avx2,          \
                       wk_##op##_cpu_##variant##_avx512)(call);                                 \

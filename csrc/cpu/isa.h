@@ -8,6 +8,10 @@
 #define WK_ISA_NAME(name)                                                                      \
     WK_PASTE(name, WK_ISA) /* WK_ISA: base, avx2 or avx512, by the build */
 
+/* The launcher of a CPU row, of one instruction set; dispatch.c has the row's. */
+#define WK_CPU_LAUNCHER(op, variant)                                                           \
+    wk_status WK_ISA_NAME(wk_##op##_cpu_##variant)(wk_call * call)
+
 /* The instruction set chosen at load: "base", "avx2" or "avx512". */
 const char *wk_isa(void);
 

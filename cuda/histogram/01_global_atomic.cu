@@ -33,8 +33,7 @@ histogram_global(const T *in, const wk::bins_task __grid_constant__ task,
 
 } // namespace
 
-extern "C" wk_status
-wk_histogram_cuda_global_atomic(wk_call *call)
+WK_LAUNCHER(histogram, cuda, global_atomic)
 {
     if (ladder::check_counts(call, "global_atomic") != WK_OK ||
         wk::edges_there(call) != WK_OK || wk::clear_counts(call) != WK_OK)

@@ -44,8 +44,7 @@ histogram_smem(const T *in, const wk::bins_task __grid_constant__ task,
 
 } // namespace
 
-extern "C" wk_status
-wk_histogram_cuda_smem_atomic(wk_call *call)
+WK_LAUNCHER(histogram, cuda, smem_atomic)
 {
     return ladder::count_in_blocks(call, "smem_atomic", kThreads, 1,
                                    [](auto zero) { return histogram_smem<decltype(zero)>; });

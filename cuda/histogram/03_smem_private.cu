@@ -50,8 +50,7 @@ histogram_private(const T *in, const wk::bins_task __grid_constant__ task,
 
 } // namespace
 
-extern "C" wk_status
-wk_histogram_cuda_smem_private(wk_call *call)
+WK_LAUNCHER(histogram, cuda, smem_private)
 {
     return ladder::count_in_blocks(call, "smem_private", kThreads, kWarps,
                                    [](auto zero) { return histogram_private<decltype(zero)>; });

@@ -49,8 +49,7 @@ histogram_match(const T *in, const wk::bins_task __grid_constant__ task,
 
 } // namespace
 
-extern "C" wk_status
-wk_histogram_cuda_match_any(wk_call *call)
+WK_LAUNCHER(histogram, cuda, match_any)
 {
     return ladder::count_in_blocks(call, "match_any", kThreads, 1,
                                    [](auto zero) { return histogram_match<decltype(zero)>; });

@@ -187,37 +187,32 @@ count_by(wk_call *call, const char *variant, wk::histogram::way_of_many *way, bo
 
 } // namespace
 
-extern "C" wk_status
-wk_histogram_cuda_counters(wk_call *call)
+WK_LAUNCHER(histogram, cuda, counters)
 {
     if (check_bins(call) != WK_OK) return call->error.status;
     if (call->where.ndim < 0) return wk::histogram::count(call);
     return wk::histogram::weighted(call);
 }
 
-extern "C" wk_status
-wk_histogram_cuda_split(wk_call *call)
+WK_LAUNCHER(histogram, cuda, split)
 {
     const bool fits = wk::histogram::fits_split(call, call->args.histogram.bins);
     return count_by(call, "split", wk::histogram::split, fits);
 }
 
-extern "C" wk_status
-wk_histogram_cuda_fields(wk_call *call)
+WK_LAUNCHER(histogram, cuda, fields)
 {
     const bool fits = wk::histogram::fits_fields(call, call->args.histogram.bins);
     return count_by(call, "fields", wk::histogram::fields, fits);
 }
 
-extern "C" wk_status
-wk_histogram_cuda_planes(wk_call *call)
+WK_LAUNCHER(histogram, cuda, planes)
 {
     const bool fits = wk::histogram::fits_planes(call, call->args.histogram.bins);
     return count_by(call, "planes", wk::histogram::planes, fits);
 }
 
-extern "C" wk_status
-wk_histogram_cuda_runs(wk_call *call)
+WK_LAUNCHER(histogram, cuda, runs)
 {
     return count_by(call, "runs", wk::histogram::runs, true);
 }

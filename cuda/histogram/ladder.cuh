@@ -2,6 +2,8 @@
 #pragma once
 #include "histogram/bins.cuh"
 
+WK_LAUNCHER(histogram, cuda, global_atomic);
+
 namespace wk::ladder
 {
 

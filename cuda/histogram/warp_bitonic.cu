@@ -91,8 +91,7 @@ launch_tiles(wk_call *call, void (*kernel)(const groups::task<T> __grid_constant
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_histogram_cuda_bitonic(wk_call *call)
+WK_LAUNCHER(warp_histogram, cuda, bitonic)
 {
     if (call->args.warp_histogram.sorted)
         return groups::visit_bits(call->in.dtype, [&](auto zero) {

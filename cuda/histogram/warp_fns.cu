@@ -33,8 +33,7 @@ fns(const groups::task<T> __grid_constant__ t)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_histogram_cuda_fns(wk_call *call)
+WK_LAUNCHER(warp_histogram, cuda, fns)
 {
     if (groups::check_sorted(call, "fns") != WK_OK) return call->error.status;
     return groups::visit_bits(call->in.dtype, [&](auto zero) {

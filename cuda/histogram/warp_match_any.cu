@@ -42,8 +42,7 @@ match_any(const groups::task<T> __grid_constant__ t)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_histogram_cuda_match_any(wk_call *call)
+WK_LAUNCHER(warp_histogram, cuda, match_any)
 {
     return groups::visit_bits(call->in.dtype, [&](auto zero) {
         return groups::launch_rung(call, match_any<decltype(zero)>);

@@ -43,8 +43,7 @@ sorted_linear(const groups::task<T> __grid_constant__ t)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_histogram_cuda_sorted_linear(wk_call *call)
+WK_LAUNCHER(warp_histogram, cuda, sorted_linear)
 {
     if (groups::check_sorted(call, "sorted_linear") != WK_OK) return call->error.status;
     return groups::visit_bits(call->in.dtype, [&](auto zero) {

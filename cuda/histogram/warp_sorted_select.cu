@@ -49,8 +49,7 @@ sorted_select(const groups::task<T> __grid_constant__ t)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_histogram_cuda_sorted_select(wk_call *call)
+WK_LAUNCHER(warp_histogram, cuda, sorted_select)
 {
     if (groups::check_sorted(call, "sorted_select") != WK_OK) return call->error.status;
     return groups::visit_bits(call->in.dtype, [&](auto zero) {

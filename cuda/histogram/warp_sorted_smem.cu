@@ -66,8 +66,7 @@ sorted_smem(const groups::task<T> __grid_constant__ t)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_histogram_cuda_sorted_smem(wk_call *call)
+WK_LAUNCHER(warp_histogram, cuda, sorted_smem)
 {
     if (groups::check_sorted(call, "sorted_smem") != WK_OK) return call->error.status;
     return groups::visit_bits(call->in.dtype, [&](auto zero) {

@@ -37,8 +37,7 @@ sum_gmem(const T *in, int64_t n, wk::total_of<T> *scratch, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_gmem(wk_call *call)
+WK_LAUNCHER(reduce, cuda, gmem)
 {
     void *scratch = nullptr; // of the first launch, which is the largest; it serves all
     return wk::sum_in_passes(call, "gmem", wk::share::once, kThreads, [&](auto pass) {

@@ -45,8 +45,7 @@ sum_gmem_unroll(const T *in, int64_t n, wk::total_of<T> *scratch, wk::total_of<T
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_gmem_unroll(wk_call *call)
+WK_LAUNCHER(reduce, cuda, gmem_unroll)
 {
     void *scratch = nullptr; // of the first launch, which is the largest; it serves all
     return wk::sum_in_passes(call, "gmem_unroll", wk::share::once, kThreads, [&](auto pass) {

@@ -38,8 +38,7 @@ sum_neighbored(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_neighbored(wk_call *call)
+WK_LAUNCHER(reduce, cuda, neighbored)
 {
     return wk::sum_in_passes(call, "neighbored", wk::share::once, kThreads, [&](auto pass) {
         using T = typename decltype(pass)::element;

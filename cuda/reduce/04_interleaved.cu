@@ -39,8 +39,7 @@ sum_interleaved(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_interleaved(wk_call *call)
+WK_LAUNCHER(reduce, cuda, interleaved)
 {
     return wk::sum_in_passes(call, "interleaved", wk::share::once, kThreads, [&](auto pass) {
         using T = typename decltype(pass)::element;

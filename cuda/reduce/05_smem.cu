@@ -37,8 +37,7 @@ sum_smem(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_smem(wk_call *call)
+WK_LAUNCHER(reduce, cuda, smem)
 {
     return wk::sum_in_passes(call, "smem", wk::share::once, kThreads, [&](auto pass) {
         using T = typename decltype(pass)::element;

@@ -37,8 +37,7 @@ sum_smem_dyn(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_smem_dyn(wk_call *call)
+WK_LAUNCHER(reduce, cuda, smem_dyn)
 {
     int threads = wk::kWarp; // a power of two, so that halves match
     while (threads < kMostThreads && threads < call->args.reduce.n) threads *= 2;

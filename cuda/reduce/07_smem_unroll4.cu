@@ -45,8 +45,7 @@ sum_smem_unroll4(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_smem_unroll4(wk_call *call)
+WK_LAUNCHER(reduce, cuda, smem_unroll4)
 {
     return wk::sum_in_passes(
         call, "smem_unroll4", wk::share::once, kThreads * kUnroll, [&](auto pass) {

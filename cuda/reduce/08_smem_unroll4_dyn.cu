@@ -44,8 +44,7 @@ sum_smem_unroll4_dyn(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_smem_unroll4_dyn(wk_call *call)
+WK_LAUNCHER(reduce, cuda, smem_unroll4_dyn)
 {
     int threads = wk::kWarp; // a power of two, so that halves match
     while (threads < kMostThreads && threads * kUnroll < call->args.reduce.n) threads *= 2;

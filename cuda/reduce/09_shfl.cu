@@ -57,8 +57,7 @@ sum_shfl(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_shfl(wk_call *call)
+WK_LAUNCHER(reduce, cuda, shfl)
 {
     constexpr int per_block = kThreads * kUnroll;
     return wk::sum_in_passes(call, "shfl", wk::share::once, per_block, [&](auto pass) {

@@ -64,8 +64,7 @@ keep_one_nan(A *out, int64_t rows)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_shfl_atomic(wk_call *call)
+WK_LAUNCHER(reduce, cuda, shfl_atomic)
 {
     return wk::sum_at_once(call, "shfl_atomic", kThreads * kTrips, [&](auto pass) {
         using T = typename decltype(pass)::element;

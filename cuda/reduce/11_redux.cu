@@ -54,8 +54,7 @@ sum_redux(const int32_t *in, int64_t n, unsigned long long *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_redux(wk_call *call)
+WK_LAUNCHER(reduce, cuda, redux)
 {
     return wk::sum_at_once(call, "redux", kTrip, [&](auto pass) {
         using T = typename decltype(pass)::element;

@@ -82,8 +82,7 @@ sum_vectorised(const T *in, int64_t n, wk::total_of<T> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_vectorised(wk_call *call)
+WK_LAUNCHER(reduce, cuda, vectorised)
 {
     constexpr int per_block = kThreads * 16; // elements: four vectors a thread, at least
     return wk::sum_in_passes(call, "vectorised", wk::share::stride, per_block, [&](auto pass) {

@@ -72,8 +72,7 @@ sum_single_pass(const T *in, int64_t n, wk::total_of<T> *totals, unsigned *ticke
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_single_pass(wk_call *call)
+WK_LAUNCHER(reduce, cuda, single_pass)
 {
     void *totals = nullptr, *tickets = nullptr; // of the first launch, the largest; for all
     constexpr int per_block = kThreads * 4;     // elements: four trips of a thread, at least

@@ -42,8 +42,7 @@ with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
 
 } // namespace
 
-extern "C" wk_status
-wk_reduce_cuda_exact(wk_call *call)
+WK_LAUNCHER(reduce, cuda, exact)
 {
     const bool integers = call->in.dtype < WK_F16;
     switch (wk_family_of(call->args.reduce.fold, call->outs, call->in.dtype)) {

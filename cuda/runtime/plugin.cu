@@ -5,9 +5,13 @@
 
 #include "settings.h"
 
-#define ROW_cpu(op, variant)
-#define ROW_cuda(op, variant) wk_##op##_cuda_##variant,
 #define ROW(op, backend, variant, dtypes, production, teaches) ROW_##backend(op, variant)
+#define ROW_cpu(op, variant)
+#define ROW_cuda(op, variant) WK_LAUNCHER(op, cuda, variant);
+#include "kernels.def"
+#undef ROW_cuda
+
+#define ROW_cuda(op, variant) wk_##op##_cuda_##variant,
 static wk_launch *const launches[] = {
 #include "kernels.def"
 };
@@ -17,6 +21,7 @@ wk_plugin_open(const wk_host *host)
 {
     wk::host = host;
     wk_settings_use(host->settings);
-    static const wk_plugin plugin = {WK_CONTRACT, &wk::backend, launches, wk::driver_build()};
+    static const wk_plugin plugin = {WK_CONTRACT, &wk::backend, launches,
+                                     sizeof launches / sizeof launches[0], wk::driver_build()};
     return &plugin;
 }

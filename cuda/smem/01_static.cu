@@ -9,26 +9,22 @@
 
 using wk::smem::by, wk::smem::launch_tile;
 
-extern "C" wk_status
-wk_smem_tile_cuda_row_row(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, row_row)
 {
     return launch_tile<by::rows, by::rows>(call, false, 0);
 }
 
-extern "C" wk_status
-wk_smem_tile_cuda_col_col(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, col_col)
 {
     return launch_tile<by::columns, by::columns>(call, false, 0);
 }
 
-extern "C" wk_status
-wk_smem_tile_cuda_row_col(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, row_col)
 {
     return launch_tile<by::rows, by::columns>(call, false, 0);
 }
 
-extern "C" wk_status
-wk_smem_tile_cuda_col_row(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, col_row)
 {
     return launch_tile<by::columns, by::rows>(call, false, 0);
 }

@@ -8,26 +8,22 @@
 
 using wk::smem::by, wk::smem::launch_tile;
 
-extern "C" wk_status
-wk_smem_tile_cuda_row_row_pad_dyn(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, row_row_pad_dyn)
 {
     return launch_tile<by::rows, by::rows>(call, true, call->args.tile.pad);
 }
 
-extern "C" wk_status
-wk_smem_tile_cuda_col_col_pad_dyn(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, col_col_pad_dyn)
 {
     return launch_tile<by::columns, by::columns>(call, true, call->args.tile.pad);
 }
 
-extern "C" wk_status
-wk_smem_tile_cuda_row_col_pad_dyn(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, row_col_pad_dyn)
 {
     return launch_tile<by::rows, by::columns>(call, true, call->args.tile.pad);
 }
 
-extern "C" wk_status
-wk_smem_tile_cuda_col_row_pad_dyn(wk_call *call)
+WK_LAUNCHER(smem_tile, cuda, col_row_pad_dyn)
 {
     return launch_tile<by::columns, by::rows>(call, true, call->args.tile.pad);
 }

@@ -26,8 +26,7 @@ __launch_bounds__(smem::kReaders)
 
 } // namespace
 
-extern "C" wk_status
-wk_lane_reads_cuda_constant(wk_call *call)
+WK_LAUNCHER(lane_reads, cuda, constant)
 {
     smem::element<4> filled[WK_READABLE]; // pageable: it has been read when the copy returns
     for (uint32_t i = 0; i < WK_READABLE; i++) filled[i] = {{i, i, i, i}};

@@ -25,8 +25,7 @@ __launch_bounds__(smem::kReaders)
 
 } // namespace
 
-extern "C" wk_status
-wk_lane_reads_cuda_shared(wk_call *call)
+WK_LAUNCHER(lane_reads, cuda, shared)
 {
     return smem::visit_words(call, [&](auto words) {
         return smem::launch_reads(call, reads_shared<decltype(words)::value>);

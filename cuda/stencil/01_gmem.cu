@@ -44,8 +44,7 @@ stencil_gmem(const T *in, T *out, const ladder::task __grid_constant__ task, con
 
 } // namespace
 
-extern "C" wk_status
-wk_stencil1d_cuda_gmem(wk_call *call)
+WK_LAUNCHER(stencil1d, cuda, gmem)
 {
     return ladder::with_types(
         call, "gmem", INT64_MAX, [&](auto element, auto sum) -> wk_status {

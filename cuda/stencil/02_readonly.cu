@@ -46,8 +46,7 @@ stencil_readonly(const T *__restrict__ in, T *__restrict__ out,
 
 } // namespace
 
-extern "C" wk_status
-wk_stencil1d_cuda_readonly(wk_call *call)
+WK_LAUNCHER(stencil1d, cuda, readonly)
 {
     return ladder::with_types(
         call, "readonly", INT64_MAX, [&](auto element, auto sum) -> wk_status {

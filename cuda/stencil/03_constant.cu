@@ -75,8 +75,7 @@ antisymmetric(const A *c, int64_t taps)
 
 } // namespace
 
-extern "C" wk_status
-wk_stencil1d_cuda_constant(wk_call *call)
+WK_LAUNCHER(stencil1d, cuda, constant)
 {
     return ladder::with_types(
         call, "constant", kTaps, [&](auto element, auto sum) -> wk_status {

@@ -53,8 +53,7 @@ stencil_constant_divergent(const T *in, T *out, const ladder::task __grid_consta
 
 } // namespace
 
-extern "C" wk_status
-wk_stencil1d_cuda_constant_divergent(wk_call *call)
+WK_LAUNCHER(stencil1d, cuda, constant_divergent)
 {
     return ladder::with_types(
         call, "constant_divergent", kTaps, [&](auto element, auto sum) -> wk_status {

@@ -47,8 +47,7 @@ stencil_smem_readonly(const T *in, T *out, const ladder::task __grid_constant__ 
 
 } // namespace
 
-extern "C" wk_status
-wk_stencil1d_cuda_smem_readonly(wk_call *call)
+WK_LAUNCHER(stencil1d, cuda, smem_readonly)
 {
     return ladder::with_types(
         call, "smem_readonly", kTaps, [&](auto element, auto sum) -> wk_status {

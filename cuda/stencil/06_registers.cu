@@ -72,8 +72,7 @@ __launch_bounds__(ladder::kThreads)
 
 } // namespace
 
-extern "C" wk_status
-wk_stencil1d_cuda_registers(wk_call *call)
+WK_LAUNCHER(stencil1d, cuda, registers)
 {
     return ladder::with_types(
         call, "registers", kTaps, [&](auto element, auto sum) -> wk_status {

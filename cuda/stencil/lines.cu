@@ -88,8 +88,7 @@ launch_passes(wk_call *call)
 
 } // namespace wk::stencil
 
-extern "C" wk_status
-wk_stencil1d_cuda_lines(wk_call *call)
+WK_LAUNCHER(stencil1d, cuda, lines)
 {
     using namespace wk::stencil;
     const wk_dtype in = call->in.dtype, out = call->out[0].dtype, sums = call->aux.dtype;

@@ -51,8 +51,7 @@ transpose_copy(const uint32_t *in, uint32_t *out, int64_t n,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_copy(wk_call *call)
+WK_LAUNCHER(transpose, cuda, copy)
 {
     const wk_array *a = &call->in;
     const int64_t n = call->out[0].bytes / (int64_t)sizeof(uint32_t);

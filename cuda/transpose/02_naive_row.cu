@@ -31,8 +31,7 @@ transpose_naive_row(const uint32_t *in, uint32_t *out,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_naive_row(wk_call *call)
+WK_LAUNCHER(transpose, cuda, naive_row)
 {
     return wk::launch_tiles(call, kWide, kHigh, dim3(kWide, kHigh), 0, transpose_naive_row);
 }

@@ -33,8 +33,7 @@ transpose_naive_col(const uint32_t *in, uint32_t *out,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_naive_col(wk_call *call)
+WK_LAUNCHER(transpose, cuda, naive_col)
 {
     return wk::launch_tiles(call, kWide, kHigh, dim3(kHigh, kWide), 0, transpose_naive_col);
 }

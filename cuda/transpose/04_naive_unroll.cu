@@ -45,8 +45,7 @@ transpose_naive_unroll(const uint32_t *in, uint32_t *out,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_naive_unroll(wk_call *call)
+WK_LAUNCHER(transpose, cuda, naive_unroll)
 {
     return wk::launch_tiles(call, kWide, kHigh, dim3(kHigh, kRows), 0, transpose_naive_unroll);
 }

@@ -46,8 +46,7 @@ transpose_diagonal(const uint32_t *in, uint32_t *out,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_diagonal(wk_call *call)
+WK_LAUNCHER(transpose, cuda, diagonal)
 {
     return wk::launch_tiles(call, kWide, kHigh, dim3(kHigh, kWide), 0, transpose_diagonal);
 }

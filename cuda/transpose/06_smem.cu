@@ -38,8 +38,7 @@ __launch_bounds__(kThreads, kBlocks) transpose_smem(const uint32_t *in, uint32_t
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_smem(wk_call *call)
+WK_LAUNCHER(transpose, cuda, smem)
 {
     return wk::launch_tiles(call, kTile, kTile, dim3(kTile, kTile), 0, transpose_smem);
 }

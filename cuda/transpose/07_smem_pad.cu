@@ -36,8 +36,7 @@ __launch_bounds__(kThreads, kBlocks)
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_smem_pad(wk_call *call)
+WK_LAUNCHER(transpose, cuda, smem_pad)
 {
     return wk::launch_tiles(call, kTile, kTile, dim3(kTile, kTile), 0, transpose_smem_pad);
 }

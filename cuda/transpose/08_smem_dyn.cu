@@ -49,8 +49,7 @@ side_for(const wk_call *call)
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_smem_dyn(wk_call *call)
+WK_LAUNCHER(transpose, cuda, smem_dyn)
 {
     const int side = side_for(call);
     return wk::launch_tiles(call, side, side, dim3(side, side), side * side * sizeof(uint32_t),

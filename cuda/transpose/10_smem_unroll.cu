@@ -54,8 +54,7 @@ transpose_smem_unroll(const uint32_t *in, uint32_t *out,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_smem_unroll(wk_call *call)
+WK_LAUNCHER(transpose, cuda, smem_unroll)
 {
     return wk::launch_tiles(call, kWide, kHigh, dim3(kHigh, kRows), 0, transpose_smem_unroll);
 }

@@ -51,8 +51,7 @@ transpose_smem_unroll_pad(const uint32_t *in, uint32_t *out,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_smem_unroll_pad(wk_call *call)
+WK_LAUNCHER(transpose, cuda, smem_unroll_pad)
 {
     return wk::launch_tiles(call, kWide, kHigh, dim3(kHigh, kRows), 0,
                             transpose_smem_unroll_pad);

@@ -51,8 +51,7 @@ transpose_smem_unroll_pad_dyn(const uint32_t *in, uint32_t *out,
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_smem_unroll_pad_dyn(wk_call *call)
+WK_LAUNCHER(transpose, cuda, smem_unroll_pad_dyn)
 {
     const wk::extents matrix = wk::matrix_of(&call->in);
     int tiles = 1;

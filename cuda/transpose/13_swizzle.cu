@@ -53,8 +53,7 @@ transpose_swizzle(const uint32_t *in, uint32_t *out, const wk::tile_task __grid_
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_swizzle(wk_call *call)
+WK_LAUNCHER(transpose, cuda, swizzle)
 {
     return wk::launch_tiles(call, kWide, kHigh, dim3(kHigh, kRows), 0, transpose_swizzle);
 }

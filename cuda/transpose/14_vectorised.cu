@@ -88,8 +88,7 @@ aligned(const void *first, int64_t row, const wk::tile_task &task, const int64_t
 
 } // namespace
 
-extern "C" wk_status
-wk_transpose_cuda_vectorised(wk_call *call)
+WK_LAUNCHER(transpose, cuda, vectorised)
 {
     wk::tile_task task;
     const auto in = wk::first_element<uint32_t>(&call->in);

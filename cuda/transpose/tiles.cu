@@ -120,8 +120,7 @@ turn_task_of(const wk_call *call, const wk_tiles *plan)
 
 } // namespace wk
 
-extern "C" wk_status
-wk_transpose_cuda_tiles(wk_call *call)
+WK_LAUNCHER(transpose, cuda, tiles)
 {
     const wk_array *in = &call->in;
     const auto from = (const char *)in->data + in->first;

@@ -12,6 +12,8 @@
 #include "unique/rows.cuh"
 #include "unique/scan.cuh"
 
+WK_LAUNCHER(histogram, cuda, counters);
+
 namespace wk
 {
 

@@ -20,8 +20,7 @@ using same_bits = std::conditional_t<std::is_integral_v<T>, wk::word_of<T>, T>;
 
 } // namespace
 
-extern "C" wk_status
-wk_run_length_cuda_heads(wk_call *call)
+WK_LAUNCHER(run_length, cuda, heads)
 {
     return wk::visit_real(call->in.dtype, [&](auto zero) {
         using T = same_bits<decltype(zero)>;

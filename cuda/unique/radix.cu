@@ -142,8 +142,7 @@ find(wk_call *call)
 
 } // namespace
 
-extern "C" wk_status
-wk_unique_counts_cuda_radix(wk_call *call)
+WK_LAUNCHER(unique_counts, cuda, radix)
 {
     return wk::visit_real(call->in.dtype,
                           [&](auto zero) { return find<decltype(zero)>(call); });

@@ -76,8 +76,7 @@ with_elements(wk_call *call)
 
 } // namespace
 
-extern "C" wk_status
-wk_lane_arrays_cuda_registers(wk_call *call)
+WK_LAUNCHER(lane_arrays, cuda, registers)
 {
     return wk::visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);

@@ -32,8 +32,7 @@ find_bits(const lanes::task __grid_constant__ t, const U *in, uint32_t *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_lane_bits_cuda_bits(wk_call *call)
+WK_LAUNCHER(lane_bits, cuda, bits)
 {
     return wk::visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);

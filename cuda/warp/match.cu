@@ -30,8 +30,7 @@ match(const lanes::task __grid_constant__ t, const U *in, uint32_t *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_match_cuda_match(wk_call *call)
+WK_LAUNCHER(match, cuda, match)
 {
     return wk::visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);

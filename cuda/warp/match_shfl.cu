@@ -29,8 +29,7 @@ match_shfl(const lanes::task __grid_constant__ t, const U *in, uint32_t *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_match_cuda_shfl(wk_call *call)
+WK_LAUNCHER(match, cuda, shfl)
 {
     return wk::visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);

@@ -27,8 +27,7 @@ butterfly(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *ou
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_reduce_cuda_butterfly(wk_call *call)
+WK_LAUNCHER(warp_reduce, cuda, butterfly)
 {
     return wk::visit_real(call->in.dtype, [&](auto zero) {
         using S = decltype(zero);

@@ -28,8 +28,7 @@ down(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_reduce_cuda_down(wk_call *call)
+WK_LAUNCHER(warp_reduce, cuda, down)
 {
     return wk::visit_real(call->in.dtype, [&](auto zero) {
         using S = decltype(zero);

@@ -39,8 +39,7 @@ redux(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_reduce_cuda_redux(wk_call *call)
+WK_LAUNCHER(warp_reduce, cuda, redux)
 {
     if (call->args.lanes.width != wk::kWarp)
         return WK_FAIL(&call->error, WK_EVALUE,

@@ -36,8 +36,7 @@ up(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_warp_scan_cuda_up(wk_call *call)
+WK_LAUNCHER(warp_scan, cuda, up)
 {
     return wk::visit_real(call->in.dtype, [&](auto zero) {
         using S = decltype(zero);

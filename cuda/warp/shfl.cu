@@ -44,8 +44,7 @@ shfl(const lanes::task __grid_constant__ t, const U *in, U *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_shfl_cuda_shfl(wk_call *call)
+WK_LAUNCHER(shfl, cuda, shfl)
 {
     return wk::visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);

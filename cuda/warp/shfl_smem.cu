@@ -30,8 +30,7 @@ shfl_smem(const lanes::task __grid_constant__ t, const U *in, U *out)
 
 } // namespace
 
-extern "C" wk_status
-wk_shfl_cuda_smem(wk_call *call)
+WK_LAUNCHER(shfl, cuda, smem)
 {
     return wk::visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);

@@ -45,8 +45,7 @@ value_bits(wk_dtype dtype)
 
 } // namespace
 
-extern "C" wk_status
-wk_vote_cuda_vote(wk_call *call)
+WK_LAUNCHER(vote, cuda, vote)
 {
     return wk::visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);

@@ -241,8 +241,7 @@ count_all(job *j, wk_call *call)
     return status;
 }
 
-wk_status
-WK_ISA_NAME(wk_histogram_cpu_private)(wk_call *call)
+WK_CPU_LAUNCHER(histogram, private)
 {
     const wk_histogram_args *a = &call->args.histogram;
     job j = {.counts = NULL};

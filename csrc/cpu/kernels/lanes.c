@@ -295,44 +295,37 @@ run(wk_call *call, void (*warp)(const job *j, int64_t first, int there))
     return WK_OK;
 }
 
-wk_status
-WK_ISA_NAME(wk_shfl_cpu_lanes)(wk_call *call)
+WK_CPU_LAUNCHER(shfl, lanes)
 {
     return run(call, shuffle);
 }
 
-wk_status
-WK_ISA_NAME(wk_vote_cpu_lanes)(wk_call *call)
+WK_CPU_LAUNCHER(vote, lanes)
 {
     return run(call, vote);
 }
 
-wk_status
-WK_ISA_NAME(wk_match_cpu_lanes)(wk_call *call)
+WK_CPU_LAUNCHER(match, lanes)
 {
     return run(call, match);
 }
 
-wk_status
-WK_ISA_NAME(wk_warp_reduce_cpu_lanes)(wk_call *call)
+WK_CPU_LAUNCHER(warp_reduce, lanes)
 {
     return run(call, reduce);
 }
 
-wk_status
-WK_ISA_NAME(wk_warp_scan_cpu_lanes)(wk_call *call)
+WK_CPU_LAUNCHER(warp_scan, lanes)
 {
     return run(call, scan);
 }
 
-wk_status
-WK_ISA_NAME(wk_lane_bits_cpu_lanes)(wk_call *call)
+WK_CPU_LAUNCHER(lane_bits, lanes)
 {
     return run(call, call->args.lanes.kind == WK_LANES_FNS ? find_bits : count_bits);
 }
 
-wk_status
-WK_ISA_NAME(wk_lane_arrays_cpu_lanes)(wk_call *call)
+WK_CPU_LAUNCHER(lane_arrays, lanes)
 {
     return run(call, exchange);
 }

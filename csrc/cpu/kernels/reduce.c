@@ -14,8 +14,7 @@ extern const wk_folding FOLDING(sum_float)[WK_DTYPES], FOLDING(squares_float)[WK
     FOLDING(count)[WK_DTYPES], FOLDING(wrap)[WK_DTYPES], FOLDING(product)[WK_DTYPES],
     FOLDING(argmin)[WK_DTYPES], FOLDING(argmax)[WK_DTYPES];
 
-wk_status
-WK_ISA_NAME(wk_reduce_cpu_exact)(wk_call *call)
+WK_CPU_LAUNCHER(reduce, exact)
 {
     const wk_reduce_args *args = &call->args.reduce;
     const int integer = call->in.dtype < WK_F16;

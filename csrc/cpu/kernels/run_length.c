@@ -222,8 +222,7 @@ WK_ISA_NAME(wk_write_runs)(wk_context *context, const void *in, int64_t n, wk_dt
     return total;
 }
 
-wk_status
-WK_ISA_NAME(wk_run_length_cpu_heads)(wk_call *call)
+WK_CPU_LAUNCHER(run_length, heads)
 {
     const char *in = (const char *)call->in.data + call->in.first;
     const int64_t runs =

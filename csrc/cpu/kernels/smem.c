@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-wk_status
-WK_ISA_NAME(wk_smem_tile_cpu_tile)(wk_call *call)
+WK_CPU_LAUNCHER(smem_tile, tile)
 {
     const wk_smem_tile_args *a = &call->args.tile;
     const size_t item = (size_t)wk_itemsize[call->in.dtype];
@@ -20,8 +19,7 @@ WK_ISA_NAME(wk_smem_tile_cpu_tile)(wk_call *call)
     return WK_OK;
 }
 
-wk_status
-WK_ISA_NAME(wk_lane_reads_cpu_table)(wk_call *call)
+WK_CPU_LAUNCHER(lane_reads, table)
 {
     const char *in = (const char *)call->in.data + call->in.first;
     memcpy(call->out[0].data, in, 32 * sizeof(int32_t));

@@ -203,8 +203,7 @@ plan(wk_stencil *j, int to_double, int threads)
     return task;
 }
 
-wk_status
-WK_ISA_NAME(wk_stencil1d_cpu_lines)(wk_call *call)
+WK_CPU_LAUNCHER(stencil1d, lines)
 {
     const wk_stencil_args *a = &call->args.stencil;
     const int to_double = call->aux.dtype == WK_F64 || call->aux.dtype == WK_C128;

@@ -247,8 +247,7 @@ plan(tiling *t, int64_t total)
     return tiles;
 }
 
-wk_status
-WK_ISA_NAME(wk_transpose_cpu_blocked)(wk_call *call)
+WK_CPU_LAUNCHER(transpose, blocked)
 {
     const wk_array *in = &call->in;
     const int item = wk_itemsize[in->dtype];

@@ -334,8 +334,7 @@ find(job *j, wk_call *call)
     return sort(j, call);
 }
 
-wk_status
-WK_ISA_NAME(wk_unique_counts_cpu_radix)(wk_call *call)
+WK_CPU_LAUNCHER(unique_counts, radix)
 {
     job j = {.n = call->args.runs.n, .dtype = call->in.dtype};
     j.in = (const char *)call->in.data + call->in.first;

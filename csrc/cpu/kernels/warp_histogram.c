@@ -126,8 +126,7 @@ static wk_task *const tasks[WK_DTYPES] = {
     [WK_F64] = task_f64,
 };
 
-wk_status
-WK_ISA_NAME(wk_warp_histogram_cpu_bitonic)(wk_call *call)
+WK_CPU_LAUNCHER(warp_histogram, bitonic)
 {
     const wk_warp_histogram_args *a = &call->args.warp_histogram;
     job j = {.n = a->n, .sorted = a->sorted};
