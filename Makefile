@@ -82,7 +82,7 @@ clang: build/clang/done ## the row suite on the emulated device as clang++ build
 	PYTHONPATH=build/clang $(ROW_SUITE) --small
 
 mutate: $(INSTALLED) ## remove each barrier and fence of the kernels, list those nothing misses
-	$(PY) tools/mutate.py $(if $(CI),cuda/histogram/0)
+	$(PY) tools/mutate.py $(if $(CI),cuda/histogram/ladder/0)
 
 sizes: $(INSTALLED) ## kernels, bytes of machine code and seconds of compilation of each CUDA file
 	$(PY) tools/sizes.py

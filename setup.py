@@ -255,7 +255,7 @@ def c_as_cpp(source):
 def linked(source):
     """Reductions share functions that are called once an output: one copy for all kernels. Those
     take no more registers than the kernel with the fewest: 1024 threads a multiprocessor."""
-    if source.parent.name != "reduce":
+    if "reduce" not in source.relative_to(ROOT).parts:
         return []
     return ["-rdc=true"] + ["-maxrregcount=64"] * (source.stem in ("results", "table"))
 

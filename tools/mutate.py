@@ -33,9 +33,9 @@ STATEMENT = re.compile(
 )
 # The production reduction's headers are seen by a dozen files that take long. These two have sums
 # of floats, which may have to be folded again, and of integers, which never do.
-LINES = [ROOT / "cuda" / "reduce" / name for name in ("sums.cu", "words.cu")]
+LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", "words.cu")]
 # And these: sums, and variances beside them, of floats.
-EXACT = [ROOT / "cuda" / "reduce" / name for name in ("sums.cu", "moments.cu")]
+EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", "moments.cu")]
 QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
 SMALL = ["--small"]
 RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -47,7 +47,7 @@ RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
     "random": ({"WARPKIT_EMU_SCHEDULE": "random"}, []),
 }
 
-# The files of cuda/histogram that count in production.
+# The files of cuda/histogram/production that count.
 COUNTING = (
     *("counters", "bytes", "shared", "split", "hot", "fields", "planes", "direct", "numbers"),
 )
@@ -102,14 +102,14 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_reduce.py", "tests/test_grids.py")
     if any(source in LINES for source in sources):
         return ("tests/test_grids.py",)
-    for folder in ("warp", "smem"):
-        if any(source.parent.name == folder for source in sources):
-            return (f"tests/test_{folder}.py",)
+    operations = {source.relative_to(ROOT / "cuda").parts[0] for source in sources}
+    for name in operations & {"warp", "smem"}:
+        return (f"tests/test_{name}.py",)
     if any(source.stem.startswith("tiles") for source in sources):
         return ("tests/test_transpose.py",)
     if any(source.stem.startswith(("lines", "complex")) for source in sources):
         return ("tests/test_stencil_ways.py",)
-    if any(source.parent.name == "unique" for source in sources):
+    if "unique" in operations:
         return ("tests/test_runs.py", "-k", "not hostile")
     if any(source.stem.startswith("weights") for source in sources):
         return ("tests/test_histogram_weights.py",)
@@ -118,9 +118,9 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
     names = [re.sub(r"^(\d+|warp)_", "", source.stem) for source in sources]
     ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
     files = ["tests/test_rows.py"]
-    if any(source.parent.name == "stencil" for source in sources):
+    if "stencil" in operations:
         files = ["tests/test_stencil_ladder.py", *files]
-    if any(source.parent.name == "histogram" for source in sources):
+    if "histogram" in operations:
         files = ["tests/test_histogram_ladder.py", "tests/test_warp_histogram.py", *files]
     return (*files, "-k", " or ".join(ids))
 

@@ -1,0 +1,277 @@
+// policies.cuh -- which of the bins, quickly: a policy gives the numbers of a vector's elements at
+// once, `bins` for those in no bin. What it gives is bins.cuh's bin_of, to the bit.
+//
+//   by_value    the value is the bin
+//   uniform     equal bins: one multiply-add in float32 guesses, and the edges are looked at only
+//               near one of them (bins.h); computed in float64 before that where float32 has not
+//               the element's digits
+//   by_edges    any edges, by halving
+//   by_steps    equal bins so narrow that no guess will do: NumPy's own steps
+#pragma once
+#include "histogram/bins.cuh"
+#include "histogram/production/stream.cuh"
+
+#include <cmath>
+
+namespace wk::histogram
+{
+
+// Edges all in one memory, `kApart` from each other.
+template <typename E, unsigned kApart>
+struct edges_at {
+    const E *at;
+    static constexpr unsigned apart = kApart;
+
+    __device__ __forceinline__ E operator[](unsigned i) const
+    {
+        return at[i * kApart];
+    }
+};
+
+// Edges in shared memory, or where they came from; behind the last bin nothing is above an element.
+template <typename E>
+struct edges_anywhere {
+    const E *shared, *global;
+    bool copied;
+    unsigned bins;
+
+    __device__ __forceinline__ E operator[](unsigned i) const
+    {
+        if (copied) return shared[i];
+        return i < bins ? global[i] : (E)INFINITY;
+    }
+};
+
+struct no_edges {
+};
+
+template <typename T>
+struct by_value {
+    using element = T;
+    bins_task task;
+
+    template <int N>
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const no_edges &) const
+    {
+        const auto bins = (unsigned)task.args.bins;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if constexpr (sizeof(T) == 8)
+                number[i] = (uint64_t)x[i] < (uint64_t)bins ? (unsigned)x[i] : bins;
+            else // a negative number is a large one
+                number[i] = min((unsigned)(int)x[i], bins);
+        }
+    }
+};
+
+template <typename T>
+struct by_steps {
+    using element = T;
+    bins_task task;
+
+    template <int N>
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const no_edges &) const
+    {
+#pragma unroll 1
+        for (int i = 0; i < N; i++) {
+            const int64_t bin = bin_of(task, x[i]);
+            number[i] = (unsigned)(bin < 0 ? task.args.bins : bin);
+        }
+    }
+};
+
+template <typename P, typename = void>
+constexpr bool requires_edges = false;
+template <typename P>
+constexpr bool requires_edges<P, std::void_t<typename P::edge>> = true;
+
+// Does the difference need float64?
+template <typename T, typename E>
+constexpr bool
+    is_wide = sizeof(T) == 8 || std::is_same_v<T, int32_t> || std::is_same_v<T, uint32_t> ||
+              (std::is_same_v<T, float> && std::is_same_v<E, double>);
+
+// E: of the edges, float or double.
+template <typename T, typename E>
+struct uniform {
+    static constexpr bool always_near = false;
+    using element = T;
+    using edge = E;
+    bins_task task;
+
+    __device__ __forceinline__ float offset(value_t<T> x) const
+    {
+        if constexpr (is_wide<T, E>)
+            return (float)((double)x - task.args.first);
+        else
+            return (float)x - (float)task.args.first;
+    }
+
+    // Edge i of those at `from`, as elements meet it.
+    __device__ E near_edge(const void *from, unsigned i) const
+    {
+        if (i == (unsigned)task.args.bins)
+            return (E)INFINITY; // nothing inside is above the last bin
+        return static_cast<const E *>(from)[i];
+    }
+
+    __device__ __forceinline__ bool inside(value_t<T> x) const
+    {
+        if constexpr (std::is_integral_v<T>)
+            return in_range(task.args, x);
+        else
+            return (E)x >= (E)task.args.first && (E)x <= (E)task.args.last;
+    }
+
+    template <int N, typename Edges>
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const Edges &e) const
+    {
+        constexpr float kRound = 12582912.f; // 1.5 * 2^23: added to a float, leaves its integer
+        const wk_histogram_args &h = task.args;
+        const auto bins = (unsigned)h.bins;
+        const float top = (float)(h.bins - 1), guard = h.guard[is_wide<T, E>];
+        bool near = false;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const value_t<T> v = value_of(x[i]);
+            const float t = fminf(fmaf(offset(v), h.scale, -0.5f), top), r = t + kRound;
+            const bool counts = inside(v);
+            number[i] = counts ? (unsigned)__float_as_int(r) - 0x4b400000u : bins;
+            near |= counts && !(fabsf(t - (r - kRound)) <= guard);
+        }
+        if (!near) return;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (number[i] == bins) continue;
+            const E v = (E)value_of(x[i]);
+            const unsigned k = number[i]; // the first edge is not above what is inside
+            // edges that are a result of the call may be written to by another stream
+            number[i] = min(k - (v < e[k]) + (v >= e[k + 1]), bins);
+        }
+    }
+};
+
+// The least float that is not below x, and the largest that is not above.
+__device__ inline float
+float_up(double x)
+{
+    const auto f = (float)x;
+    return (double)f < x ? nextafterf(f, INFINITY) : f;
+}
+
+__device__ inline float
+float_down(double x)
+{
+    return -float_up(-x);
+}
+
+// K: of the edges as elements are compared with them; float32 for those of
+// float64, rounded to the side that keeps the order: half the bytes.
+template <typename T, typename K>
+struct by_edges {
+    static constexpr bool always_near = true;
+    using element = T;
+    using edge = K;
+    bins_task task;
+
+    __device__ K near_edge(const void *from, unsigned i) const
+    {
+        if constexpr (std::is_same_v<K, float>) {
+            const double edge = static_cast<const double *>(from)[i];
+            return i < (unsigned)task.args.bins ? float_up(edge) : float_down(edge);
+        } else {
+            return static_cast<const K *>(from)[i];
+        }
+    }
+
+    template <int N, typename Edges>
+    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+                                            const Edges &e) const
+    {
+        const auto bins = (unsigned)task.args.bins;
+        const K first = e.at[0], last = e.at[bins * e.apart];
+        unsigned low[N]; // times apart
+#pragma unroll
+        for (int i = 0; i < N; i++) low[i] = 0;
+        for (unsigned left = bins;
+             left > 1;) { // N searches side by side: each waits for itself
+            const unsigned half = left / 2, step = half * e.apart;
+#pragma unroll
+            for (int i = 0; i < N; i++)
+                if (e.at[low[i] + step] <= (K)value_of(x[i])) low[i] += step;
+            left -= half;
+        }
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const K v = (K)value_of(x[i]);
+            number[i] = v >= first && v <= last ? low[i] / e.apart : bins;
+        }
+    }
+};
+
+// Calls f(T{}) for elements of more than a byte.
+template <typename F>
+wk_status
+visit_wide(wk_dtype dtype, F &&f)
+{
+    return visit_real(dtype, [&](auto zero) -> wk_status {
+        if constexpr (sizeof(zero) == 1)
+            return WK_OK;
+        else
+            return f(zero);
+    });
+}
+
+// Call f(policy) for the call's elements and bins, of each kind.
+template <typename F>
+wk_status
+with_values(const wk_call *call, F &&f)
+{
+    return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
+        using T = decltype(zero);
+        if constexpr (std::is_integral_v<T>)
+            return f(by_value<T>{bins_of(call)});
+        else
+            return WK_OK; // the glue refuses them
+    });
+}
+
+template <typename F>
+wk_status
+with_uniform(const wk_call *call, F &&f)
+{
+    const bins_task task = bins_of(call);
+    return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
+        using T = decltype(zero);
+        if constexpr (std::is_same_v<T, float> || is_half<T>)
+            if (task.edges_dtype == WK_F32)
+                return task.args.guard[0] < 0 ? f(by_steps<T>{task})
+                                              : f(uniform<T, float>{task});
+        return task.args.guard[is_wide<T, double>] < 0 ? f(by_steps<T>{task})
+                                                       : f(uniform<T, double>{task});
+    });
+}
+
+// kNear: edges are in shared memory, where they may be of another type than they came in.
+template <bool kNear, typename F>
+wk_status
+with_edges(const wk_call *call, F &&f)
+{
+    const bins_task task = bins_of(call);
+    return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
+        using T = decltype(zero);
+        if constexpr (std::is_integral_v<T>) {
+            if (task.edges_dtype == WK_I64) return f(by_edges<T, int64_t>{task});
+            if (task.edges_dtype == WK_U64) return f(by_edges<T, uint64_t>{task});
+        }
+        if constexpr (kNear && (sizeof(T) == 2 || std::is_same_v<T, float>))
+            return f(by_edges<T, float>{task});
+        else
+            return f(by_edges<T, double>{task});
+    });
+}
+
+} // namespace wk::histogram

@@ -1,0 +1,16 @@
+// histogram / shared_edges -- counters in shared memory: any edges.
+#include "histogram/production/shared.cuh"
+
+namespace wk::histogram
+{
+
+wk_status
+shared_edges(wk_call *call)
+{
+    return with_edges<true>(call, [&](const auto &policy) {
+        using P = std::decay_t<decltype(policy)>;
+        return launch_shared<P, 4, 1>(call, policy, all_of(call), !call->part.later);
+    });
+}
+
+} // namespace wk::histogram

@@ -1,8 +1,0 @@
-// reduce / exact, least, largest and their difference.
-#include "reduce/exact.cuh"
-
-wk_status
-wk::reduce_extreme(wk_call *call)
-{
-    return with_all(call, [&](auto zero) { return reduce<extremes<decltype(zero)>>(call); });
-}

@@ -1,0 +1,181 @@
+// accumulator.cuh -- the contract between what folds elements and the kernels that bring them.
+//
+// A kernel (lines.cuh, rows.cuh, columns.cuh) knows where elements lie, an accumulator what becomes of
+// them. Each thread has one. An accumulator has
+//
+//   T                          the element's type; integers and halves are unsigned integers of
+//                              their size, and the task says more
+//   kCertain                   finish() always succeeds
+//   kVectors, kTurn, kBatch    vectors of 16 bytes that a lane of a line reads together, and how many
+//                              of them, and of elements, take() gets at once
+//   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
+//                              state; false: that takes one
+//   kByIndex                   it must know where elements lie
+//   kColumns                   of what is not certain: columns that one thread folds
+//   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
+//   filler(task)               what changes no result, or is left out by its bit
+//   start(task)                nothing has been taken
+//   take(x, ok, at, task)      the elements whose bits are set, which lie at `at`
+//   settle(task)               what was put off is done
+//   kWords, save, load, merge  what threads give each other
+//   finish(task, output)       stores all results; false: integers tell (table.cuh)
+//
+// What is certain has `count` of elements besides, and a state of kWords for parts, pieces and GPUs:
+// count 0 is an empty one. What is not has a table of words (table.cuh).
+#pragma once
+#include "reduce/production/task.cuh"
+#include "reduce_grid.h"
+
+namespace wk
+{
+
+template <class Acc>
+constexpr bool keeps_contract =
+    Acc::kVectors % Acc::kTurn == 0 &&
+    Acc::kBatch * sizeof(typename Acc::T) == 16 * Acc::kTurn &&Acc::kBatch <= 32 &&
+    Acc::kWords > 0 &&
+    // which reduce_grid.c counts on
+    Acc::kVectors * 16 * kWarp == WK_TILE_BYTES &&Acc::kBatch ==
+        (sizeof(typename Acc::T) <= 2 ? 32 : 64 / (int)sizeof(typename Acc::T));
+
+// An element of two bytes may be a half.
+template <typename T>
+__device__ __forceinline__ bool
+is_nan(T x, const reduce_task &task)
+{
+    if constexpr (std::is_same_v<T, uint16_t>)
+        return (x & 0x7fff) > task.infinity;
+    else
+        return is_nan(x);
+}
+
+// Leaves NaN out where it is skipped.
+template <class Acc, int N>
+__device__ __forceinline__ void
+leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
+{
+    if (!task.skip_nan) return;
+    if constexpr (std::is_same_v<typename Acc::T, uint16_t>) {
+        if constexpr (Acc::kHalves) { // these look at the bits of ok alone
+            uint32_t words[(N + 1) / 2];
+            memcpy(words, x, sizeof x);
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                const auto one = (uint16_t)(words[j / 2] >> j % 2 * 16);
+                *ok &= ~((uint32_t)is_nan(one, task) << j);
+            }
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            if (!is_nan(x[j])) continue;
+            x[j] = Acc::filler(task);
+            *ok &= ~(1u << j);
+        }
+    }
+}
+
+// What accumulators of integers, extremes and indices share. Acc has add(x, ok, at, task), and where
+// kPacked add_packed(words, ok, at, task), which takes elements of one or two bytes, several in a word.
+// kHalves: elements of two bytes may be halves.
+template <class Acc>
+struct certain {
+    static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false;
+    int64_t count;
+
+    template <int N, class T>
+    __device__ __forceinline__ void take(const T (&x)[N], uint32_t ok, const place &at,
+                                         const reduce_task &task)
+    {
+        Acc &own = static_cast<Acc &>(*this);
+        count += __popc(ok);
+        if constexpr (Acc::kPacked && N * sizeof(T) % 8 == 0) {
+            uint32_t words[N * sizeof(T) / 4];
+            memcpy(words, x, sizeof words);
+            own.add_packed(words, ok, at, task);
+        } else {
+            own.add(x, ok, at, task);
+        }
+    }
+    __device__ __forceinline__ void settle(const reduce_task &) {}
+};
+
+// What `lanes` neighbouring lanes hold, in the first of them.
+template <class Acc>
+__device__ __forceinline__ void
+join_lanes(Acc &acc, int lanes)
+{
+    uint64_t words[Acc::kWords];
+#pragma unroll 1
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        acc.save(words);
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++)
+            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+        acc.merge(words);
+    }
+}
+
+template <class Acc>
+struct word_memory {
+    uint64_t word[Acc::kWords][kWarps];
+};
+
+// What the block's threads hold, in its first. A barrier must follow before the memory is written again.
+template <class Acc>
+__device__ __forceinline__ void
+join_block(Acc &acc, word_memory<Acc> *memory)
+{
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    uint64_t words[Acc::kWords];
+    join_lanes(acc, kWarp);
+    acc.save(words);
+#pragma unroll
+    for (int w = 0; w < Acc::kWords; w++)
+        if (lane == 0) memory->word[w][warp] = words[w];
+    __syncthreads(); // every warp's words are there before the first thread reads them
+    for (int k = 1; k < kWarps && threadIdx.x == 0; k++) {
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++) words[w] = memory->word[w][k];
+        acc.merge(words);
+    }
+}
+
+// What another block may have written, from the L2: past a multiprocessor's own L1.
+template <int N>
+__device__ __forceinline__ void
+read_words(const uint64_t *from, uint64_t (&words)[N])
+{
+#pragma unroll
+    for (int w = 0; w < N; w++) words[w] = __ldcg(from + w);
+}
+
+// To the state of the output's pieces.
+template <class Acc>
+__device__ __forceinline__ void
+add_to_state(Acc &acc, const reduce_task &task, int64_t output)
+{
+    uint64_t words[Acc::kWords], *state = shared_words(task, output, Acc::kWords);
+    read_words(state, words);
+    acc.merge(words);
+    acc.save(words);
+    for (int w = 0; w < Acc::kWords; w++) state[w] = words[w];
+}
+
+// Of a thread that has all of an output, or of its piece. False: it cannot be told.
+template <class Acc>
+__device__ __forceinline__ bool
+deliver(Acc &acc, const reduce_task &task, int64_t output)
+{
+    if constexpr (Acc::kCertain) {
+        if (task.keeps) {
+            add_to_state(acc, task, output);
+            return true;
+        }
+    }
+    if (!acc.finish(task, output)) return false;
+    send_result(task);
+    return true;
+}
+
+} // namespace wk

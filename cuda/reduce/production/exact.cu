@@ -1,0 +1,68 @@
+// reduce / exact -- picks the accumulator; lines.cuh tells the story.
+#include "reduce/production/exact.cuh"
+
+namespace
+{
+
+// Do 64 bits hold the sum of all, and is no more asked for?
+bool
+word_holds_mean(const wk_call *call)
+{
+    for (int i = 0; i < call->outs; i++)
+        if (call->args.reduce.fold[i] != WK_MEAN && call->args.reduce.fold[i] != WK_SUM)
+            return false;
+    return wk_itemsize[call->in.dtype] <= 4 && call->args.reduce.n < (int64_t)1 << 31;
+}
+
+bool
+floats_out(const wk_call *call)
+{
+    for (int i = 0; i < call->outs; i++)
+        if (call->out[i].dtype >= WK_F16) return true;
+    return false;
+}
+
+// Real and imaginary parts that lie beside no others' are complex numbers again: those of a sum, which
+// are outputs, and those of squares. Not where states are kept from call to call: all pieces' must be
+// alike.
+wk_status
+with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
+           wk_status (*numbers)(wk_call *))
+{
+    const wk_part &p = call->part;
+    if (p.words || p.totals || p.finish || p.other) return parts(call);
+    const wk_array in = call->in, where = call->where;
+    const wk_reduce_args args = call->args.reduce;
+    const wk_status status = pair(call) ? numbers(call) : parts(call);
+    call->in = in;
+    call->where = where;
+    call->args.reduce = args;
+    return status;
+}
+
+} // namespace
+
+WK_LAUNCHER(reduce, cuda, exact)
+{
+    const bool integers = call->in.dtype < WK_F16;
+    switch (wk_family_of(call->args.reduce.fold, call->outs, call->in.dtype)) {
+    case WK_FAMILY_COUNT: return wk::reduce_count(call);
+    case WK_FAMILY_WRAP:
+        if (!floats_out(call) || word_holds_mean(call)) return wk::reduce_wrap(call);
+        break;
+    case WK_FAMILY_PRODUCT: return wk::reduce_product(call);
+    case WK_FAMILY_TREE: return wk::reduce_prod(call);
+    case WK_FAMILY_EXTREME: return wk::reduce_extreme(call);
+    case WK_FAMILY_ARG: return wk::reduce_arg(call);
+    case WK_FAMILY_SUM:
+        return with_parts(call, wk_pair_parts, wk::reduce_sum, wk::reduce_complex_sum);
+    case WK_FAMILY_SQUARES:
+        return with_parts(call, wk_pair_squares, wk::reduce_squares, wk::reduce_complex);
+    default: break;
+    }
+    const bool moments = wk_only_moments(call->args.reduce.fold, call->outs);
+    if (wk_is_complex(call->in.dtype)) return wk::reduce_complex(call);
+    if (!integers) return moments ? wk::reduce_moments(call) : wk::reduce_summary(call);
+    if (word_holds_mean(call)) return wk::reduce_wrap(call);
+    return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
+}

@@ -1,0 +1,532 @@
+// floats.cuh -- sums of floats, of complex numbers and of their squares, with extremes and counts
+// beside them where these are asked for in the same pass.
+//
+// A thread keeps a few doubles and a bound of each sum (doubles.cuh). A batch of float32 or of halves
+// is added up plainly where its magnitudes lie so close together that nothing is rounded, which is
+// nearly always; else, and of float64, it is cut in two at a bias. Infinities and NaN are flags. Nothing
+// fails but elements too large for any of this, which integers take (table.cuh).
+#pragma once
+#include "reduce/production/extreme.cuh"
+#include "reduce/production/results.cuh"
+
+namespace wk
+{
+
+__device__ __forceinline__ float
+size_of(float x)
+{
+    return fabsf(x);
+}
+
+__device__ __forceinline__ double
+size_of(double x)
+{
+    return fabs(x);
+}
+
+// Twice the upper 32 bits but the sign, less one: in the order of magnitudes, zero the largest.
+__device__ __forceinline__ uint32_t
+key_of_size(float x)
+{
+    return wk_bits_f32(x) * 2u - 1u;
+}
+
+__device__ __forceinline__ uint32_t
+key_of_size(double x)
+{
+    const uint64_t b = wk_bits_f64(x);
+    return (uint32_t)(b >> 32) * 2u + ((uint32_t)b != 0) - 1u;
+}
+
+// How far a batch's magnitudes lie apart: their sum, and the key of the least that is not zero.
+template <typename F>
+struct batch_range {
+    static constexpr bool kWide = sizeof(F) == 8;
+    static constexpr int kDigits = kWide ? 20 : 23; // of the upper 32 bits
+    static constexpr uint32_t kInfinite = kWide ? 0x7ff00000 : 0x7f800000;
+    F magnitude;
+    uint32_t least;
+
+    template <int N>
+    __device__ __forceinline__ void find(const F (&x)[N])
+    {
+        F sum[2] = {0, 0};
+        uint32_t low[2] = {UINT32_MAX, UINT32_MAX};
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const uint32_t key = key_of_size(x[j]);
+            sum[j % 2] += size_of(x[j]);
+            low[j % 2] = key < low[j % 2] ? key : low[j % 2];
+        }
+        magnitude = sum[0] + sum[1];
+        least = low[0] < low[1] ? low[0] : low[1];
+    }
+    __device__ __forceinline__ uint32_t high() const
+    {
+        return kWide ? (uint32_t)(wk_bits_f64((double)magnitude) >> 32)
+                     : wk_bits_f32((float)magnitude);
+    }
+    __device__ __forceinline__ bool finite() const
+    {
+        return high() < kInfinite;
+    }
+    // From the least to the sum.
+    __device__ __forceinline__ bool within(uint32_t binades) const
+    {
+        return high() <= (least >> 1) + (binades << kDigits) && finite();
+    }
+    // The sum is below 2^e. That of 32 finite float32 may be infinite, which has one binade.
+    __device__ __forceinline__ int exponent() const
+    {
+        const int e = (int)(high() >> kDigits) - (kWide ? 1022 : 126);
+        return e + (!kWide && !finite() ? 5 : 0);
+    }
+};
+
+template <typename E, int kParts, bool kSum, bool kSquares, bool kAll>
+struct float_sums {
+    using R = E; // of a part
+    using T = std::conditional_t<kParts == 2, complex<E>, E>;
+    using F = value_t<E>;
+    static constexpr bool kCertain = false, kByIndex = false;
+    static constexpr bool kHasSum = kSum, kHasSquares = kSquares, kEnds = kAll && kParts == 1;
+    static constexpr int kPieces = kParts;
+    static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
+                          kFloat16 = std::is_same_v<E, half16>;
+    static constexpr bool kAtOnce = !kAll || kParts == 1;
+    // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
+    // elements or squares, or what is cut off them. A sum of float16 always fits; squares of halves
+    // have 16 or 22 digits.
+    static constexpr uint32_t kPlain = kHalf ? 42 : 26, kPlainSquares = kFloat16 ? 15 : 18;
+    static constexpr uint32_t kCut = kWide ? 47 : kHalf ? 90 : 75;
+    static constexpr uint32_t kCutSquares = kWide ? 23 : kFloat16 ? 38 : kHalf ? 41 : 25;
+    // Doubles that hold all of normal data.
+    static constexpr int kS = kWide ? 3 : 2, kQ = kFloat16 ? 2 : kWide ? 4 : 3;
+    static __host__ __device__ constexpr table_shape shape()
+    {
+        return shape_of(kWide, kSum ? kParts : 0, kSquares, kEnds, kAll);
+    }
+
+    // What threads give each other.
+    static constexpr int kOfSum = kSum ? kParts * (kS + 1) : 0;
+    static constexpr int kOfSquares = kSquares ? kQ + 1 : 0;
+    static constexpr int kOfEnds = kEnds ? 2 : 0;
+    static constexpr int kWords = 1 + kOfSum + kOfSquares + kOfEnds + (kAll ? 1 : 0);
+
+    static constexpr int kVectors = 4, kTurn = 4, kBatch = kTurn * 16 / (int)sizeof(T);
+    static constexpr int kBlocks = kAll || (kWide && kSquares) || kParts == 2 ? 2 : 3,
+                         kColumnBlocks = 2;
+    static constexpr int kRowBlocks = (kWide && kSquares) || kAll || kParts == 2 ? 2 : 3;
+    static constexpr int kColumns = sizeof(T) > 4                ? 1 // of a thread
+                                    : sizeof(T) == 4 || kSquares ? 2
+                                                                 : 4;
+
+    int count, flags; // count: of elements, where not all do
+    few<kSum ? kS : 1> sum[kParts];
+    few<kSquares ? kQ : 1> squares;
+    extremes_of<R> ends;
+    int64_t nonzeros;
+
+    static __device__ __forceinline__ T filler(const reduce_task &)
+    {
+        if constexpr (kParts == 2)
+            return {R(-0.0), R(-0.0)};
+        else if constexpr (kHalf)
+            return T{0x8000};
+        else
+            return T(-0.0);
+    }
+    __device__ __forceinline__ void start(const reduce_task &task)
+    {
+        count = 0;
+        flags = task.integers_only ? WK_TOO_LARGE : 0;
+        clear_sums();
+        ends.start();
+        nonzeros = 0;
+    }
+    __device__ __forceinline__ void clear_sums()
+    {
+#pragma unroll
+        for (int p = 0; p < kParts; p++) sum[p].clear();
+        squares.clear();
+    }
+    // Elements were too large for doubles.
+    __device__ __forceinline__ bool failed() const
+    {
+        return flags & WK_TOO_LARGE;
+    }
+    __device__ __forceinline__ bool exact() const
+    {
+        double lost = kSquares ? squares.lost : 0;
+#pragma unroll
+        for (int p = 0; p < kParts && kSum; p++) lost += sum[p].lost;
+        return lost == 0 && !failed();
+    }
+
+    // Takes the elements whose bits are set, the others being fillers.
+    template <int N>
+    __device__ __forceinline__ void take(const T (&elements)[N], uint32_t ok, const place &,
+                                         const reduce_task &task)
+    {
+        if constexpr (kParts == 2) {
+            R x[2][N];
+#pragma unroll
+            for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
+            add<0>(x[0]);
+            add<1>(x[1]);
+        } else {
+            add<0>(elements);
+        }
+        take_rest(elements, ok, task);
+    }
+    template <int N>
+    __device__ __forceinline__ void take_rest(const T (&x)[N], uint32_t ok,
+                                              const reduce_task &task)
+    {
+        if (task.counts) count += __popc(ok);
+        if constexpr (kEnds) ends.take_all(x, ok);
+        if constexpr (kAll) {
+            int some = 0;
+#pragma unroll
+            for (int j = 0; j < N; j++) some += is_nonzero(x[j]);
+            nonzeros += some;
+        }
+    }
+    template <int part, int N>
+    __device__ __forceinline__ void add(const R (&elements)[N])
+    {
+        constexpr int M = kHalf && N > 16 ? N / 2 : N; // registers
+        if constexpr (kHalf && !kSquares && N % 2 == 0) {
+            double total;
+            if (sum_of_halves(elements, &total)) {
+                flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+                sum[part].put(total);
+                return;
+            }
+        }
+        R some[N];
+        memcpy(some, elements, sizeof some);
+#pragma unroll 1
+        for (int done = 0; done < N; done += M) {
+            F x[M];
+#pragma unroll
+            for (int j = 0; j < M; j++) x[j] = value_of(some[j]);
+            add_values(part, x);
+            if constexpr (M < N) memcpy(some, some + M, M * sizeof(R));
+        }
+    }
+    template <int N>
+    __device__ __forceinline__ void add_values(int part, F (&x)[N])
+    {
+        batch_range<F> range;
+#pragma unroll 1 // rarely twice
+        for (bool again = false;; again = true) {
+            range.find(x);
+            if (again || (range.finite() && !(kWide && range.exponent() > kMost))) break;
+            set_apart(part, x);
+        }
+        if constexpr (kSum && kWide)
+            add_doubles(part, x, range);
+        else if constexpr (kSum)
+            add_floats(part, x, range);
+        if constexpr (kSquares && kWide)
+            add_squared_doubles(x, range);
+        else if constexpr (kSquares)
+            add_squared_floats(x, range);
+    }
+    // Infinities, NaN, and what is too large, of which sums are told by flags.
+    template <int N>
+    __device__ __forceinline__ void set_apart(int part, F (&x)[N])
+    {
+        F least = 0, most = 0; // fmin, fmax pass over NaN
+        bool nan = false, large = false;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            nan |= x[j] != x[j];
+            if constexpr (kWide) {
+                const double size = fabs(x[j]);
+                large |= size >= power_of_two(kMost - 5) && size < INFINITY;
+                least = x[j] < least ? x[j] : least;
+                most = x[j] > most ? x[j] : most;
+                if (!(size < power_of_two(kMost - 5))) x[j] = 0;
+            } else {
+                least = fminf(least, x[j]);
+                most = fmaxf(most, x[j]);
+                if (!(fabsf(x[j]) < INFINITY)) x[j] = 0;
+            }
+        }
+        int odd = nan ? WK_HAS_NAN : 0;
+        odd |= most == (F)INFINITY ? WK_HAS_INF : 0;
+        odd |= least == -(F)INFINITY ? WK_HAS_MINUS_INF : 0;
+        if (odd) flags |= note(part, odd | WK_NOT_MINUS_ZERO);
+        if (large) flags |= WK_TOO_LARGE;
+    }
+    template <int N>
+    static __device__ __forceinline__ double plain_sum(const F (&x)[N])
+    {
+        double d[2] = {-0.0, -0.0}; // -0.0 only if all are
+#pragma unroll
+        for (int j = 0; j < N; j++) d[j % 2] += (double)x[j];
+        return d[0] + d[1];
+    }
+    // The sum of finite halves, exact: float16 has 11 digits within 41 binades. Of bfloat16, two in a word,
+    // of 8 digits, float32 holds the sum of two within 15 binades, and double that of all. Of normal
+    // numbers 94 warps in 100 lie within them, and 38 within the 11 that hold the sum of 32 (computed).
+    template <int N>
+    static __device__ __forceinline__ bool sum_of_halves(const R (&elements)[N], double *total)
+    {
+        if constexpr (kFloat16) {
+            F x[N];
+#pragma unroll
+            for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
+            *total = plain_sum(x);
+            return *total - *total == 0;
+        } else {
+            uint32_t w[N / 2], most = 0, least = UINT32_MAX;
+            double d[2] = {-0.0, -0.0};
+            memcpy(w, elements, sizeof w);
+#pragma unroll
+            for (int j = 0; j < N / 2; j++) {
+                const uint32_t size = w[j] & 0x7fff7fff;
+                most = __vmaxu2(most, size);
+                least =
+                    __viaddmin_u16x2(size, UINT32_MAX, least); // less one: zero is the largest
+                d[j % 2] += (double)(wk_from_bits_f32(w[j] << 16) +
+                                     wk_from_bits_f32(w[j] & 0xffff0000));
+            }
+            *total = d[0] + d[1];
+            most = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff;
+            least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
+            return most < 0x7f00 && most <= least + (15 << 7); // no two of them overflow
+        }
+    }
+    template <int N>
+    __device__ __forceinline__ void add_floats(int part, const F (&x)[N],
+                                               const batch_range<F> &range)
+    {
+        const double total = plain_sum(x);
+        flags |= wk_bits_f64(total) == 1ull << 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+        if (range.within(kPlain)) {
+            sum[part].put(total);
+            return;
+        }
+        add_in_two(part, x, range);
+    }
+    template <int N>
+    __device__ __forceinline__ void add_doubles(int part, const F (&x)[N],
+                                                const batch_range<F> &range)
+    {
+        if (range.magnitude == 0) {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                flags |= wk_bits_f64(x[j]) >> 63 ? 0 : note(part, WK_NOT_MINUS_ZERO);
+            return;
+        }
+        flags |= note(part, WK_NOT_MINUS_ZERO);
+        add_in_two(part, x, range);
+    }
+    // Of 32 numbers no more is lost than 2^(e - 94).
+    template <int N>
+    __device__ __forceinline__ void add_in_two(int part, const F (&x)[N],
+                                               const batch_range<F> &range)
+    {
+        const int e = range.exponent();
+        cut_sum all(e + 1);
+#pragma unroll
+        for (int j = 0; j < N; j++) all.add((double)x[j]);
+        all.put_to(&sum[part]);
+        if (!range.within(kCut)) sum[part].lost += power_of_two(e > -900 ? e - 90 : -990);
+    }
+    template <int N>
+    __device__ __forceinline__ void add_squared_floats(const F (&x)[N],
+                                                       const batch_range<F> &range)
+    {
+        if (kHalf && range.within(kPlainSquares)) {
+            double d[2] = {0, 0};
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                d[j % 2] = __fma_rn((double)x[j], (double)x[j], d[j % 2]);
+            squares.put(d[0] + d[1]);
+            return;
+        }
+        const int e = 2 * range.exponent(); // all squares together are below 2^e
+        cut_sum all(e + 1);
+#pragma unroll
+        for (int j = 0; j < N; j++) all.add_square((double)x[j]);
+        all.put_to(&squares);
+        if (!range.within(kCutSquares)) squares.lost += power_of_two(e - 90);
+    }
+    // A square is two doubles, of which the second is below 2^-53 of the first.
+    template <int N>
+    __device__ __forceinline__ void add_squared_doubles(const F (&x)[N],
+                                                        const batch_range<F> &range)
+    {
+        constexpr int kLeast = -2 * kMostSquare; // below it squares lose bits
+        if (range.magnitude == 0) return;
+        if (range.exponent() > kMostSquare) {
+            flags |= WK_TOO_LARGE;
+            return;
+        }
+        const int e = 2 * range.exponent() > kLeast ? 2 * range.exponent() : kLeast;
+        cut_sum high(e + 1), low(e - 52);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const double v = (double)x[j], square = v * v;
+            high.add(square);
+            low.add(__fma_rn(v, v, -square));
+        }
+        high.template put_to<0>(&squares);
+        low.template put_to<1>(&squares);
+        if (!range.within(kCutSquares) || range.least < (uint32_t)(1023 - kMostSquare) << 21)
+            squares.lost += power_of_two(e - 88);
+    }
+    __device__ __forceinline__ void settle(const reduce_task &) {}
+
+    // ---- between threads --------------------------------------------------------------------
+
+    __device__ __forceinline__ void save(uint64_t *words) const
+    {
+        words[0] = (uint64_t)(uint32_t)count << 32 | (uint32_t)flags;
+#pragma unroll
+        for (int p = 0; p < kParts && kSum; p++) sum[p].save(words + 1 + p * (kS + 1));
+        if constexpr (kSquares) squares.save(words + 1 + kOfSum);
+        if constexpr (kEnds) ends.save(words + 1 + kOfSum + kOfSquares);
+        if constexpr (kAll) words[kWords - 1] = (uint64_t)nonzeros;
+    }
+    __device__ __forceinline__ void load(const uint64_t *words)
+    {
+        count = (int)(words[0] >> 32);
+        flags = (int)(uint32_t)words[0];
+#pragma unroll
+        for (int p = 0; p < kParts && kSum; p++) sum[p].load(words + 1 + p * (kS + 1));
+        if constexpr (kSquares) squares.load(words + 1 + kOfSum);
+        if constexpr (kEnds) ends.load(words + 1 + kOfSum + kOfSquares);
+        if constexpr (kAll) nonzeros = (int64_t)words[kWords - 1];
+    }
+    __device__ __forceinline__ void merge(const uint64_t *words)
+    {
+        count += (int)(words[0] >> 32);
+        flags |= (int)(uint32_t)words[0];
+#pragma unroll
+        for (int p = 0; p < kParts && kSum; p++) sum[p].merge(words + 1 + p * (kS + 1));
+        if constexpr (kSquares) squares.merge(words + 1 + kOfSum);
+        if constexpr (kEnds) ends.merge(words + 1 + kOfSum + kOfSquares);
+        if constexpr (kAll) nonzeros += (int64_t)words[kWords - 1];
+    }
+
+    // ---- results ----------------------------------------------------------------------------
+
+    __device__ __forceinline__ float_outcome result(const reduce_task &task) const
+    {
+        float_outcome o;
+#pragma unroll
+        for (int p = 0; p < kParts && kSum; p++) o.sum[p] = pair_of(sum[p]);
+        if constexpr (kSquares) o.squares = pair_of(squares);
+        if constexpr (kEnds) ends.save(o.ends);
+        o.nonzeros = nonzeros;
+        o.n = task.counts ? count : task.n;
+        o.flags = flags;
+        return o;
+    }
+    // Of an output that is one batch, or a filler's. False: it takes an accumulator.
+    template <int N>
+    static __device__ __forceinline__ bool
+    finish_at_once(const T (&elements)[N], const reduce_task &task, int64_t output)
+    {
+        if (task.integers_only) return false;
+        if constexpr (kParts == 2) {
+            R x[2][N];
+#pragma unroll
+            for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
+            return task.plain && finish_batch(x[0], task, 2 * output) &&
+                   finish_batch(x[1], task, 2 * output + 1);
+        } else {
+            if constexpr (!kAll && (!(kWide && kSquares) || N <= kFew))
+                if (task.plain && finish_batch(elements, task, output)) return true;
+            if constexpr (kSquares) {
+                if (task.n > kFew || task.counts || task.has_initial || task.keeps)
+                    return false;
+                double x[kFew];
+#pragma unroll
+                for (int j = 0; j < kFew; j++)
+                    x[j] = j < N ? (double)value_of(elements[j < N ? j : 0]) : -0.0;
+                return finish_few(x[0], x[1], x[2], x[3], task, output);
+            }
+            return false;
+        }
+    }
+    template <int N>
+    static __device__ __forceinline__ bool finish_batch(const R (&elements)[N],
+                                                        const reduce_task &task, int64_t at)
+    {
+        F x[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
+        if constexpr (kFloat16 && !kSquares) {
+            double total;
+            if (!sum_of_halves(elements, &total)) return false;
+            const int flags = wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
+            return finish_plain<kDtype>({total, 0, 0}, flags, task, at);
+        } else if constexpr (kWide && kSquares) {
+            return finish_squares_of_few(x, task, at);
+        } else if constexpr (kWide) {
+            bool minus;
+            const double_pair p = sum_of(x, &minus);
+            if (!(fabs(p.high) < 0x1p1000)) return false;
+            return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
+        } else {
+            batch_range<F> range;
+            range.find(x);
+            const double s = plain_sum(x);
+            if constexpr (!kSquares) {
+                if (!range.within(kPlain)) return false;
+                const bool minus = wk_bits_f64(s) == 1ull << 63;
+                return finish_plain<kDtype>({s, 0, 0}, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
+            } else {
+                double q[2] = {0, 0};
+#pragma unroll
+                for (int j = 0; j < N; j++)
+                    q[j % 2] = __fma_rn((double)x[j], (double)x[j], q[j % 2]);
+                q[0] += q[1];
+                if (!range.finite()) return false;
+                return finish_one<kDtype>({s, 0, (double)range.magnitude * 0x1p-48},
+                                          {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO, task,
+                                          at);
+            }
+        }
+    }
+    // One result in the elements' own dtype. False: it takes all of finish_floats.
+    static __device__ __forceinline__ bool finish_own(const double_pair (&sum)[kParts],
+                                                      const double_pair &squares, int flags,
+                                                      const reduce_task &task, int64_t output)
+    {
+        if (!task.plain) return false;
+        if constexpr (kParts == 1 && !kAll && !kSquares)
+            return finish_plain<kDtype>(sum[0], flags, task, output);
+        else if constexpr (kParts == 1 && !kAll)
+            return finish_one<kDtype, kSum>(sum[0], squares, flags, task, output);
+        else if constexpr (kParts == 2 && !kSquares)
+            return finish_plain<kDtype>(sum[0], flags, task, 2 * output) &&
+                   finish_plain<kDtype>(sum[1], flags >> WK_PART_SHIFT | (flags & WK_TOO_LARGE),
+                                        task, 2 * output + 1);
+        else
+            return false;
+    }
+    // Of an output that one thread has alone. False: integers tell.
+    __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
+    {
+        double_pair s[kParts];
+#pragma unroll
+        for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
+        return finish_own(s, pair_of(squares), flags, task, output) ||
+               finish_floats(result(task), task, output);
+    }
+
+    static constexpr int kDtype = kWide                        ? (int)WK_F64
+                                  : kFloat16                   ? (int)WK_F16
+                                  : std::is_same_v<E, brain16> ? (int)WK_BF16
+                                                               : (int)WK_F32;
+    static constexpr int kMost = 900, kMostSquare = 430; // binades, of float64
+};
+
+} // namespace wk

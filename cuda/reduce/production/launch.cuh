@@ -1,0 +1,193 @@
+// launch.cuh -- a reduction's launch: its grid, and the memory that its parts share. One kernel does
+// all, but for the states of pieces and GPUs.
+#pragma once
+#include "reduce/production/columns.cuh"
+#include "reduce/production/rows.cuh"
+
+#include "settings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wk
+{
+
+// Fills what tells the dtypes of one size apart.
+inline void
+describe_elements(wk_dtype dtype, reduce_task *task)
+{
+    const bool is_unsigned =
+        dtype == WK_U8 || dtype == WK_U16 || dtype == WK_U32 || dtype == WK_U64;
+    uint64_t signs = 0; // bits of the elements, or parts, in 8 bytes
+    switch (wk_itemsize[dtype] >> wk_is_complex(dtype)) {
+    case 1: signs = 0x8080808080808080; break;
+    case 2: signs = 0x8000800080008000; break;
+    case 4: signs = 0x8000000080000000; break;
+    default: signs = 0x8000000000000000; break;
+    }
+    task->dtype = (uint8_t)dtype;
+    task->mask = dtype >= WK_F16 ? ~signs : UINT64_MAX;
+    task->bias = is_unsigned ? signs : 0;
+    task->infinity = dtype == WK_F16 ? 0x7c00 : dtype == WK_BF16 ? 0x7f80 : 0x7fff;
+    task->truth = dtype == WK_BOOL;
+    task->halves = dtype == WK_F16 || dtype == WK_BF16;
+}
+
+// What the kernels need to know of the call.
+inline void
+describe(const wk_call *call, reduce_task *task)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const wk_array *a = &call->in;
+    task->in = reinterpret_cast<uintptr_t>(a->data) + (uintptr_t)a->first;
+    task->outputs = r->outputs;
+    task->n = r->n;
+    task->first = r->first;
+    task->stride = 1;
+    if (r->n > 0) { // else no element is read, and the axes may be any number
+        task->kept = axes_of(a, 0, r->kept);
+        task->folded = axes_of(a, r->kept, a->ndim);
+        if (a->ndim > r->kept) task->stride = a->strides[a->ndim - 1];
+    }
+    if (call->where.ndim >= 0 && r->n > 0) {
+        const wk_array *w = &call->where;
+        task->where = static_cast<const uint8_t *>(w->data) + w->first;
+        for (int d = 0; d < r->kept; d++) task->where_kept[d] = w->strides[d];
+        for (int d = r->kept; d < w->ndim; d++) task->where_folded[d - r->kept] = w->strides[d];
+    }
+    task->folds = call->outs;
+    for (int i = 0; i < call->outs; i++) {
+        task->out[i] = call->out[i].data;
+        task->out_dtype[i] = (uint8_t)call->out[i].dtype;
+        task->fold[i] = (uint8_t)r->fold[i];
+    }
+    task->planes = r->planes > 1 ? r->planes : 1;
+    describe_elements(a->dtype, task);
+    task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
+    task->skip_nan = r->skip_nan;
+    task->counts = r->skip_nan || call->where.ndim >= 0;
+    task->has_initial = r->has_initial;
+    const int part = a->dtype == WK_C64 ? WK_F32 : WK_F64; // of a complex number
+    task->plain = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
+                  call->part.totals == nullptr &&
+                  (call->out[0].dtype == a->dtype || call->out[0].dtype < WK_F16 ||
+                   (a->dtype >= WK_C64 && call->out[0].dtype == part));
+    task->initial = r->initial;
+    task->ddof = r->ddof;
+    task->inverse = 1 / (double)r->n;
+    task->inverse_spread = 1 / ((double)r->n * ((double)r->n - r->ddof));
+    const double spread = (double)r->n * ((double)r->n - r->ddof);
+    if (r->ddof == std::rint(r->ddof) && spread > 0 && spread < 0x1p53) task->spread = spread;
+    task->in_double = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
+                      call->part.totals == nullptr && call->out[0].dtype == WK_F64;
+}
+
+// Words that an output's parts, pieces and GPUs share.
+template <class Acc>
+constexpr int
+words_of()
+{
+    if constexpr (Acc::kCertain)
+        return Acc::kWords;
+    else
+        return Acc::shape().words();
+}
+
+// The states of all pieces, or of another GPU, are in part.totals.
+template <class Acc>
+wk_status
+merge_totals(wk_call *call, const reduce_task &task)
+{
+    const auto state = (uint64_t *)call->part.totals,
+               other = call->part.finish ? nullptr : (uint64_t *)call->part.other;
+    return launch(call, grid_for(call, task.outputs, Acc::kCertain ? kThreads : 1), kThreads, 0,
+                  merge_states<Acc>, task, state, (const uint64_t *)other);
+}
+
+// The memory that parts share, and the counters that tell which ends last; zero, and left so.
+template <class Acc>
+wk_status
+share_words(wk_call *call, reduce_task *task, bool columns)
+{
+    const bool parts = task->parts > 1;
+    int64_t words = 0;
+    void *block = nullptr;
+    if (call->part.totals) {
+        task->shared = (uint64_t *)call->part.totals;
+        task->keeps = true;
+        task->places = task->kept;
+        for (int d = 0; d < task->kept.ndim; d++) task->places.strides[d] = call->part.step[d];
+        task->output = call->part.output;
+    }
+    if (!parts || (task->keeps && !Acc::kCertain)) return WK_OK;
+    if (Acc::kCertain || columns) { // their records are joined
+        void *records = nullptr;
+        if (allocate(call, task->outputs * task->parts * Acc::kWords * 8, &records) != WK_OK)
+            return call->error.status;
+        task->records = (uint64_t *)records;
+    } else {
+        words = task->outputs * words_of<Acc>();
+    }
+    if (zeros(call, words * 8 + task->groups * (int64_t)sizeof(unsigned), &block) != WK_OK)
+        return call->error.status;
+    if (words) task->shared = (uint64_t *)block;
+    task->tickets = (unsigned *)((uint64_t *)block + words);
+    return WK_OK;
+}
+
+template <class Acc>
+wk_status
+reduce(wk_call *call)
+{
+    using T = typename Acc::T;
+    wk_grid plan;
+    reduce_task task = {};
+    if (call->part.words) {
+        *call->part.words = words_of<Acc>();
+        return WK_OK;
+    }
+    describe(call, &task);
+    task.integers_only = wk_setting_value(WK_SET_SUMS, 0); // WARPKIT_SUMS=integers asks for it
+    if (call->part.finish || call->part.other) return merge_totals<Acc>(call, task);
+    wk_plan_grid(call, processors(call), Acc::kBlocks, columns_of_thread<Acc>(false),
+                 columns_of_thread<Acc>(true), Acc::kColumnBlocks, Acc::kByIndex, &plan);
+    task.team = plan.team;
+    task.width = plan.width;
+    task.height = plan.height;
+    task.repeat = plan.repeat;
+    task.groups = plan.groups;
+    task.parts = plan.parts;
+    task.run = plan.run;
+    task.runs = plan.runs;
+    task.tiles = plan.tiles;
+    task.reads = plan.reads;
+    if (plan.reads == WK_READS_RUNS)
+        task.vectors_of_run.set((uint32_t)(plan.run * (int64_t)sizeof(T) / 16));
+    task.aligned = plan.aligned;
+    if (share_words<Acc>(call, &task, plan.kind == WK_BY_COLUMNS) != WK_OK)
+        return call->error.status;
+    if (call->letter.slot && task.outputs == 1 && call->outs == 1) {
+        task.letter = call->letter;
+        call->letter.sent = 1;
+    }
+    const auto in = first_element<T>(&call->in);
+    const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
+    if (plan.kind == WK_BY_COLUMNS)
+        return launch(call, grid, kThreads, 0,
+                      task.n <= WK_FEW_ROWS ? fold_columns<Acc, true>
+                                            : fold_columns<Acc, false>,
+                      in, task);
+    if (plan.kind == WK_BY_LINES)
+        return launch(call, grid, kThreads, 0,
+                      plan.reads == WK_READS_RUN && plan.runs == 1 ? fold_lines<Acc, true>
+                                                                   : fold_lines<Acc, false>,
+                      in, task);
+    size_t bytes = (size_t)kWarps *
+                   (size_t)bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
+    if constexpr (!Acc::kCertain) bytes = std::max(bytes, sizeof(table_memory<Acc>));
+    if (grant(call, fold_rows<Acc>, bytes + sizeof(uint32_t) * kWarps * kWarp) != WK_OK)
+        return call->error.status; // and the marks
+    return launch(call, grid, kThreads, bytes, fold_rows<Acc>, in, task);
+}
+
+} // namespace wk

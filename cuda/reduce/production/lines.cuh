@@ -1,0 +1,543 @@
+// lines.cuh -- folds whose elements are brought by warps: long lines, or elements anywhere.
+//
+// In, out   any strides, any dtype, a mask or none -> the results of each output.
+// How       an output has a team: a thread, a warp, a block, or several blocks, its parts. A fold is
+//           cut into tiles, which a team's warps take by turns: of runs that lie side by side
+//           four vectors of 16 bytes a lane, with ragged ends; else single elements. Parts add
+//           their words to the output's by atomics, and the last one finishes; one launch.
+// Better    than one shape for all: any order gives the same bits, and nothing but loads and a few
+//           additions an element stands before the memory.
+#pragma once
+#include "reduce/production/table.cuh"
+
+namespace wk
+{
+
+template <typename T>
+struct alignas(16) vector16 {
+    T x[16 / sizeof(T)];
+};
+
+// A run's vectors, and what lies before them.
+template <typename T>
+struct run_of {
+    static constexpr int kPer = 16 / (int)sizeof(T);
+    const T *from;
+    int64_t first; // of its elements, in the fold
+    int64_t vectors;
+    int lead;
+
+    __device__ __forceinline__ run_of(const T *x, const reduce_task &task, int64_t run)
+        : from(x), first(run * task.run), lead(0)
+    {
+        if (!task.aligned) {
+            lead = (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
+            lead = lead < task.run ? lead : (int)task.run;
+        }
+        vectors = (task.run - lead) / kPer;
+    }
+};
+
+// The element of an output at x; false: it does not count, and is left as it was.
+template <class Acc>
+__device__ __forceinline__ bool
+element_at(const typename Acc::T *x, const uint8_t *mask, const reduce_task &task, int64_t i,
+           typename Acc::T *e)
+{
+    spot s = {i * task.stride, 0};
+    if (task.folded.ndim > 1 || mask) s = spot_of(task.folded, task.where_folded, i);
+    if (mask && !mask[s.mask]) return false;
+    if (task.pairs() && is_nan(x[s.at + task.other_part(x)])) return false;
+    if (task.skip_nan && is_nan(x[s.at])) return false;
+    *e = x[s.at];
+    return true;
+}
+
+// A lane's part of a tile: batches of elements, in words, as bytes of their own would take a register
+// each.
+template <class Acc>
+struct tile {
+    using T = typename Acc::T;
+    using vector = vector16<uint32_t>;
+    static constexpr int kPer = 16 / (int)sizeof(T), kTurns = Acc::kVectors / Acc::kTurn;
+    static constexpr int kWords = Acc::kVectors * 4, kTurnWords = Acc::kTurn * 4;
+    static constexpr int64_t kStep = (int64_t)Acc::kVectors * kWarp; // vectors of a warp's tile
+    uint32_t words[kWords];
+    uint32_t ok[kTurns];
+    place at[kTurns];
+
+    __device__ __forceinline__ void fill(const reduce_task &task)
+    {
+        T some[kPer];
+        uint32_t four[4];
+#pragma unroll
+        for (int e = 0; e < kPer; e++) some[e] = Acc::filler(task);
+        memcpy(four, some, sizeof four);
+#pragma unroll
+        for (int w = 0; w < kWords; w++) words[w] = four[w % 4];
+#pragma unroll
+        for (int t = 0; t < kTurns; t++) {
+            ok[t] = 0;
+            at[t] = {0, 0, 1};
+        }
+    }
+    __device__ __forceinline__ void read(int j, const vector *from)
+    {
+        const vector v = *from;
+#pragma unroll
+        for (int w = 0; w < 4; w++) words[4 * j + w] = v.x[w];
+        ok[j / Acc::kTurn] |= all_of<kPer> << j % Acc::kTurn * kPer;
+    }
+    // The first batch's elements go down by one, and e comes last.
+    __device__ __forceinline__ void push(T e)
+    {
+        constexpr int kOfOne = sizeof(T) < 4 ? 1 : (int)sizeof(T) / 4,
+                      kBits = 8 * (sizeof(T) % 4);
+        uint32_t own[kOfOne] = {};
+        memcpy(own, &e, sizeof e);
+#pragma unroll
+        for (int w = 0; w + kOfOne < kTurnWords; w++)
+            words[w] = kBits ? words[w] >> kBits | words[w + 1] << (32 - kBits) % 32
+                             : words[w + kOfOne];
+#pragma unroll
+        for (int w = 0; w < kOfOne; w++) {
+            uint32_t &last = words[kTurnWords - kOfOne + w];
+            last = kBits ? last >> kBits | own[w] << (32 - kBits) % 32 : own[w];
+        }
+    }
+    // A tile of a run that there is all of, from the lane's first vector on.
+    __device__ __forceinline__ void load_whole(const vector *v, int64_t first)
+    {
+#pragma unroll
+        for (int j = 0; j < Acc::kVectors; j++) {
+            const vector read = v[j * kWarp];
+#pragma unroll
+            for (int w = 0; w < 4; w++) words[4 * j + w] = read.x[w];
+        }
+#pragma unroll
+        for (int k = 0; k < kTurns; k++) {
+            ok[k] = all_of<Acc::kBatch>;
+            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer, kPer,
+                     v + k * Acc::kTurn * kWarp, Acc::kTurn};
+        }
+    }
+    // Of a run those vectors that there are, or its ends: up to 15 elements before and behind.
+    __device__ __forceinline__ void load_run(const run_of<T> &run, const reduce_task &task,
+                                             int64_t t, int lane)
+    {
+        const auto v = reinterpret_cast<const vector *>(run.from + run.lead) + t * kStep + lane;
+        const int64_t left = run.vectors - t * kStep - lane,
+                      first = task.first + run.first + run.lead + (t * kStep + lane) * kPer;
+        if ((t + 1) * kStep <= run.vectors) { // of several runs
+            load_whole(v, first);
+            return;
+        }
+        if (t * kStep >= run.vectors) {
+            const int64_t n = task.run - run.vectors * kPer;
+            const int64_t m = lane < run.lead ? lane : lane + run.vectors * kPer;
+            if (t * kStep >= run.vectors + kStep || lane >= n) return;
+            push(run.from[m]);
+            ok[0] = 1u << (Acc::kBatch - 1);
+            at[0] = {task.first + run.first + m - (Acc::kBatch - 1), 0, Acc::kBatch};
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < kTurns; k++)
+            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer, kPer};
+#pragma unroll
+        for (int j = 0; j < Acc::kVectors; j++)
+            if (j * kWarp < left) read(j, v + j * kWarp);
+    }
+    // Vectors of the runs of two axes, which have whole ones.
+    __device__ __forceinline__ void load_runs(const T *x, const reduce_task &task, int64_t u,
+                                              int lane)
+    {
+        const auto all = (uint32_t)(task.n / kPer);
+#pragma unroll
+        for (int j = 0; j < Acc::kVectors; j++) {
+            const uint32_t at = (uint32_t)(u * kStep) + j * kWarp + lane;
+            if (at >= all) continue;
+            const uint32_t number = task.vectors_of_run.quotient(at),
+                           i = at - number * task.vectors_of_run.divisor;
+            read(j, reinterpret_cast<const vector *>(x + number * task.folded.strides[0]) + i);
+        }
+    }
+    // One batch of elements that lie anywhere.
+    __device__ __forceinline__ void load_elements(const T *from, const uint8_t *mask,
+                                                  const reduce_task &task, int64_t t, int lane,
+                                                  int lanes)
+    {
+        constexpr int kMore = Acc::kBatch < 4 ? Acc::kBatch : 4; // on their way together
+        const int64_t first = t * Acc::kBatch * lanes + lane;
+        at[0] = {task.first + first, lanes, 1};
+        if (task.folded.ndim <= 1 && mask == nullptr && !task.pairs()) {
+            const T *x = from + first * task.stride;
+            const int64_t pitch = lanes * task.stride;
+            int left = 0;
+            if (first < task.n) {
+                const int64_t more = (task.n - first + lanes - 1) / lanes;
+                left = more < Acc::kBatch ? (int)more : Acc::kBatch;
+            }
+            ok[0] = left < 32 ? (1u << left) - 1 : ~0u;
+            if (left == Acc::kBatch) { // all on their way together
+                T e[Acc::kBatch];
+#pragma unroll
+                for (int j = 0; j < Acc::kBatch; j++) e[j] = x[j * pitch];
+                memcpy(words, e, sizeof e);
+                return;
+            }
+#pragma unroll 1
+            for (int j = 0; j < Acc::kBatch; j += kMore, x += kMore * pitch) {
+                T e[kMore];
+#pragma unroll
+                for (int k = 0; k < kMore; k++) {
+                    e[k] = Acc::filler(task);
+                    if (j + k < left) e[k] = x[k * pitch];
+                }
+#pragma unroll
+                for (int k = 0; k < kMore; k++) push(e[k]);
+            }
+            return;
+        }
+#pragma unroll 1
+        for (int j = 0; j < Acc::kBatch; j++) {
+            const int64_t i = first + j * lanes;
+            T e = Acc::filler(task);
+            const bool some = i < task.n && element_at<Acc>(from, mask, task, i, &e);
+            push(e);
+            ok[0] |= (uint32_t)some << j;
+        }
+    }
+};
+
+// A team's tiles of an output, into the accumulator. kOneRun: all its elements lie side by side.
+template <class Acc, bool kOneRun>
+__device__ __forceinline__ void
+fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
+           bool works, int64_t first, int64_t step)
+{
+    using T = typename Acc::T;
+    const int lane = threadIdx.x % kWarp, lanes = task.team == 1 ? 1 : kWarp;
+    using index = std::conditional_t<kOneRun, int, int64_t>; // less registers
+    const index all = (index)(task.reads == WK_READS_RUN ? task.runs * task.tiles : task.tiles);
+    const typename tile<Acc>::vector *v = nullptr;
+    index whole = 0; // tiles of the one run
+    if (kOneRun) {
+        const run_of<T> run(x, task, 0);
+        v = reinterpret_cast<decltype(v)>(run.from + run.lead) + lane;
+        whole = (index)(run.vectors / tile<Acc>::kStep);
+    }
+#pragma unroll 1
+    for (index u = (index)first; u < all; u += (index)step) {
+        tile<Acc> own;
+        if (u < whole) {
+            const T *from = reinterpret_cast<const T *>(v + u * tile<Acc>::kStep);
+            own.load_whole(v + u * tile<Acc>::kStep, task.first + (from - x));
+        } else {
+            own.fill(task);
+            if (kOneRun) {
+                own.load_run(run_of<T>(x, task, 0), task, u, lane);
+            } else if (task.reads == WK_READS_ELEMENTS) {
+                own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
+            } else if (task.reads == WK_READS_RUN) {
+                int64_t number = u;
+                const int64_t t = split(&number, task.tiles);
+                const spot at = spot_of(task.folded, task.where_folded, number * task.run);
+                own.load_run(run_of<T>(x + at.at, task, number), task, t, lane);
+            } else {
+                own.load_runs(x, task, u, lane);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < tile<Acc>::kTurns; i++) {
+            uint32_t ok = works ? own.ok[i] : 0;
+            T e[Acc::kBatch];
+            memcpy(e, own.words + i * tile<Acc>::kTurnWords, sizeof e);
+            leave_out<Acc>(e, &ok, task);
+            if (ok) acc.take(e, ok, own.at[i], task);
+        }
+    }
+    acc.settle(task);
+}
+
+template <class Acc, bool = Acc::kCertain>
+struct line_memory {
+    word_memory<Acc> words;
+};
+
+template <class Acc>
+struct line_memory<Acc, false> {
+    table_memory<Acc> table;
+    uint32_t marks[kWarps][kWarp]; // a bit an output of the block's that takes integers
+};
+
+// The records of an output's parts, by the block that ends last.
+template <class Acc>
+__device__ __forceinline__ void
+join_records(Acc &acc, const reduce_task &task, int64_t output, word_memory<Acc> *memory)
+{
+    uint64_t words[Acc::kWords];
+    const uint64_t *records = task.records + output * task.parts * Acc::kWords;
+    acc.start(task);
+#pragma unroll 1
+    for (int64_t p = threadIdx.x; p < task.parts; p += kThreads) {
+        read_words(records + p * Acc::kWords, words);
+        acc.merge(words);
+    }
+    join_block(acc, memory);
+}
+
+// What the threads of a block have of an output, or of its part, of accumulators that are certain.
+template <class Acc>
+__device__ __forceinline__ void
+finish_block(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
+             line_memory<Acc, true> *memory)
+{
+    bool all = task.parts == 1;
+    join_block(acc, &memory->words);
+    if (!all) {
+        uint64_t words[Acc::kWords];
+        acc.save(words);
+        uint64_t *to = task.records + (output * task.parts + part) * Acc::kWords;
+        for (int w = 0; threadIdx.x == 0 && w < Acc::kWords; w++) to[w] = words[w];
+        if (threadIdx.x < kWarp)
+            all = warp_draws_last(task.tickets + output, (unsigned)task.parts);
+        all = __syncthreads_or(all); // also: the words of the block have been read
+        if (all) join_records(acc, task, output, &memory->words);
+    }
+    if (all && threadIdx.x == 0) deliver(acc, task, output);
+    __syncthreads(); // the next item writes the memory that this one has read
+}
+
+// The same of floats. The table has been cleared.
+template <class Acc>
+__device__ __forceinline__ void
+finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
+             line_memory<Acc, false> *memory)
+{
+    table_memory<Acc> *table = &memory->table;
+    unsigned long long *word = table->word;
+    bool known = true;
+    unsigned long long *to = nullptr;
+    if (task.shared)
+        to = (unsigned long long *)shared_words(task, output, Acc::shape().words());
+    add_to_table(acc, table, to);
+    if (threadIdx.x < kWarp) {
+        bool all = true;
+        if (to) {
+            all = task.tickets && warp_draws_last(task.tickets + output, (unsigned)task.parts);
+            for (int w = threadIdx.x; all && w < Acc::shape().words(); w += kWarp) {
+                word[w] = __ldcg(to + w);
+                to[w] = 0;
+            }
+            __syncwarp(); // the table is whole
+        }
+        if (all) known = finish_words(word, table->work, Acc::shape(), task, output, false);
+    }
+    if (__syncthreads_or(!known)) // also: the table has been read
+        finish_exactly(in, task, output, Acc::shape(), word, table->work);
+}
+
+// The sum of a warp's doubles by digits, in its first lane.
+template <int K>
+__device__ __forceinline__ double_pair
+pair_of_warp(few<K> &all, int base)
+{
+    constexpr int L = digits_for<K>;
+    const int lane = threadIdx.x % kWarp;
+    const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(all.s));
+    double_pair p = {0, 0,
+                     kWarp * bound_of(__reduce_max_sync(kAllLanes, upper_bound_of(all.lost)))};
+    if (most == 0) return p;
+    const int top = top_of(most, base), own = cut_digits<L>(all.s, top, base);
+    const int unit = kDigit * (top - lane) + base;
+    double x = lane < L && unit >= -1000 ? (double)own * power_of_two(unit) : 0;
+    bool left = lane < L && unit < -1000 && own != 0;
+    double y[L], more, rest;
+#pragma unroll
+    for (int k = 0; k < L; k++) y[k] = __shfl_sync(kAllLanes, x, k);
+    p.high = two_sum(y[0], y[1], &p.low);
+    p.low = two_sum(p.low, y[2], &more);
+    p.low = two_sum(p.low, y[3], &rest);
+    p.lost += 2 * (fabs(more) + fabs(rest));
+#pragma unroll
+    for (int k = 4; k < L; k++) p.lost += 2 * fabs(y[k]);
+    p.high = two_sum(p.high, p.low, &p.low);
+    const int last =
+        kDigit * (top - L + 1) + base; // no more than half of its unit is left of each
+#pragma unroll
+    for (int i = 0; i < K; i++) left |= all.s[i] != 0;
+    if (__any_sync(kAllLanes, left))
+        p.lost += last > -900 ? kWarp * K * power_of_two(last - 1) : 0x1p-890;
+    return p;
+}
+
+// An output of a warp or a thread. False, for all lanes: some take integers, which are marked.
+template <class Acc>
+__device__ __forceinline__ bool
+finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint32_t *marks)
+{
+    const bool first = task.team == 1 || threadIdx.x % kWarp == 0;
+    if constexpr (Acc::kCertain) {
+        if (task.team > 1) join_lanes(acc, kWarp);
+        if (works && first) deliver(acc, task, output);
+        return true;
+    } else {
+        const bool tells = works && first;
+        double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
+        int flags = acc.flags;
+        if (task.team > 1) {
+            flags = (int)__reduce_or_sync(kAllLanes, (unsigned)acc.flags);
+            if constexpr (Acc::kHasSum)
+#pragma unroll
+                for (int p = 0; p < Acc::kPieces; p++)
+                    sum[p] = pair_of_warp(acc.sum[p], Acc::shape().sum_base);
+            if constexpr (Acc::kHasSquares)
+                squares = pair_of_warp(acc.squares, Acc::shape().square_base());
+        } else {
+            if constexpr (Acc::kHasSum)
+#pragma unroll
+                for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
+            squares = pair_of(acc.squares);
+        }
+        bool known = !tells || Acc::finish_own(sum, squares, flags, task, output);
+        if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
+            float_outcome o;
+            int count = acc.count;
+            if (task.team > 1) {
+                if (task.counts) count = __reduce_add_sync(kAllLanes, acc.count);
+                join_rest(acc);
+            }
+            if constexpr (Acc::kEnds) acc.ends.save(o.ends);
+#pragma unroll
+            for (int p = 0; p < Acc::kPieces; p++) o.sum[p] = sum[p];
+            o.squares = squares;
+            o.nonzeros = acc.nonzeros;
+            o.n = task.counts ? count : task.n;
+            o.flags = flags;
+            if (!known) known = finish_floats(o, task, output);
+        }
+        if (tells && known) send_result(task);
+        const uint32_t left = __ballot_sync(kAllLanes, !known);
+        if (threadIdx.x % kWarp == 0) *marks = left;
+        return left == 0;
+    }
+}
+
+// The outputs of a block's items that its warps have marked, by the whole block: `height` words of each
+// item, of an output for `lanes` bits.
+template <class Acc>
+__device__ __forceinline__ void
+finish_marked(const typename Acc::T *in, const reduce_task &task,
+              const uint32_t (*marks)[kWarp], int words, int lanes, int height,
+              table_memory<Acc> *memory)
+{
+#pragma unroll 1
+    for (int k = 0; k < words * kWarps; k++) {
+        const int word = k / kWarps, warp = k % kWarps;
+        const int64_t item = blockIdx.x + (int64_t)(word / height) * gridDim.x;
+        const int64_t first =
+            ((item * kWarps + warp) * height + word % height) * (kWarp / lanes);
+        for (uint32_t left = marks[warp][word]; left; left &= left - 1)
+            finish_exactly(in, task, first + (__ffs((int)left) - 1) / lanes, Acc::shape(),
+                           memory->word, memory->work);
+    }
+}
+
+// kOneRun: an output's elements lie side by side, as they mostly do; else anywhere.
+template <class Acc, bool kOneRun>
+__global__ void
+__launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : 2)
+    fold_lines(const typename Acc::T *in, const reduce_task __grid_constant__ task)
+{
+    static_assert(keeps_contract<Acc>, "accumulator.cuh");
+    __shared__ line_memory<Acc> memory;
+    const int tid = threadIdx.x, warp = tid / kWarp;
+    const bool block = task.team == kThreads;
+    const int width = kThreads / task.team, own = task.team == 1 ? tid : block ? 0 : warp;
+    const int64_t all = task.groups * task.parts, step = block ? task.parts * kWarps : 1;
+    int items = 0;
+    bool fine = true;
+    for (int64_t item = blockIdx.x; item < all; item += gridDim.x, items++) {
+        int64_t output = item;
+        const int64_t part = task.parts > 1 ? split(&output, task.parts) : 0;
+        const int64_t first = block ? part * kWarps + warp : 0;
+        output = output * width + own;
+        const bool works = output < task.outputs;
+        const spot at = works ? spot_of(task.kept, task.where_kept, output) : spot{0, 0};
+        const typename Acc::T *x = in + at.at;
+        const uint8_t *mask = task.where ? task.where + at.mask : nullptr;
+        uint32_t *marks = nullptr;
+        if constexpr (!Acc::kCertain) {
+            marks = &memory.marks[warp][items % kWarp];
+            if (block) clear_table(&memory.table);
+        }
+        Acc acc;
+        acc.start(task);
+        fold_tiles<Acc, kOneRun>(acc, x, mask, task, works, first, step);
+        if constexpr (!Acc::kCertain) {
+            // What pieces and GPUs share has lost nothing. Also: the table is clear.
+            if (block && __syncthreads_or(task.keeps ? !acc.exact() : acc.failed())) {
+                acc.clear_sums();
+                acc.flags = add_tiles_exactly(in, task, output, first, step, Acc::shape(),
+                                              memory.table.word);
+                memory.table.some = true;
+            }
+        }
+        if constexpr (Acc::kCertain) {
+            if (block) finish_block(acc, task, output, part, &memory);
+        } else {
+            if (block) finish_block(acc, in, task, output, &memory);
+        }
+        if (!block) fine &= finish_team(acc, task, output, works, marks);
+    }
+    if constexpr (!Acc::kCertain) {
+        if (block || !__syncthreads_or(!fine)) return; // also: all marks are set
+        finish_marked<Acc>(in, task, memory.marks, items, task.team, 1, &memory.table);
+    }
+}
+
+// The states of all pieces, or of another GPU: added to this one's, or finished.
+template <class Acc>
+__global__ void
+__launch_bounds__(kThreads) merge_states(const reduce_task __grid_constant__ task,
+                                         uint64_t *state, const uint64_t *other)
+{
+    if constexpr (Acc::kCertain) {
+        const int64_t step = (int64_t)gridDim.x * kThreads;
+        for (int64_t o = (int64_t)blockIdx.x * kThreads + threadIdx.x; o < task.outputs;
+             o += step) {
+            uint64_t words[Acc::kWords];
+            Acc acc;
+            acc.start(task);
+            for (int w = 0; w < Acc::kWords; w++) words[w] = state[o * Acc::kWords + w];
+            acc.merge(words);
+            if (other) {
+                for (int w = 0; w < Acc::kWords; w++) words[w] = other[o * Acc::kWords + w];
+                acc.merge(words);
+                acc.save(words);
+                for (int w = 0; w < Acc::kWords; w++) state[o * Acc::kWords + w] = words[w];
+            } else {
+                deliver(acc, task, o);
+            }
+        }
+    } else {
+        __shared__ table_memory<Acc> memory;
+        for (int64_t o = blockIdx.x; o < task.outputs; o += gridDim.x) {
+            const auto words = (unsigned long long *)state + o * Acc::shape().words();
+#pragma unroll 1
+            for (int w = threadIdx.x; w < Acc::shape().words(); w += kThreads) {
+                if (other)
+                    add_word(Acc::shape(), words, w, other[o * Acc::shape().words() + w]);
+                else
+                    memory.word[w] = words[w];
+            }
+            __syncthreads(); // the table is whole
+            if (!other && threadIdx.x < kWarp)
+                finish_words(memory.word, memory.work, Acc::shape(), task, o, false);
+            __syncthreads(); // the table has been read before the next is written
+        }
+    }
+}
+
+} // namespace wk

@@ -1,0 +1,480 @@
+// reduce / exact, results: what kernels call once an output (results.cuh, table.cuh).
+#include "prim/letter.cuh"
+#include "reduce/production/extreme.cuh"
+#include "reduce/production/results.cuh"
+#include "reduce/production/table.cuh"
+
+namespace wk
+{
+
+// ---- places -----------------------------------------------------------------------------------
+
+__device__ WK_NOINLINE division
+divide_long(int64_t a, int64_t b)
+{
+    const int64_t q = a / b;
+    return {q, a - q * b};
+}
+
+__device__ WK_NOINLINE spot
+spot_of_many(const layout &l, const int64_t *where, int64_t index)
+{
+    spot s = {0, 0};
+#pragma unroll 1
+    for (int d = l.ndim - 1; d >= 0; d--) {
+        const int64_t at = d > 0 ? split(&index, l.shape[d]) : index;
+        s.at += at * l.strides[d];
+        s.mask += at * where[d];
+    }
+    return s;
+}
+
+__device__ WK_NOINLINE uint64_t *
+kept_words(const reduce_task &task, int64_t output, int words)
+{
+    output = task.output + spot_of(task.places, task.where_kept, output).at;
+    return task.shared + output * words;
+}
+
+__device__ WK_NOINLINE void
+send_bytes(const wk_letter &letter, const void *result)
+{
+    if (letter.bytes == 1) send(letter, *static_cast<const uint8_t *>(result));
+    if (letter.bytes == 2) send(letter, *static_cast<const uint16_t *>(result));
+    if (letter.bytes == 4) send(letter, *static_cast<const uint32_t *>(result));
+    if (letter.bytes == 8) send(letter, *static_cast<const uint64_t *>(result));
+}
+
+// ---- moments ----------------------------------------------------------------------------------
+
+// n Q - S^2 of all parts, over n (n - ddof), of which `inverse` is the inverse, rounded; its root if
+// asked.
+static __device__ answer
+quick_spread(const float_outcome &o, int parts, bool root, double ddof, double inverse,
+             int dtype)
+{
+    const double n = (double)o.n, d = n - ddof;
+    double_pair r;
+    if (!(d > 0) || !(fabs(ddof) < 0x1p52 && ddof == rint(ddof)) ||
+        !spread_of(o.sum, parts, o.squares, n, &r))
+        return {0, false};
+    if (r.is_zero()) return {0, true};
+    if (n * d < 0x1p53) {
+        r = divided(r, n * d, inverse);
+    } else {
+        r = divided(r, n, 1 / n);
+        r = divided(r, d, 1 / d);
+    }
+    if (root) r = root_of(r);
+    return rounded(r, dtype);
+}
+
+// A sum of squares, a norm, a variance or its root.
+static __device__ answer
+quick_squares(const float_outcome &o, const reduce_task &task, int i, int parts, int dtype)
+{
+    const int fold = task.fold[i];
+    const double n = (double)o.n, squares = o.squares.high;
+    if (fold == WK_SUMSQ) {
+        if (o.squares.is_zero()) return {0, true};
+        return rounded(o.squares, dtype);
+    }
+    if (o.n <= 0 || o.n > (int64_t)1 << 52) return {0, false};
+    if (o.squares.is_zero() && (fold == WK_NORM || n - task.ddof > 0)) return {0, true};
+    if (fold == WK_NORM) {
+        if (!(squares > 0x1p-400 && squares < 0x1p800)) return {0, false};
+        return rounded(root_of(o.squares), dtype);
+    }
+    return quick_spread(o, parts, fold == WK_STD, task.ddof,
+                        task.counts ? 1 / (n * (n - task.ddof)) : task.inverse_spread, dtype);
+}
+
+static __device__ answer
+near_squares(const float_outcome &o, int fold, const reduce_task &task, int dtype)
+{
+    switch (dtype) {
+    case WK_F16: return quick_plain<WK_F16>(o.sum[0], o.squares, task, fold);
+    case WK_BF16: return quick_plain<WK_BF16>(o.sum[0], o.squares, task, fold);
+    default: return quick_plain<WK_F32>(o.sum[0], o.squares, task, fold);
+    }
+}
+
+// As numpy.nanvar has it: NaN, also where numpy.var is infinite.
+static __device__ bool
+too_few(const reduce_task &task, int fold, int64_t n)
+{
+    return task.skip_nan && (fold == WK_VAR || fold == WK_STD) && !((double)n - task.ddof > 0);
+}
+
+static __device__ double
+initial_of(const reduce_task &task, int parts, int part, int64_t output)
+{
+    return task.initial.f64[parts == 2 ? part : output % task.planes];
+}
+
+static __device__ answer
+sum_or_mean(const float_outcome &o, const reduce_task &task, int64_t output, int part,
+            int parts, int fold, int dtype)
+{
+    double_pair s = o.sum[part];
+    int flags = part ? o.flags >> WK_PART_SHIFT : o.flags;
+    bool minus = o.n > 0 && !(flags & WK_NOT_MINUS_ZERO);
+    if (task.has_initial) { // one element more
+        const double first = initial_of(task, parts, part, output);
+        minus = (minus || o.n == 0) && wk_bits_f64(first) == 1ull << 63;
+        if (first - first != 0)
+            flags |= wk_odd_flag(first);
+        else if (fabs(first) > 0x1p900)
+            return {0, false};
+        else
+            s.add(first);
+    }
+    if (flags & WK_IS_ODD) return {wk_odd_sum(flags), true};
+    if (s.is_zero() && (fold == WK_SUM || o.n > 0)) return {minus ? -0.0 : 0.0, true};
+    if (fold == WK_SUM) return rounded(s, dtype);
+    return quick_mean(s, o.n, task.counts ? 1 / (double)o.n : task.inverse, dtype);
+}
+
+// Of a fold that is no sum; false: it is one.
+static __device__ bool
+finish_other(const float_outcome &o, const reduce_task &task, int i, int64_t output)
+{
+    const int fold = task.fold[i], dtype = task.out_dtype[i];
+    if (fold == WK_MIN || fold == WK_MAX || fold == WK_PTP) {
+        uint64_t least = o.ends[0], most = o.ends[1];
+        if (is_float_dtype(task.dtype) && o.n == 0) // all were NaN, and left out
+            least = most = task.dtype == WK_F64 ? (uint64_t)INT64_MAX : (uint64_t)INT32_MAX;
+        finish_ends(fold, least, most, task.dtype, task, i, output);
+        return true;
+    }
+    if (fold != WK_ANY && fold != WK_ALL && fold != WK_COUNT_NONZERO) return false;
+    store(task.out[i], dtype, output,
+          fold == WK_ANY   ? (uint64_t)(o.nonzeros > 0)
+          : fold == WK_ALL ? (uint64_t)(o.nonzeros == o.n)
+                           : (uint64_t)o.nonzeros);
+    return true;
+}
+
+__device__ WK_NOINLINE bool
+finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
+{
+    const int parts = task.dtype >= WK_C64 ? 2 : 1;
+    const int odd = (o.flags | o.flags >> WK_PART_SHIFT) & WK_IS_ODD;
+    bool all = true;
+#pragma unroll 1
+    for (int i = 0; i < task.folds; i++) {
+        const int fold = task.fold[i], dtype = real_of(task.out_dtype[i]);
+        if (finish_other(o, task, i, output)) continue;
+        if (o.flags & WK_TOO_LARGE) {
+            all = false;
+            continue;
+        }
+        if (fold == WK_SUM || fold == WK_MEAN) {
+#pragma unroll 1
+            for (int p = 0; p < parts; p++) {
+                const answer a = sum_or_mean(o, task, output, p, parts, fold, dtype);
+                all &= a.known;
+                if (a.known) store(task.out[i], dtype, parts * output + p, a.value);
+            }
+            continue;
+        }
+        answer a = {0, true};
+        if (odd)
+            a.value = (odd & WK_HAS_NAN) || fold == WK_VAR || fold == WK_STD ? wk_nan()
+                                                                             : wk_infinity(0);
+        else if (parts == 2 || dtype == WK_F64 || task.counts || fold == WK_SUMSQ ||
+                 !(a = near_squares(o, fold, task, dtype)).known)
+            a = quick_squares(o, task, i, parts, dtype);
+        if (too_few(task, fold, o.n)) a = {wk_nan(), true};
+        all &= a.known;
+        if (a.known) store(task.out[i], dtype, output, a.value);
+    }
+    return all;
+}
+
+__device__ WK_NOINLINE bool
+finish_few(double a, double b, double c, double d, const reduce_task &task, int64_t output)
+{
+    // Loads of the task that do not wait for each other.
+    const int n = (int)task.n, dtype = task.dtype, folds = task.folds;
+    const double ddof = task.ddof, of_mean = task.inverse, of_spread = task.inverse_spread;
+    if (!(fabs(a) + fabs(b) + fabs(c) + fabs(d) < 0x1p900)) return false;
+#pragma unroll 1
+    for (int i = 0; i < folds; i++) {
+        const int fold = task.fold[i];
+        void *const out = task.out[i];
+        const bool spread = fold == WK_VAR || fold == WK_STD, mean = fold == WK_MEAN;
+        bool divide = spread || mean, root = fold == WK_STD || fold == WK_NORM;
+        double x[kFew] = {a, b, c, d}, by = n;
+        double_pair r = {0, 0, 0};
+        if (task.out_dtype[i] != dtype) return false;
+        if (fold == WK_MIN || fold == WK_MAX) {
+            int64_t key = key_of(a);
+#pragma unroll
+            for (int j = 1; j < kFew; j++) {
+                const int64_t other = key_of(x[j]);
+                if (j < n && (other < key) == (fold == WK_MIN)) key = other;
+            }
+            store(out, dtype, output, wk_unorder_f64(key));
+            continue;
+        }
+        if (fold == WK_SUM || mean) {
+            bool minus;
+            r = sum_of(x, &minus);
+            if (r.high == 0 && minus) r.high = -0.0; // normalising has made it +0.0
+            if (mean && r.high != 0 && !(fabs(r.high) > 0x1p-900)) return false;
+        } else if (spread || fold == WK_NORM || fold == WK_SUMSQ) {
+            if (spread) by = n * (n - ddof);
+            if (spread && !(by > 0 && by < 0x1p53 && ddof == rint(ddof))) return false;
+            if (fold == WK_STD && n == 2 && by == 4) { // half the difference: often a tie
+                r.high = two_sum(a, -b, &r.low) / 2;
+                if (r.high != 0 && !(fabs(r.high) > 0x1p-900)) return false;
+                r.low = r.high < 0 ? -r.low / 2 : r.low / 2;
+                r.high = fabs(r.high);
+                divide = root = false;
+            } else {
+                r = squares_of_few(x, n, spread, dtype == WK_F64);
+            }
+        } else {
+            return false;
+        }
+        answer all = {r.high, true};
+        if (!r.is_zero()) {
+            if (divide) r = divided(r, by, spread ? of_spread : of_mean);
+            if (root) r = root_of(r);
+            all = rounded(r, dtype);
+        }
+        if (!all.known) return false;
+        store(out, dtype, output, all.value);
+    }
+    return true;
+}
+
+__device__ WK_NOINLINE bool
+finish_pairs(double_pair sum, double_pair squares, int flags, const reduce_task &task,
+             int64_t output)
+{
+    switch (task.dtype) {
+    case WK_F16: return finish_one<WK_F16>(sum, squares, flags, task, output);
+    case WK_BF16: return finish_one<WK_BF16>(sum, squares, flags, task, output);
+    case WK_F32: return finish_one<WK_F32>(sum, squares, flags, task, output);
+    case WK_F64: return finish_one<WK_F64>(sum, squares, flags, task, output);
+    default: return false; // complex: two results
+    }
+}
+
+// ---- extremes ---------------------------------------------------------------------------------
+
+template <typename T>
+static __device__ void
+finish_ends_of(int fold, uint64_t least, uint64_t most, const reduce_task &task, int i,
+               int64_t output)
+{
+    const auto low_key = (key_t<T>)least, high_key = (key_t<T>)most;
+    auto low = number_of<T>(low_key), high = number_of<T>(high_key);
+    if constexpr (is_real<T>)
+        if (low_key < ~infinity_key<T> || high_key > infinity_key<T>) low = high = wk_nan();
+    auto x = fold == WK_MIN ? low : fold == WK_MAX ? high : high - low;
+    if constexpr (is_real<T>) x = x - x == 0 ? round_to(x, task.out_dtype[i]) : x;
+    store(task.out[i], task.out_dtype[i], output, x);
+}
+
+__device__ WK_NOINLINE void
+finish_ends(int fold, uint64_t least, uint64_t most, int dtype, const reduce_task &task, int i,
+            int64_t output)
+{
+    switch (dtype) {
+    case WK_F16: return finish_ends_of<half16>(fold, least, most, task, i, output);
+    case WK_BF16: return finish_ends_of<brain16>(fold, least, most, task, i, output);
+    case WK_F32: return finish_ends_of<float>(fold, least, most, task, i, output);
+    case WK_F64: return finish_ends_of<double>(fold, least, most, task, i, output);
+    default: return finish_ends_of<uint64_t>(fold, least, most, task, i, output);
+    }
+}
+
+__device__ void
+keys_of_rising(int dtype, const unsigned long long *words, uint64_t *keys)
+{
+    if (dtype == WK_F64) {
+        keys[0] = (uint64_t)INT64_MAX - words[0];
+        keys[1] = words[1] + (uint64_t)INT64_MIN;
+    } else {
+        keys[0] = (uint64_t)(int64_t)(int32_t)((uint64_t)INT32_MAX - words[0]);
+        keys[1] = (uint64_t)(int64_t)(int32_t)(words[1] + (uint64_t)(int64_t)INT32_MIN);
+    }
+}
+
+// ---- integers ---------------------------------------------------------------------------------
+
+// An integer's words of 64 bits, as two doubles.
+static __device__ double_pair
+pair_of_words(const uint64_t *words, int count)
+{
+    double_pair p = {0, 0, 0};
+#pragma unroll 1
+    for (int i = 2 * count - 1; i >= 0; i--) {
+        const auto word = (uint32_t)(words[i / 2] >> 32 * (i % 2));
+        if (word != 0) p.add((double)word * power_of_two(32 * i));
+    }
+    return p;
+}
+
+static __device__ double
+slow_moment(const uint64_t (&words)[5], bool negative, int64_t n, int fold,
+            const reduce_task &task, int dtype)
+{
+    int64_t s[6] = {}, q[14] = {};
+    wk_moments all = {{s, 6, 0}, {q, 9, 0}, WK_NOT_MINUS_ZERO, n};
+#pragma unroll 1
+    for (int i = 0; i < 4; i++) {
+        const int64_t limb = (int64_t)(words[i / 2] >> 32 * (i % 2) & 0xffffffffu);
+        s[i] = negative ? -limb : limb;
+    }
+#pragma unroll 1
+    for (int i = 0; i < 6; i++)
+        q[i] = (int64_t)(words[2 + i / 2] >> 32 * (i % 2) & 0xffffffffu);
+    const wk_format f = wk_format_of((wk_dtype)dtype);
+    if (fold == WK_SUM || fold == WK_MEAN) return wk_finish_sum(&all, fold == WK_MEAN, f);
+    if (fold == WK_SUMSQ || fold == WK_NORM) return wk_finish_squares(&all, fold == WK_NORM, f);
+    return wk_finish_variance(&all, &all.sum, 1, task.ddof, fold == WK_STD, f);
+}
+
+// A number of 128 bits, as two doubles.
+static __device__ __forceinline__ double_pair
+pair_of(unsigned __int128 x)
+{
+    // The first is zero, or above the second.
+    const double a = (double)(int64_t)(x >> 75) * 0x1p75,
+                 b = (double)(int64_t)((uint64_t)(x >> 22) & ((1ull << 53) - 1)) * 0x1p22,
+                 c = (double)(int)((uint32_t)x & ((1u << 22) - 1));
+    double_pair p;
+    double more;
+    p.high = a + b;
+    p.low = two_sum(b - (p.high - a), c, &more);
+    p.lost = 2 * fabs(more);
+    p.high = two_sum(p.high, p.low, &p.low);
+    return p;
+}
+
+// A mean's magnitude, a norm, a variance or its root; all is exact until it is divided by d, of which
+// `inverse` is the inverse, rounded.
+static __device__ __forceinline__ answer
+short_moment(unsigned __int128 x, double d, double inverse, int fold, int dtype)
+{
+    const bool root = fold == WK_NORM || fold == WK_STD;
+    // A root that may be an integer, or its half, and a tie.
+    const bool whole = fold == WK_NORM || (fold == WK_STD && d == 4);
+    if (x == 0) return {0, true};
+    double_pair r;
+    if (x >> 53 == 0) {
+        r = {(double)(int64_t)x, 0, 0};
+        if (dtype == WK_F64 && !root) return {quotient(r.high, d, inverse), true};
+    } else {
+        r = pair_of(x);
+    }
+    if (!whole) r = divided(r, d, inverse);
+    if (root) r = root_of(r);
+    if (whole && x >> 106 != 0) { // else a double holds it
+        uint64_t m = (uint64_t)(int64_t)(r.high - (r.high < 0x1p63 ? 0 : 0x1p63));
+        m += (r.high < 0x1p63 ? 0 : 1ull << 63) + (uint64_t)(int64_t)rint(r.low);
+        if ((unsigned __int128)m * m == x) {
+            r.high = two_sum((double)(uint32_t)(m >> 32) * 0x1p32, (double)(uint32_t)m, &r.low);
+            r.lost = 0;
+        }
+    }
+    if (whole && fold == WK_STD) r = {r.high / 2, r.low / 2, r.lost / 2};
+    return rounded(r, dtype);
+}
+
+__device__ WK_NOINLINE bool
+finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squares_high,
+               const reduce_task &task, int64_t output, int64_t count, uint64_t least,
+               uint64_t most)
+{
+    using wide = unsigned __int128;
+    // Loads of the task that do not wait for each other.
+    const int folds = task.folds;
+    const bool counts = task.counts, initial = task.has_initial;
+    const double ddof = task.ddof, of_mean = task.inverse, of_spread = task.inverse_spread;
+    const bool negative = (int64_t)sum_high < 0;
+    const uint64_t size = negative ? ~sum + 1 : sum;
+    if ((negative ? ~sum_high + (size == 0) : sum_high) != 0 || count <= 0 ||
+        count > INT32_MAX || initial)
+        return false;
+    const double n = (double)(int)count;
+#pragma unroll 1
+    for (int i = 0; i < folds; i++) {
+        const int fold = task.fold[i], dtype = task.out_dtype[i];
+        void *const out = task.out[i];
+        if (fold == WK_MIN || fold == WK_MAX) {
+            store(out, dtype, output, fold == WK_MIN ? least : most);
+            continue;
+        }
+        const bool spread = fold == WK_VAR || fold == WK_STD;
+        wide x = size;
+        double d = n, inverse = of_mean;
+        if (!is_float_dtype(dtype) || !(spread || fold == WK_MEAN || fold == WK_NORM))
+            return false;
+        if (fold != WK_MEAN) x = (wide)squares_high << 64 | squares;
+        if (spread) {
+            const wide low = (wide)(uint32_t)count * squares,
+                       high = (wide)(uint32_t)count * squares_high + (uint64_t)(low >> 64);
+            if (high >> 64 != 0) return false;
+            x = ((wide)(uint64_t)high << 64 | (uint64_t)low) - (wide)size * size;
+            d = n * (n - ddof);
+            inverse = of_spread;
+            if (!(d > 0 && d < 0x1p53 && ddof == rint(ddof))) return false;
+        }
+        if (counts) inverse = 1 / d;
+        const answer a = short_moment(x, d, inverse, fold, dtype);
+        if (!a.known) return false;
+        store(out, dtype, output, negative && fold == WK_MEAN ? -a.value : a.value);
+    }
+    return true;
+}
+
+__device__ WK_NOINLINE void
+finish_integers(const integer_outcome &o, const reduce_task &task, int64_t output)
+{
+    const bool negative = (int64_t)o.sum[1] < 0;
+    const uint64_t low = negative ? ~o.sum[0] + 1 : o.sum[0],
+                   high = negative ? ~o.sum[1] + (low == 0) : o.sum[1];
+    const uint64_t words[5] = {low, high, o.squares[0], o.squares[1], o.squares[2]};
+    float_outcome pairs;
+    pairs.n = o.n;
+    pairs.nonzeros = o.nonzeros;
+    double_pair &s = pairs.sum[0];
+    bool prepared = false;
+    const auto prepare_pairs = [&] {
+        if (prepared) return;
+        prepared = true;
+        s = pair_of_words(words, 2);
+        pairs.squares = pair_of_words(words + 2, 3);
+        if (negative) s = {-s.high, -s.low, s.lost};
+    };
+#pragma unroll 1
+    for (int i = 0; i < task.folds; i++) {
+        const int fold = task.fold[i], dtype = task.out_dtype[i];
+        pairs.ends[0] = o.ends[0];
+        pairs.ends[1] = o.ends[1];
+        if (finish_other(pairs, task, i, output)) continue;
+        if (!is_float_dtype(dtype)) {
+            uint64_t x = fold == WK_SUMSQ ? o.squares[0] : o.sum[0];
+            if (task.has_initial && fold == WK_SUM) x += task.initial.u;
+            store(task.out[i], dtype, output, x);
+            continue;
+        }
+        answer a;
+        prepare_pairs();
+        if (fold == WK_SUM)
+            a = rounded(s, dtype);
+        else if (fold == WK_MEAN)
+            a = quick_mean(s, o.n, task.counts ? 1 / (double)o.n : task.inverse, dtype);
+        else
+            a = quick_squares(pairs, task, i, 1, dtype);
+        store(task.out[i], dtype, output,
+              a.known ? a.value : slow_moment(words, negative, o.n, fold, task, dtype));
+    }
+}
+
+} // namespace wk

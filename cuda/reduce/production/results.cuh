@@ -1,0 +1,533 @@
+// results.cuh -- from exact sums, or nearly exact ones, to results that are rounded once.
+//
+// A result is computed as a high and a low double, with a bound of what both may be off. Where all
+// that lies within the bound is rounded the same way, that is the result; where nothing was lost on the
+// way there is no bound, and ties are told. What cannot be told takes integers (table.cuh).
+//
+// What runs once an output, or rarely, is a function of its own, with one copy of machine code for all
+// kernels: results.cu.
+#pragma once
+#include "reduce/production/doubles.cuh"
+#include "reduce/production/task.cuh"
+
+namespace wk
+{
+
+// high + low, high being their rounded sum, but for `lost` at most.
+struct double_pair {
+    double high, low, lost;
+
+    __device__ __forceinline__ void add(double x)
+    {
+        double carry, more;
+        high = two_sum(high, x, &carry);
+        low = two_sum(low, carry, &more);
+        lost += 2 * fabs(more);
+        high = two_sum(high, low, &low);
+    }
+    __device__ __forceinline__ bool is_zero() const
+    {
+        return high == 0 && lost == 0;
+    }
+};
+
+template <int K>
+__device__ __forceinline__ double_pair
+pair_of(const few<K> &y)
+{
+    double_pair p = {y.s[0], 0, y.lost};
+    if constexpr (K > 1) p.high = two_sum(y.s[0], y.s[1], &p.low);
+#pragma unroll
+    for (int k = 2; k < K; k++) p.add(y.s[k]);
+    return p;
+}
+
+struct answer {
+    double value;
+    bool known;
+};
+
+// The nearest float with an odd last bit where x is no float: rounding it to fewer digits gives what
+// rounding x gives.
+__device__ __forceinline__ float
+odd_float(double x)
+{
+    const float near = (float)x;
+    const double rest = x - (double)near;
+    const uint32_t b = wk_bits_f32(near);
+    if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;
+    return wk_from_bits_f32((rest > 0) == (b >> 31 == 0) ? b + 1 : b - 1);
+}
+
+// x rounded to the dtype's digits; x may be rounded to odd before.
+__device__ __forceinline__ double
+round_to(double x, int dtype)
+{
+    if (dtype == WK_F64) return x;
+    if (dtype == WK_F32) return (double)(float)x;
+    const float f = odd_float(x);
+    if (dtype == WK_F16) return (double)__half2float(__float2half_rn(f));
+    const uint32_t b = wk_bits_f32(f);
+    return (double)wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
+}
+
+// h + l is the result but for `e`, at most, l being small; is it rounded the same way wherever it
+// lies?
+__device__ __forceinline__ answer
+settled(double h, double l, double e, int dtype)
+{
+    e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here
+    if (!(fabs(h) > 0x1p-900 && fabs(h) < 0x1p1000)) return {0, false};
+    if (dtype == WK_F64) {
+        const double x = h + (l - e);
+        return {x, x == h + (l + e)};
+    }
+    h = two_sum(h, l, &l);
+    const double below = l - e, above = l + e;
+    if (e < fabs(h) * 0x1p-54) { // no other double lies between
+        const double x = round_to(round_to_odd(h, below), dtype);
+        return {x, x == round_to(round_to_odd(h, above), dtype)};
+    }
+    const double low = h + below, high = h + above;
+    const double x = round_to(low - fabs(low) * 0x1p-52, dtype);
+    return {x, x == round_to(high + fabs(high) * 0x1p-52, dtype)};
+}
+
+// One of these sums, rounded; not known: that takes exact integers.
+__device__ __forceinline__ answer
+rounded(const double_pair &s, int dtype)
+{
+    if (s.lost != 0) return settled(s.high, s.low, s.lost, dtype);
+    return {dtype == WK_F64 ? s.high : round_to(round_to_odd(s.high, s.low), dtype), true};
+}
+
+// The pair divided by the integer d, of which `inverse` is the inverse, rounded; what it is off, at
+// most, is in `lost`: nothing, if the quotient has no more digits.
+__device__ __forceinline__ double_pair
+divided(const double_pair &p, double d, double inverse)
+{
+    double rounded_off, rest;
+    const double q = p.high * inverse;
+    const double left = two_sum(__fma_rn(-q, d, p.high), p.low, &rounded_off);
+    const double more = left * inverse;
+    rest = __fma_rn(-more, d, left);
+    double_pair r;
+    r.high = two_sum(q, more, &r.low);
+    // What was lost may be so little that its share would vanish.
+    r.lost = rest == 0 && rounded_off == 0 && p.lost == 0
+                 ? 0
+                 : fabs(r.high) * 0x1p-98 + p.lost * inverse;
+    return r;
+}
+
+// The root, likewise (divided): what r is off its square is a double, as r is the root's neighbour.
+__device__ __forceinline__ double_pair
+root_of(const double_pair &p)
+{
+    const double inverse = rsqrt(p.high), half = 0.5 * inverse, near = p.high * inverse,
+                 r = __fma_rn(__fma_rn(-near, near, p.high), half, near),
+                 left = __fma_rn(-r, r, p.high) + p.low;
+    double_pair q;
+    q.high = two_sum(r, left * half, &q.low);
+    q.lost = left == 0 && p.lost == 0 ? 0 : r * 0x1p-98 + p.lost * half;
+    return q;
+}
+
+// A sum of squares, but for 2^-98 of it; exact where no number is tiny and nothing was left over.
+struct square_sum {
+    double high = 0, low = 0;
+    bool left = false;
+
+    __device__ __forceinline__ void add(double x, double rest) // rest: what was rounded off x
+    {
+        const double square = x * x;
+        double carry;
+        high = two_sum(high, square, &carry);
+        carry += __fma_rn(2 * x, rest, __fma_rn(x, x, -square));
+        low += carry;
+        left |= carry != 0 || rest != 0;
+    }
+};
+
+// a / d, rounded once, of integers that are doubles; `inverse` is the inverse of d, rounded.
+// Of a neighbour of the quotient the rest is exact, and one more step rounds it as it should be.
+// Source: P. Markstein, "Computation of elementary functions on the IBM RISC System/6000" (1990).
+__device__ __forceinline__ double
+quotient(double a, double d, double inverse)
+{
+    double q = a * inverse;
+    q = __fma_rn(__fma_rn(-q, d, a), inverse, q);
+    return __fma_rn(__fma_rn(-q, d, a), inverse, q);
+}
+
+// A mean; `inverse` is that of count, rounded. Not known: it takes exact integers.
+__device__ __forceinline__ answer
+quick_mean(const double_pair &s, int64_t count, double inverse, int dtype)
+{
+    const double n = (double)count;
+    if (count <= 0 || count > (int64_t)1 << 52) return {0, false};
+    if (!(fabs(s.high) > 0x1p-900 && fabs(s.high) < 0x1p1000)) return {0, false};
+    return rounded(divided(s, n, inverse), dtype);
+}
+
+enum {                     // beside the flags of exact.h
+    WK_PART_SHIFT = 8,     // those of imaginary parts
+    WK_TOO_LARGE = 1 << 16 // elements that no doubles took
+};
+
+// A part's flag.
+__device__ __forceinline__ int
+note(int part, int flag)
+{
+    return part ? flag << WK_PART_SHIFT : flag;
+}
+
+// The words of a table (table.cuh): how many elements (where not all count), flags, bounds of what
+// was lost, limbs of the sums of each part and of the squares; keys of the least and the largest, how
+// many are not zero.
+enum { kCount, kFlags, kLostSum, kLostSquares, kLimb };
+
+struct table_shape {
+    int pieces, sum_base, sum_limbs, square_limbs;
+    bool ends, all;
+
+    __host__ __device__ constexpr int square_base() const
+    {
+        return 2 * sum_base;
+    }
+    __host__ __device__ constexpr int sum_at(int part) const
+    {
+        return kLimb + part * sum_limbs;
+    }
+    __host__ __device__ constexpr int square_at() const
+    {
+        return sum_at(pieces);
+    }
+    __host__ __device__ constexpr int ends_at() const
+    {
+        return square_at() + square_limbs;
+    }
+    __host__ __device__ constexpr int all_at() const
+    {
+        return ends_at() + (ends ? 2 : 0);
+    }
+    __host__ __device__ constexpr int words() const
+    {
+        return all_at() + (all ? 1 : 0);
+    }
+    // Limbs of 32 bits that results take.
+    __host__ __device__ constexpr int work() const
+    {
+        return (pieces ? pieces : 1) * WK_SUM_LIMBS + (square_limbs ? WK_VARIANCE_LIMBS : 0);
+    }
+};
+
+// Limb i of 24 bits weighs 2^(24 i + base): from the least subnormal, or its square, to the sum of
+// 2^63 of the largest.
+__host__ __device__ constexpr table_shape
+shape_of(bool wide, int pieces, bool squares, bool ends, bool all)
+{
+    return {pieces,
+            wide ? -1074 : -149,
+            pieces == 0 ? 0
+            : wide      ? 92
+                        : 15,
+            !squares ? 0
+            : wide   ? 178
+                     : 26,
+            ends,
+            all};
+}
+
+// What is known of an output of floats.
+struct float_outcome {
+    double_pair sum[2], squares; // of real and imaginary parts
+    uint64_t ends[2];            // keys
+    int64_t nonzeros, n;
+    int flags;
+};
+
+// A sum or a mean of all elements, of which there are some, in their own dtype. False: integers tell.
+template <int kDtype>
+__device__ __forceinline__ bool
+finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t output)
+{
+    answer a = {0, true};
+    if (flags & (WK_IS_ODD | WK_TOO_LARGE)) {
+        if (flags & WK_TOO_LARGE) return false;
+        a.value = wk_odd_sum(flags);
+    } else if (s.is_zero()) {
+        a.value = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
+    } else {
+        a = task.fold[0] == WK_SUM ? rounded(s, kDtype)
+                                   : quick_mean(s, task.n, task.inverse, kDtype);
+    }
+    if (a.known) store_as<kDtype>(task.out[0], output, a.value);
+    return a.known;
+}
+
+// What a double of the relative error e rounds to in fewer digits, wherever it lies.
+template <int kDtype>
+__device__ __forceinline__ answer
+settled_near(double x, double e)
+{
+    const double low = round_to(x - e, kDtype);
+    // Far from the ends of the dtype's range, and of float64's.
+    return {low, low == round_to(x + e, kDtype) && x > 0x1p-120 && x < 0x1p120};
+}
+
+// A norm, a variance or its root of all elements of a dtype of few digits, from the first doubles
+// alone: nearly always enough. Else what is not known is computed in pairs.
+template <int kDtype>
+__device__ __forceinline__ answer
+quick_plain(const double_pair &sum, const double_pair &squares, const reduce_task &task,
+            int fold)
+{
+    constexpr double kUnit = 0x1p-50; // of all that is rounded here, to spare
+    const double q = squares.high, s = sum.high;
+    double x = q, e = q * kUnit + squares.lost;
+    if (fold == WK_VAR || fold == WK_STD) {
+        const double n = (double)task.n, scale = task.inverse_spread;
+        x = __fma_rn(n, q, -s * s) * scale;
+        // S^2 is no more than n Q
+        e = (n * q * (2 * kUnit) + 4 * n * squares.lost + 8 * fabs(s) * sum.lost) * scale;
+        if (!(scale > 0)) return {0, false};
+    }
+    if (!(e < x * 0x1p-26)) return {0, false};
+    if (fold == WK_NORM || fold == WK_STD) {
+        const double inverse = rsqrt(x); // but for some units in its last place
+        x *= inverse;
+        e = e * inverse + x * kUnit;
+    }
+    return settled_near<kDtype>(x, e);
+}
+
+// An exact sum of products: what each addition rounds off is kept, and noted.
+__device__ __forceinline__ void
+add_product(double_pair *all, double a, double b) // exact, where neither is tiny
+{
+    const double p = a * b;
+    all->add(p);
+    all->add(__fma_rn(a, b, -p));
+}
+
+// n Q - S^2 of all parts. False: it is not known well enough.
+__device__ __forceinline__ bool
+spread_of(const double_pair *sum, int parts, const double_pair &squares, double n,
+          double_pair *spread)
+{
+    double_pair r = {0, 0, 0};
+    double error =
+        squares.high * n * 0x1p-100 + 4 * n * squares.lost; // S^2 is no more than n Q
+    // No product may overflow, and no product's rest vanish.
+    if (!(squares.high > 0x1p-400 && squares.high < 0x1p800)) return false;
+    add_product(&r, squares.high, n);
+    add_product(&r, squares.low, n);
+    bool few_digits = true; // the squares of low parts are not added, nor what was lost
+#pragma unroll 1
+    for (int p = 0; p < parts; p++) {
+        const double_pair &m = sum[p];
+        if (m.high != 0 && !(fabs(m.high) > 0x1p-300)) return false;
+        add_product(&r, -m.high, m.high);
+        add_product(&r, -2 * m.high, m.low);
+        few_digits &= m.low == 0 && m.lost == 0;
+        error += 4 * (2 * fabs(m.high) + m.lost) * m.lost;
+    }
+    const bool exact = few_digits && squares.low == 0 && squares.lost == 0;
+    if (!exact) r.lost += error;
+    *spread = r;
+    return r.is_zero() || r.lost < r.high * 0x1p-30;
+}
+
+// A norm, a variance or its root of all elements, in float64.
+template <bool kSpread>
+__device__ __forceinline__ answer
+quick_wide(const double_pair &sum, const double_pair &squares, const reduce_task &task,
+           int fold)
+{
+    double_pair r = squares;
+    if (!(r.high > 0x1p-400 && r.high < 0x1p800)) return {0, false};
+    if (fold != WK_NORM) {
+        if constexpr (!kSpread) return {0, false};
+        if (!(task.spread > 0) || !spread_of(&sum, 1, squares, (double)task.n, &r) ||
+            r.is_zero())
+            return {0, false};
+        r = divided(r, task.spread, task.inverse_spread);
+    }
+    if (fold != WK_VAR) r = root_of(r);
+    return rounded(r, WK_F64);
+}
+
+// One result in the elements' own dtype; kSpread: there are sums beside squares. False: it takes all of
+// finish_floats.
+template <int kDtype, bool kSpread = true>
+__device__ __forceinline__ bool
+finish_one(const double_pair &sum, const double_pair &squares, int flags,
+           const reduce_task &task, int64_t output)
+{
+    const int fold = task.fold[0];
+    if (fold == WK_SUM || fold == WK_MEAN)
+        return finish_plain<kDtype>(sum, flags, task, output);
+    if ((flags & (WK_IS_ODD | WK_TOO_LARGE)) || fold == WK_SUMSQ) return false;
+    answer a;
+    if constexpr (kDtype == WK_F64)
+        a = quick_wide<kSpread>(sum, squares, task, fold);
+    else
+        a = quick_plain<kDtype>(sum, squares, task, fold);
+    if (a.known) store_as<kDtype>(task.out[0], output, a.value);
+    return a.known;
+}
+
+// The same of the task's dtype, where one result is asked for: for those who have few outputs.
+__device__ bool finish_pairs(double_pair sum, double_pair squares, int flags,
+                             const reduce_task &task, int64_t output);
+
+// The sum of N doubles: exact of two, else but for `lost`; `minus`: all are -0.0.
+template <int N>
+__device__ __forceinline__ double_pair
+sum_of(const double (&x)[N], bool *minus)
+{
+    double_pair p = {x[0], 0, 0};
+#pragma unroll
+    for (int j = 1; j < N; j++) {
+        double carry, more;
+        p.high = two_sum(p.high, x[j], &carry);
+        p.low = j > 1 ? two_sum(p.low, carry, &more) : carry;
+        if (j > 1) p.lost += fabs(more);
+    }
+    *minus = wk_bits_f64(p.high) == 1ull << 63;
+    p.high = two_sum(p.high, p.low, &p.low);
+    return p;
+}
+
+// The squares of the first n of x, which others follow that are -0.0, or of all differences, of which
+// n Q - S^2 is the sum: nothing is cancelled. What is off is in `lost`, INFINITY where it is not known.
+template <int N>
+__device__ __forceinline__ double_pair
+squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
+{
+    square_sum all;
+    bool some = false; // is not zero
+    if (differences) {
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+#pragma unroll
+            for (int j = i + 1; j < N; j++) {
+                if (j >= n) break;
+                double rest;
+                const double apart = two_sum(x[j], -x[i], &rest);
+                some |= apart != 0;
+                all.add(apart, rest);
+            }
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            some |= x[j] != 0;
+            all.add(x[j], 0);
+        }
+    }
+    double_pair r;
+    r.high = two_sum(all.high, all.low, &r.low);
+    r.lost = all.left || wide ? r.high * 0x1p-98 : 0;
+    // No product may overflow, and no product's rest matter that vanishes.
+    if (some && !(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = INFINITY;
+    return r;
+}
+
+// The norm, the variance or its root of a few doubles. False: it takes more.
+template <int N>
+__device__ __forceinline__ bool
+finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t output)
+{
+    const int fold = task.fold[0];
+    const bool spread = fold == WK_VAR || fold == WK_STD;
+    if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
+    double_pair r = squares_of_few(x, (int)task.n, spread, true);
+    if (!(r.high > 0 && r.lost < INFINITY)) return false;
+    if (spread) r = divided(r, task.spread, task.inverse_spread);
+    if (fold != WK_VAR) r = root_of(r);
+    const answer a = rounded(r, WK_F64);
+    if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
+    return a.known;
+}
+
+// All results of an output of up to four floats, which the others follow that are -0.0. False: what
+// takes more has not been stored.
+constexpr int kFew = 4;
+__device__ bool finish_few(double a, double b, double c, double d, const reduce_task &task,
+                           int64_t output);
+
+// All results of an output. False: integers tell those that are not stored.
+__device__ bool finish_floats(const float_outcome &o, const reduce_task &task, int64_t output);
+
+// Results of the least and the largest of elements of the dtype, by their keys.
+__device__ void finish_ends(int fold, uint64_t least, uint64_t most, int dtype,
+                            const reduce_task &task, int i, int64_t output);
+
+// Keys from a table's words, of which a larger one is further out, and zero is nothing.
+__device__ void keys_of_rising(int dtype, const unsigned long long *words, uint64_t *keys);
+
+// What is known of an output of integers: words of 64 bits, the lowest first.
+struct integer_outcome {
+    uint64_t sum[2], squares[3], ends[2];
+    int64_t nonzeros, n;
+};
+
+// All results of n integers, of which n times the squares' sum fits 128 bits: from words in registers.
+// False: what takes more has not been stored.
+__device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares,
+                               uint64_t squares_high, const reduce_task &task, int64_t output,
+                               int64_t n, uint64_t least, uint64_t most);
+
+__device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
+                                int64_t output);
+
+// One result of all elements, a float64: a mean, or moments of sums that are doubles; all is exact until
+// it is divided. False: it takes more.
+__device__ __forceinline__ bool
+finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
+{
+    constexpr uint64_t kMost = (uint64_t)1 << 53;
+    const int fold = task.fold[0];
+    const auto sum = (int64_t)o.sum[0];
+    const uint64_t size = sum < 0 ? (uint64_t)-sum : (uint64_t)sum, n = (uint64_t)task.n;
+    if (!task.in_double) return false;
+    if (size >= kMost || (int64_t)o.sum[1] != sum >> 63) {
+        if (fold != WK_MEAN) return false;
+        double_pair p = {(double)(int64_t)o.sum[1] * 0x1p64, 0, 0};
+        p.add((double)(uint32_t)(o.sum[0] >> 32) * 0x1p32);
+        p.add((double)(uint32_t)o.sum[0]);
+        const answer a = quick_mean(p, task.n, task.inverse, WK_F64);
+        if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
+        return a.known;
+    }
+    double x = (double)sum;
+    if (fold == WK_MEAN) {
+        x = quotient(x, (double)task.n, task.inverse);
+    } else {
+        if (o.squares[0] >= kMost || o.squares[1] != 0 || o.squares[2] != 0) return false;
+        if (fold == WK_NORM) {
+            x = sqrt((double)(int64_t)o.squares[0]);
+        } else if (fold == WK_VAR || fold == WK_STD) {
+            const uint64_t all = n * o.squares[0] - size * size; // S^2 is no more than n Q
+            if (n >= kMost >> 20 || o.squares[0] >= kMost / n || !(task.spread > 0))
+                return false;
+            x = quotient((double)(int64_t)all, task.spread, task.inverse_spread);
+            if (fold == WK_STD && all != 0) {
+                if (task.spread == 4) return false; // may be a tie
+                const double_pair whole = {(double)(int64_t)all, 0, 0};
+                const answer a =
+                    rounded(root_of(divided(whole, task.spread, task.inverse_spread)), WK_F64);
+                if (!a.known) return false;
+                x = a.value;
+            }
+        } else {
+            return false;
+        }
+    }
+    static_cast<double *>(task.out[0])[output] = x;
+    return true;
+}
+
+} // namespace wk

@@ -1,0 +1,193 @@
+// rows.cuh -- many short rows that follow each other in memory: a thread a row.
+//
+// A warp brings its 32 rows (16, 8 of longer ones, several times 32 of very short ones) into shared
+// memory, by vectors that lie side by side whatever the rows' length, and each lane takes a row of its
+// own (2, 4 lanes one together): nothing is joined, and all lanes compute results. No barrier but the
+// warp's. Rows of up to 64 bytes are read where they lie.
+#pragma once
+#include "reduce/production/lines.cuh"
+
+namespace wk
+{
+
+// Bytes of a warp's rows, and what they take of shared memory.
+__host__ __device__ inline int
+bytes_of_rows(int64_t n, int item, int rows)
+{
+    return (int)(n * item * rows + 15) / 16 * 16;
+}
+
+// Numbers first .. all - 1 of what lies side by side, to the warp's shared memory.
+template <typename V>
+__device__ __forceinline__ void
+stage(const V *from, V *to, int first, int all)
+{
+    constexpr int kMore = 4; // on their way together
+    for (int i = first + threadIdx.x % kWarp; i < all; i += kMore * kWarp) {
+        V read[kMore];
+#pragma unroll
+        for (int j = 0; j < kMore; j++)
+            if (i + j * kWarp < all) read[j] = from[i + j * kWarp];
+#pragma unroll
+        for (int j = 0; j < kMore; j++)
+            if (i + j * kWarp < all) to[i + j * kWarp] = read[j];
+    }
+}
+
+// What lies side by side, from the device's memory to the warp's: vectors, or elements where these
+// do not start at 16 bytes.
+template <typename T>
+__device__ __forceinline__ void
+stage_rows(const T *from, unsigned char *staged, int64_t elements, bool aligned)
+{
+    using V = vector16<uint32_t>;
+    const int all = (int)elements, vectors = aligned ? all * (int)sizeof(T) / 16 : 0;
+    stage(reinterpret_cast<const V *>(from), reinterpret_cast<V *>(staged), 0, vectors);
+    stage(from, reinterpret_cast<T *>(staged), vectors * (16 / (int)sizeof(T)), all);
+}
+
+// K elements of a row from number j on, and fillers behind its end; a bit for each element.
+template <class Acc, int K>
+__device__ __forceinline__ uint32_t
+read_few(typename Acc::T (&x)[K], const typename Acc::T *row, int j, int n,
+         const reduce_task &task)
+{
+    uint32_t ok = 0;
+#pragma unroll
+    for (int e = 0; e < K; e++) {
+        x[e] = Acc::filler(task);
+        if (j + e >= n) continue;
+        x[e] = row[j + e];
+        ok |= 1u << e;
+    }
+    return ok;
+}
+
+// To the accumulator. True: they were all of the row, and its result has been stored.
+template <class Acc, int K>
+__device__ __forceinline__ bool
+take_few(Acc &acc, typename Acc::T (&x)[K], uint32_t ok, const place &at, int n,
+         const reduce_task &task, int64_t output)
+{
+    if constexpr (Acc::kAtOnce)
+        if (n <= K && Acc::finish_at_once(x, task, output)) return true;
+    leave_out<Acc>(x, &ok, task);
+    acc.take(x, ok, at, task);
+    return false;
+}
+
+// A lane's share of a row, which `lanes` take together: whole vectors, two at a time, from number `turn`
+// on, another one in each lane, so that those of eight lanes lie in all banks; or a few elements at a
+// time. True: the row was one batch, and its result has been stored.
+template <class Acc>
+__device__ __forceinline__ bool
+fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn, int part,
+         int lanes, int64_t output)
+{
+    using T = typename Acc::T;
+    constexpr int kPer = 16 / (int)sizeof(T), kMore = 2,
+                  N = kMore * kPer <= 16 ? kMore * kPer : kPer, kAtOnce = N / kPer;
+    constexpr int kElements = kPer > 8 ? 8 : kPer == 2 ? N : kPer; // where no vectors
+    const int n = (int)task.n, vectors = n / kPer;
+    const bool whole = n % kPer == 0;
+    if (kElements < N && !whole) {
+#pragma unroll 1
+        for (int j = part * kElements; j < n; j += kElements * lanes) {
+            T x[kElements];
+            const uint32_t ok = read_few<Acc>(x, row, j, n, task);
+            if (take_few(acc, x, ok, {task.first + j, kElements, kElements}, n, task, output))
+                return true;
+        }
+        return false;
+    }
+#pragma unroll 1
+    for (int j = part * N; j < n; j += N * lanes) {
+        T x[N];
+        uint32_t ok = 0;
+        place at = {task.first + j, N, N};
+        if (!whole) {
+            ok = read_few<Acc>(x, row, j, n, task);
+        } else {
+#pragma unroll
+            for (int v = 0; v < kAtOnce; v++) {
+                int b = j / kPer + v + turn;
+                b -= b >= vectors ? vectors : 0;
+                if (kAtOnce > 1 && j / kPer + v >= vectors) {
+#pragma unroll
+                    for (int e = 0; e < kPer; e++) x[v * kPer + e] = Acc::filler(task);
+                    continue;
+                }
+                const auto read = reinterpret_cast<const vector16<uint32_t> *>(row)[b];
+                memcpy(x + v * kPer, &read, 16); // in registers: of memory it would go by bytes
+                ok |= all_of<kPer> << v * kPer;
+            }
+            if (turn > 0 && Acc::kByIndex) { // where they lie now
+                at.turn = turn * kPer;
+                at.turned = n;
+            }
+        }
+        if (take_few(acc, x, ok, at, n, task, output)) return true;
+    }
+    return false;
+}
+
+template <class Acc>
+__global__ void
+__launch_bounds__(kThreads, Acc::kRowBlocks)
+    fold_rows(const typename Acc::T *in, const reduce_task __grid_constant__ task)
+{
+    using T = typename Acc::T;
+    static_assert(keeps_contract<Acc>, "accumulator.cuh");
+    WK_DYNAMIC_SHARED(unsigned char, shared);
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    const int lanes = task.width, rows = kWarp / lanes, own = lane / lanes, part = lane % lanes;
+    const int bytes = (int)task.n * (int)sizeof(T); // of a row
+    unsigned char *staged =
+        shared + warp * bytes_of_rows(task.n, sizeof(T), rows * task.height);
+    __shared__ uint32_t marks[Acc::kCertain ? 1 : kWarps][kWarp];
+    // Four vectors of a lane's own lie in sectors that are read whole, and come through the L1.
+    const bool direct = task.aligned && bytes <= 64 && bytes % 16 == 0;
+    const int vectors = bytes / 16;
+    const int turn = lanes > 1 || vectors == 0 || direct
+                         ? 0
+                         : (vectors < 8 ? own * vectors / 8 : own) % vectors;
+    int items = 0;
+    bool fine = true;
+    const int64_t many = (int64_t)rows * task.height;
+    int64_t first = ((int64_t)blockIdx.x * kWarps + warp) * many;
+    for (int64_t item = blockIdx.x; item < task.groups;
+         item += gridDim.x, first += gridDim.x * kWarps * many) {
+        const int64_t left = task.outputs - first;
+        const int here = left < 0 ? 0 : left < many ? (int)left : (int)many;
+        const T *from = in + first * task.n;
+        if (!direct) {
+            stage_rows(from, staged, here * task.n, task.aligned);
+            __syncwarp(); // a lane reads what others have staged
+            from = reinterpret_cast<const T *>(staged);
+        }
+#pragma unroll 1
+        for (int row = own; row < many; row += rows, items++) {
+            Acc acc;
+            acc.start(task);
+            const bool works = row < here;
+            const bool stored = works && fold_row(acc, from + row * (int)task.n, task, turn,
+                                                  part, lanes, first + row);
+            acc.settle(task);
+            if (lanes > 1) join_lanes(acc, lanes);
+            const bool known = !works || stored || part > 0 || deliver(acc, task, first + row);
+            if constexpr (!Acc::kCertain) {
+                const uint32_t bits = __ballot_sync(kAllLanes, !known);
+                if (lane == 0) marks[warp][items] = bits;
+                fine &= bits == 0;
+            }
+        }
+        __syncwarp(); // the rows have been read before the next are staged
+    }
+    if constexpr (!Acc::kCertain) {
+        if (!__syncthreads_or(!fine)) return; // also: all marks are set, and all rows read
+        finish_marked<Acc>(in, task, marks, items, lanes, task.height,
+                           reinterpret_cast<table_memory<Acc> *>(shared));
+    }
+}
+
+} // namespace wk

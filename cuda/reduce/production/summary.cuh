@@ -1,0 +1,107 @@
+// summary.cuh -- many results of one pass over integers: extremes, counts and moments together.
+#pragma once
+#include "reduce/production/extreme.cuh"
+
+namespace wk
+{
+
+// Integers. Without kAll just the moments, without kSquares just their sum.
+template <typename E, bool kAll, bool kSquares = true>
+struct int_summary : certain<int_summary<E, kAll, kSquares>> {
+    using T = E;
+    static constexpr bool kPacked = sizeof(T) <= 2;
+    using M = int_moments<T, kSquares>;
+    static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
+                         kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
+    static constexpr int kBlocks = 2, kRowBlocks = 2, kColumnBlocks = 2;
+    using certain<int_summary>::count;
+    M sums;
+    real_extremes<T> ends;
+    int64_t nonzeros;
+
+    static __device__ T filler(const reduce_task &task)
+    {
+        return bias_of<T>(task); // zero as a signed one
+    }
+    __device__ void start(const reduce_task &)
+    {
+        count = nonzeros = 0;
+        sums.start();
+        ends.start();
+    }
+    template <int N>
+    __device__ void add(const T (&x)[N], uint32_t ok, const place &, const reduce_task &task)
+    {
+        signed_t<T> y[N];
+        to_signed(x, task, y);
+        sums.add(y);
+        if constexpr (kAll) {
+            nonzeros += count_nonzero(x, task) - fillers(all_of<N> & ~ok, task);
+            ends.take_keys(y, ok);
+        }
+    }
+    template <int W>
+    __device__ void add_packed(uint32_t (&words)[W], uint32_t ok, const place &,
+                               const reduce_task &task)
+    {
+        if constexpr (kAll)
+            nonzeros += count_packed<T>(words, task) -
+                        fillers(all_of<W * 4 / (int)sizeof(T)> & ~ok, task);
+        words_to_signed<T>(words, task);
+        sums.add_packed(words);
+        if constexpr (kAll) ends.take_packed(words, ok);
+    }
+    // How many of these fillers are not zero.
+    static __device__ int fillers(uint32_t bits, const reduce_task &task)
+    {
+        return task.bias ? __popc(bits) : 0;
+    }
+    __device__ void save(uint64_t *words) const
+    {
+        words[0] = (uint64_t)count;
+        sums.save(words + 1);
+        if constexpr (kAll) {
+            ends.save(words + 1 + M::kWords);
+            words[kWords - 1] = (uint64_t)nonzeros;
+        }
+    }
+    __device__ void load(const uint64_t *words)
+    {
+        count = (int64_t)words[0];
+        sums.load(words + 1);
+        if constexpr (kAll) {
+            ends.load(words + 1 + M::kWords);
+            nonzeros = (int64_t)words[kWords - 1];
+        }
+    }
+    __device__ void merge(const uint64_t *words)
+    {
+        if (words[0] == 0) return; // an empty state, all zeros
+        count += (int64_t)words[0];
+        sums.merge(words + 1);
+        if constexpr (kAll) {
+            ends.merge(words + 1 + M::kWords);
+            nonzeros += (int64_t)words[kWords - 1];
+        }
+    }
+    __device__ bool finish(const reduce_task &task, int64_t output) const
+    {
+        integer_outcome o;
+        o.n = count;
+        o.nonzeros = kAll ? nonzeros : 0;
+        sums.put_to(&o, task);
+        if constexpr (!kAll)
+            if (finish_short(o, task, output)) return true;
+        if constexpr (kAll) values_of_keys(ends, task, o.ends);
+        if (o.squares[2] != 0 ||
+            !finish_moments(o.sum[0], o.sum[1], o.squares[0], o.squares[1], task, output, count,
+                            kAll ? o.ends[0] : 0, kAll ? o.ends[1] : 0)) {
+            const integer_outcome there = o; // in memory, only here
+            finish_integers(there, task, output);
+        }
+        return true;
+    }
+};
+
+} // namespace wk

@@ -1,0 +1,448 @@
+// reduce / exact, tables: their results, and sums by integers (table.cuh).
+#include "reduce/production/table.cuh"
+
+namespace wk
+{
+
+// ---- limbs to doubles -------------------------------------------------------------------------
+
+// A sum in limbs as a pair, by a warp; all lanes get it.
+static __device__ double_pair
+pair_of_limbs(const unsigned long long *limb, int count, int base, double lost)
+{
+    constexpr int64_t kHalf = 1 << (kDigit - 1);
+    constexpr int kBelow = 8; // limbs of the window below the uppermost: for carries from there
+    const int lane = threadIdx.x % kWarp;
+    int top = -1;
+#pragma unroll 1
+    for (int first = (count - 1) / kWarp * kWarp; first >= 0 && top < 0; first -= kWarp) {
+        const bool some = first + lane < count && limb[first + lane] != 0;
+        const unsigned left = __ballot_sync(kAllLanes, some);
+        if (left) top = first + 31 - __clz((int)left);
+    }
+    if (top < 0) return {0, 0, lost};
+    // Lanes have limbs from `first` on, with some room above for carries.
+    const int first = top > kWarp - kBelow ? top - (kWarp - kBelow) : 0;
+    bool below = false;
+#pragma unroll 1
+    for (int i = lane; i < first; i += kWarp) below |= limb[i] != 0;
+    if (__any_sync(kAllLanes, below)) // less than 2^40 units of the first
+        lost += power_of_two(kDigit * first + base > -900 ? kDigit * first + base + 41 : -850);
+    int64_t v = first + lane <= top ? (int64_t)limb[first + lane] : 0;
+    do { // to digits of either sign
+        const int64_t carry = lane < kWarp - 1 ? (v + kHalf) >> kDigit : 0;
+        v -= carry * (1 << kDigit);
+        const int64_t up = (int64_t)__shfl_up_sync(kAllLanes, (unsigned long long)carry, 1);
+        v += lane > 0 ? up : 0;
+    } while (__any_sync(kAllLanes, lane < kWarp - 1 && (v > kHalf || v < -kHalf)));
+    const unsigned some = __ballot_sync(kAllLanes, v != 0);
+    if (some == 0) return {0, 0, lost};
+    const int at = 31 - __clz((int)some), e = kDigit * (first + at) + base;
+    if (e > 900 || e < -800) return {0, 0, INFINITY}; // integers tell
+    const double x = (double)v;                       // a digit; two of them are 48 bits
+    double y[4], more, left;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const double high = __shfl_sync(kAllLanes, x, at - 2 * k),
+                     low = __shfl_sync(kAllLanes, x, at - 2 * k - 1);
+        y[k] = ((2 * k <= at ? high : 0) + (2 * k < at ? low * 0x1p-24 : 0)) *
+               power_of_two(e - 2 * k * kDigit);
+    }
+    double_pair p;
+    p.high = two_sum(y[0], y[1], &more);
+    p.low = two_sum(more, y[2], &left);
+    p.low = two_sum(p.low, y[3], &more);
+    p.lost = lost + 2 * (fabs(left) + fabs(more));
+    p.high = two_sum(p.high, p.low, &p.low);
+    if (at >= 8 && some & ((1u << (at - 7)) - 1)) p.lost += power_of_two(e - kDigit * 7);
+    return p;
+}
+
+// Limbs of 24 bits as some of 32 bits.
+static __device__ void
+widen_limbs(const unsigned long long *limb, int count, int base, const wk_limbs &to, int all)
+{
+    int64_t carry = 0;
+#pragma unroll 1
+    for (int i = 0; i < all; i++) to.limb[i] = 0;
+#pragma unroll 1
+    for (int i = 0; i < count; i++) {
+        const int64_t v = (int64_t)limb[i] + carry;
+        const int at = kDigit * i + base - to.base;
+        carry = v >> kDigit;
+        to.limb[at / 32] += (v & ((1 << kDigit) - 1)) << at % 32;
+    }
+    const int at = kDigit * count + base - to.base;
+    to.limb[at / 32] += carry * ((int64_t)1 << at % 32);
+}
+
+// ---- results ----------------------------------------------------------------------------------
+
+static __device__ WK_NOINLINE double
+exact_sum(const unsigned long long *word, int64_t *work, table_shape shape,
+          const reduce_task &task, int64_t output, int part, bool mean, wk_format f)
+{
+    const wk_limbs sum = {work, WK_SUM_LIMBS, WK_SUM_BASE};
+    const int flags = (int)word[kFlags];
+    wk_moments m = {sum,
+                    {},
+                    part ? flags >> WK_PART_SHIFT : flags,
+                    task.counts ? (int64_t)word[kCount] : task.n};
+    widen_limbs(word + shape.sum_at(part), shape.sum_limbs, shape.sum_base, sum, WK_SUM_LIMBS);
+    if (task.has_initial) {
+        const double x = task.initial.f64[shape.pieces == 2 ? part : output % task.planes];
+        m.n++;
+        if (wk_bits_f64(x) != 1ull << 63) m.flags |= WK_NOT_MINUS_ZERO;
+        if (x - x != 0)
+            m.flags |= wk_odd_flag(x);
+        else
+            wk_limbs_add_f64(&m.sum, x);
+    }
+    return wk_finish_sum(&m, mean, f);
+}
+
+static __device__ WK_NOINLINE double
+exact_squares(const unsigned long long *word, int64_t *work, table_shape shape,
+              const reduce_task &task, int fold, wk_format f)
+{
+    const int flags = (int)word[kFlags] | (int)word[kFlags] >> WK_PART_SHIFT;
+    const bool spread = fold == WK_VAR || fold == WK_STD;
+    const int64_t n = task.counts ? (int64_t)word[kCount] : task.n;
+    if (spread && task.skip_nan && !((double)n - task.ddof > 0)) return wk_nan();
+    wk_limbs sum[2];
+#pragma unroll 1
+    for (int p = 0; spread && p < shape.pieces; p++, work += WK_SUM_LIMBS) {
+        sum[p] = {work, WK_SUM_LIMBS, WK_SUM_BASE};
+        widen_limbs(word + shape.sum_at(p), shape.sum_limbs, shape.sum_base, sum[p],
+                    WK_SUM_LIMBS);
+    }
+    wk_moments m = {{}, {work, WK_SQUARE_LIMBS, WK_SQUARE_BASE}, flags, n};
+    widen_limbs(word + shape.square_at(), shape.square_limbs, shape.square_base(), m.squares,
+                WK_VARIANCE_LIMBS);
+    if (spread) return wk_finish_variance(&m, sum, shape.pieces, task.ddof, fold == WK_STD, f);
+    return wk_finish_squares(&m, fold == WK_NORM, f);
+}
+
+// The sums of a table of which nothing was lost; of one thread.
+static __device__ void
+finish_sums(const unsigned long long *word, int64_t *work, table_shape shape,
+            const reduce_task &task, int64_t output)
+{
+#pragma unroll 1
+    for (int i = 0; i < task.folds; i++) {
+        const int fold = task.fold[i], dtype = real_of(task.out_dtype[i]);
+        const wk_format f = wk_format_of((wk_dtype)dtype);
+        if (fold == WK_SUM || fold == WK_MEAN) {
+#pragma unroll 1
+            for (int p = 0; p < shape.pieces; p++)
+                store(task.out[i], dtype, shape.pieces * output + p,
+                      exact_sum(word, work, shape, task, output, p, fold == WK_MEAN, f));
+        } else if (fold == WK_SUMSQ || fold == WK_NORM || fold == WK_VAR || fold == WK_STD) {
+            store(task.out[i], dtype, output, exact_squares(word, work, shape, task, fold, f));
+        }
+    }
+}
+
+__device__ WK_NOINLINE bool
+finish_words(unsigned long long *word, int64_t *work, table_shape shape,
+             const reduce_task &task, int64_t output, bool again)
+{
+    const int lane = threadIdx.x % kWarp;
+    const double lost_sum = wk_from_bits_f64(word[kLostSum]) * (double)task.parts,
+                 lost_squares = wk_from_bits_f64(word[kLostSquares]) * (double)task.parts;
+    bool known = false;
+    if (!again) {
+        float_outcome o = {};
+#pragma unroll 1
+        for (int p = 0; p < shape.pieces; p++)
+            o.sum[p] = pair_of_limbs(word + shape.sum_at(p), shape.sum_limbs, shape.sum_base,
+                                     lost_sum);
+        if (shape.square_limbs)
+            o.squares = pair_of_limbs(word + shape.square_at(), shape.square_limbs,
+                                      shape.square_base(), lost_squares);
+        o.n = task.counts ? (int64_t)word[kCount] : task.n;
+        o.flags = (int)word[kFlags];
+        o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
+        if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
+        if (lane == 0)
+            known = (task.plain && finish_pairs(o.sum[0], o.squares, o.flags, task, output)) ||
+                    finish_floats(o, task, output);
+        known = __shfl_sync(kAllLanes, (int)known, 0);
+    }
+    if (!known && lost_sum == 0 && lost_squares == 0 && !(word[kFlags] & WK_TOO_LARGE)) {
+        if (lane == 0) finish_sums(word, work, shape, task, output);
+        known = true;
+    }
+    if (known && lane == 0) send_result(task);
+    return known;
+}
+
+// ---- elements to limbs ------------------------------------------------------------------------
+
+static __device__ double
+part_of_element(const void *elements, int dtype, int64_t at, int part)
+{
+    switch (dtype) {
+    case WK_F16: return (double)value_of(static_cast<const half16 *>(elements)[at]);
+    case WK_BF16: return (double)value_of(static_cast<const brain16 *>(elements)[at]);
+    case WK_F32: return (double)static_cast<const float *>(elements)[at];
+    case WK_C64: return (double)static_cast<const float *>(elements)[2 * at + part];
+    case WK_C128: return static_cast<const double *>(elements)[2 * at + part];
+    default: return static_cast<const double *>(elements)[at];
+    }
+}
+
+__device__ WK_NOINLINE void
+add_own_doubles(const double *x, int count, int base, unsigned long long *limb)
+{
+#pragma unroll 1
+    for (int k = 0; k < count; k++) {
+        const uint64_t b = wk_bits_f64(x[k]);
+        const int field = (int)(b >> 52 & 2047);
+        uint64_t m = (b & 0xfffffffffffffu) | (uint64_t)(field > 0) << 52;
+        if (m == 0) continue;
+        int at = (field > 0 ? field : 1) - 1075 - base;
+        if (at < 0) { // below the least unit all bits are zero
+            m >>= -at;
+            at = 0;
+        }
+        unsigned long long *to = limb + at / kDigit;
+        unsigned __int128 left = (unsigned __int128)m << at % kDigit;
+#pragma unroll 1
+        for (; left != 0; left >>= kDigit, to++) {
+            const int64_t digit = (int64_t)left & ((1 << kDigit) - 1);
+            if (digit) atomicAdd(to, (unsigned long long)(b >> 63 ? -digit : digit));
+        }
+    }
+}
+
+// Numbers of magnitudes within `least` and `most` alone, times 2^shift.
+template <int K>
+static __device__ __forceinline__ bool
+scaled(const double (&x)[K], double least, double most, int shift, double (&to)[K])
+{
+    bool some = false;
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+        const double size = fabs(x[k]);
+        to[k] = size >= least && size < most ? x[k] * power_of_two(shift) : 0;
+        some |= to[k] != 0;
+    }
+    return __any_sync(kAllLanes, some);
+}
+
+static __device__ WK_NOINLINE void
+add_values(const double (&x)[4], int base, unsigned long long *limb)
+{
+    double own[4];
+    if (scaled(x, 0, 0x1p900, 0, own)) add_digits(own, base, limb);
+    if (scaled(x, 0x1p900, INFINITY, -240, own)) add_digits(own, base - 240, limb);
+}
+
+// The shifts are multiples of 24 bits, of squares too, and no square loses a bit or overflows.
+static __device__ WK_NOINLINE void
+add_squares_of(double a, double b, int base, unsigned long long *limb)
+{
+    const double x[2] = {a, b};
+#pragma unroll 1
+    for (int turn = 0; turn < 3; turn++) {
+        const int shift = turn == 0 ? 0 : turn == 1 ? 600 : -600;
+        const double least = turn == 0 ? 0x1p-400 : turn == 1 ? 0 : 0x1p400;
+        const double most = turn == 0 ? 0x1p400 : turn == 1 ? 0x1p-400 : INFINITY;
+        double own[2], square[4];
+        if (!scaled(x, least, most, shift, own)) continue;
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            square[k] = own[k] * own[k];
+            square[2 + k] = __fma_rn(own[k], own[k], -square[k]);
+        }
+        add_digits(square, base + 2 * shift, limb);
+    }
+}
+
+// A batch of each lane's elements, of which bits say which count, to the table, by a warp; their flags.
+static __device__ WK_NOINLINE int
+add_batch(const void *elements, int count, uint32_t ok, int dtype, table_shape shape,
+          unsigned long long *word)
+{
+    int flags = 0;
+    const int parts = dtype >= WK_C64 ? 2 : 1;
+#pragma unroll 1
+    for (int p = 0; p < parts; p++) {
+#pragma unroll 1
+        for (int j = 0; j < count; j += 4) {
+            double x[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                x[k] = 0;
+                if (j + k >= count || !(ok >> (j + k) & 1)) continue;
+                const double v = part_of_element(elements, dtype, j + k, p);
+                if (v - v != 0)
+                    flags |= note(p, wk_odd_flag(v));
+                else
+                    x[k] = v;
+                if (wk_bits_f64(v) != 1ull << 63) flags |= note(p, WK_NOT_MINUS_ZERO);
+            }
+            if (shape.pieces) add_values(x, shape.sum_base, word + shape.sum_at(p));
+            if (shape.square_limbs == 0) continue;
+            add_squares_of(x[0], x[1], shape.square_base(), word + shape.square_at());
+            add_squares_of(x[2], x[3], shape.square_base(), word + shape.square_at());
+        }
+    }
+    return flags;
+}
+
+// Does the element of an output count?
+static __device__ bool
+counts_there(const void *in, const reduce_task &task, const uint8_t *mask, const spot &s)
+{
+    if (mask && !mask[s.mask]) return false;
+    if (!task.skip_nan) return true;
+    double x = part_of_element(in, task.dtype, s.at, 0);
+    if (task.dtype >= WK_C64 && x == x) x = part_of_element(in, task.dtype, s.at, 1);
+    if (x == x && task.pairs()) // the other part of the same number
+        x = part_of_element(in, task.dtype, s.at + (s.at & 1 ? -1 : 1), 0);
+    return x == x;
+}
+
+static __device__ int
+item_of(int dtype)
+{
+    return dtype == WK_C128                     ? 16
+           : dtype == WK_C64 || dtype == WK_F64 ? 8
+           : dtype == WK_F32                    ? 4
+                                                : 2;
+}
+
+struct found {
+    int flags, count;
+};
+
+// Elements begin .. end - 1 of the output at `first`, by a warp, to the table.
+static __device__ WK_NOINLINE void
+add_range(const void *in, const reduce_task &task, const spot &first, int64_t begin,
+          int64_t end, table_shape shape, unsigned long long *word, found *all)
+{
+    constexpr int kMore = 4;
+    const uint8_t *mask = task.where ? task.where + first.mask : nullptr;
+    const int lane = threadIdx.x % kWarp, item = item_of(task.dtype);
+#pragma unroll 1
+    for (int64_t i = begin; i < end; i += kWarp * kMore) {
+        alignas(16) unsigned char own[16 * kMore];
+        uint32_t ok = 0;
+#pragma unroll 1
+        for (int k = 0; k < kMore; k++) {
+            const int64_t m = i + k * kWarp + lane;
+            if (m >= end) continue;
+            spot s = spot_of(task.folded, task.where_folded, m);
+            s.at += first.at;
+            if (!counts_there(in, task, mask, s)) continue;
+            memcpy(own + k * item, static_cast<const unsigned char *>(in) + s.at * item,
+                   (size_t)item);
+            ok |= 1u << k;
+        }
+        all->flags |= add_batch(own, kMore, ok, task.dtype, shape, word);
+        all->count += __popc(ok);
+    }
+}
+
+__device__ WK_NOINLINE void
+add_output_exactly(const void *in, const reduce_task &task, int64_t output, int64_t begin,
+                   int64_t end, table_shape shape, unsigned long long *word)
+{
+    const spot first = spot_of(task.kept, task.where_kept, output);
+    const int64_t each = (end - begin + kWarps - 1) / kWarps,
+                  from = begin + threadIdx.x / kWarp * each,
+                  to = from + each < end ? from + each : end;
+    found all = {0, 0};
+    add_range(in, task, first, from, to, shape, word, &all);
+    all.flags = (int)__reduce_or_sync(kAllLanes, (unsigned)all.flags);
+    all.count = __reduce_add_sync(kAllLanes, all.count);
+    if (threadIdx.x % kWarp > 0) return;
+    add_word(shape, word, kFlags, (unsigned)all.flags);
+    if (task.counts) add_word(shape, word, kCount, (unsigned)all.count);
+}
+
+__device__ WK_NOINLINE int
+add_tiles_exactly(const void *in, const reduce_task &task, int64_t output, int64_t tile,
+                  int64_t step, table_shape shape, unsigned long long *word)
+{
+    const spot first = spot_of(task.kept, task.where_kept, output);
+    const int item = item_of(task.dtype), per = 16 / item;
+    const bool by_runs = task.reads == WK_READS_RUN, vectors = task.reads != WK_READS_ELEMENTS;
+    const int64_t tiles = by_runs ? task.runs * task.tiles : task.tiles;
+    const int64_t each = vectors ? WK_TILE_BYTES / item : (item <= 2 ? 32 : 64 / item) * kWarp;
+    found all = {0, 0};
+#pragma unroll 1
+    for (; tile < tiles; tile += step) {
+        int64_t run = 0, t = tile, from = 0, to = task.n;
+        if (by_runs) {
+            run = tile;
+            t = split(&run, task.tiles);
+            from = run * task.run;
+            const int64_t at = first.at + spot_of(task.folded, task.where_folded, from).at;
+            const auto address = reinterpret_cast<uintptr_t>(in) + (uintptr_t)(at * item);
+            int64_t lead = task.aligned ? 0 : (int64_t)(-address & 15) / item;
+            lead = lead < task.run ? lead : task.run;
+            const int64_t end = from + task.run;
+            from += lead;
+            to = from + (task.run - lead) / per * per; // of whole vectors
+            if (from + t * each >= to) { // the ends, after all of these; or nothing
+                if (from + t * each >= to + each) continue;
+                add_range(in, task, first, from - lead, from, shape, word, &all);
+                add_range(in, task, first, to, end, shape, word, &all);
+                continue;
+            }
+        }
+        from += t * each;
+        add_range(in, task, first, from, from + each < to ? from + each : to, shape, word,
+                  &all);
+    }
+    return all.flags;
+}
+
+// Are all elements of an output one number, and no sum of them asked for? Then that is their mean, and
+// they have no variance. Of the whole block.
+static __device__ bool
+finish_equal(const void *in, const reduce_task &task, int64_t output)
+{
+    if (task.counts || task.dtype >= WK_C64 || task.n == 0) return false;
+    if (!((double)task.n - task.ddof > 0)) return false; // ddof may be negative
+#pragma unroll 1
+    for (int i = 0; i < task.folds; i++)
+        if (task.fold[i] == WK_SUM || task.fold[i] == WK_SUMSQ || task.fold[i] == WK_NORM)
+            return false;
+    const spot first = spot_of(task.kept, task.where_kept, output);
+    const double x = part_of_element(in, task.dtype, first.at, 0);
+    bool equal = x - x == 0;
+#pragma unroll 1
+    for (int64_t m = threadIdx.x; m < task.n && equal; m += kThreads) {
+        const spot s = spot_of(task.folded, task.where_folded, m);
+        equal = part_of_element(in, task.dtype, first.at + s.at, 0) == x;
+    }
+    if (!__syncthreads_and(equal)) return false;
+#pragma unroll 1
+    for (int i = 0; i < task.folds && threadIdx.x == 0; i++) {
+        const int fold = task.fold[i], dtype = real_of(task.out_dtype[i]);
+        if (fold == WK_MEAN || fold == WK_VAR || fold == WK_STD)
+            store(task.out[i], dtype, output, fold == WK_MEAN ? round_to(x, dtype) : 0.0);
+    }
+    if (threadIdx.x == 0) send_result(task);
+    return true;
+}
+
+__device__ WK_NOINLINE void
+finish_exactly(const void *in, const reduce_task &task, int64_t output, table_shape shape,
+               unsigned long long *word, int64_t *work)
+{
+    if (finish_equal(in, task, output)) return;
+#pragma unroll 1
+    for (int w = threadIdx.x; w < shape.words(); w += kThreads) word[w] = 0;
+    __syncthreads(); // all is zero before anything is added
+    add_output_exactly(in, task, output, 0, task.n, shape, word);
+    __syncthreads(); // the table is whole
+    if (threadIdx.x < kWarp) finish_words(word, work, shape, task, output, true);
+    __syncthreads(); // the table has been read
+}
+
+} // namespace wk

@@ -1,0 +1,334 @@
+// table.cuh -- what many threads have of an output of floats, in one table of words; and the exact way
+// of what no doubles can tell.
+//
+// A block has the table in shared memory. What threads hold in doubles is cut into digits of 24 bits,
+// added by the warp's integer adder, and then to the table's limbs: limb i, of 64 bits, weighs
+// 2^(24 i + base). Tables of parts, pieces and GPUs are added word by word, in any order. Of limbs of
+// which nothing was lost, integers give every result (exact.h); elements of any exponents come into
+// limbs the same way, one by one.
+//
+// Source  R. Neal, "Fast exact summation using small and large superaccumulators" (2015), for limbs.
+#pragma once
+#include "reduce/production/floats.cuh"
+
+namespace wk
+{
+
+constexpr int kDigit = 24;  // bits; 32 lanes' of them, from four doubles each, fit an int32
+constexpr int kStreams = 3; // sums of real and of imaginary parts, and of squares
+
+// How many digits hold what a warp has, but rarely.
+template <int K>
+constexpr int digits_for = K <= 2 ? 5 : 7;
+constexpr int kMostDigits = 7;
+
+// What a block's warps tell its first one of a stream: the upper halves of their largest doubles, and
+// digits below the largest of all; and of the rest.
+struct stream_record {
+    uint32_t most[kWarps];
+    int sum[kWarps][kMostDigits + 1];
+};
+
+struct rest_record {
+    uint32_t lost[kStreams][kWarps]; // upper halves of bounds
+    int flags[kWarps], count[kWarps];
+    uint64_t least[kWarps], most[kWarps], nonzeros[kWarps];
+};
+
+template <class Acc>
+struct table_memory {
+    unsigned long long word[Acc::shape().words()];
+    bool some; // of its limbs are not zero
+    union {
+        struct {
+            stream_record streams[kStreams];
+            rest_record rest;
+        };
+        int64_t work[Acc::shape().work()]; // limbs of 32 bits: exact.h
+    };
+};
+
+// A word of a table to the same of another, which others add to as well.
+__device__ __forceinline__ void
+add_word(table_shape shape, unsigned long long *to, int w, unsigned long long value)
+{
+    if (value == 0) return;
+    if (w == kFlags)
+        atomicOr(to + w, value);
+    else if (w == kLostSum || w == kLostSquares || (w >= shape.ends_at() && w < shape.all_at()))
+        atomicMax(to + w, value);
+    else
+        atomicAdd(to + w, value);
+}
+
+// ---- doubles to digits ------------------------------------------------------------------------
+
+// The upper half of the largest of a thread's doubles; by cancellation the first may be less than the
+// others. Zero: there is nothing, or less than 2^-1042, which is as much as that where something is.
+template <int K>
+__device__ __forceinline__ uint32_t
+largest_of(const double (&x)[K])
+{
+    uint32_t most = 0;
+#pragma unroll
+    for (int i = 0; i < K; i++) {
+        const uint64_t b = wk_bits_f64(x[i]);
+        const uint32_t size = (uint32_t)(b >> 32) & 0x7fffffff;
+        most = size > most ? size : most;
+        most |= (uint32_t)b != 0;
+    }
+    return most;
+}
+
+// The limb of the first digit below numbers of which the largest has this upper half.
+__device__ __forceinline__ int
+top_of(uint32_t most, int base)
+{
+    const int e = (int)(most >> 20) - 1023;
+    return ((e < -1022 ? -1022 : e) + 1 - base) / kDigit;
+}
+
+// Cuts L digits of all lanes' doubles from limb `top` down; lane k gets the sum of the k-th. What they
+// do not reach stays. A loop: what runs once is fetched instruction by instruction.
+template <int L, int K>
+__device__ __forceinline__ int
+cut_digits(double (&x)[K], int top, int base)
+{
+    const int lane = threadIdx.x % kWarp;
+    int own = 0, unit = kDigit * top + base;
+#pragma unroll 1
+    for (int k = 0; k < L && k <= top; k++, unit -= kDigit) {
+        // Below the least limb there is nothing left; a bias there only must be a number.
+        const double bias = 1.5 * power_of_two((unit > -1074 ? unit : -1074) + 52);
+        int digit = 0;
+#pragma unroll
+        for (int i = 0; i < K; i++) {
+            const double t = x[i] + bias;
+            digit += (int)(uint32_t)wk_bits_f64(t);
+            x[i] -= t - bias;
+        }
+        digit = __reduce_add_sync(kAllLanes, digit);
+        own = lane == k ? digit : own;
+    }
+    return own;
+}
+
+// All digits of a warp's doubles to limbs that others add to as well. False: there were none.
+template <int K>
+__device__ __forceinline__ bool
+add_digits(double (&x)[K], int base, unsigned long long *limb)
+{
+    const int lane = threadIdx.x % kWarp;
+    bool some = false;
+#pragma unroll 1
+    for (;; some = true) {
+        const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(x));
+        if (most == 0) return some;
+        const int top = top_of(most, base);
+        const int own = cut_digits<digits_for<K>>(x, top, base);
+        if (own != 0) atomicAdd(limb + top - lane, (unsigned long long)(int64_t)own);
+    }
+}
+
+// A bound, from the upper half of it, rounded up.
+__device__ __forceinline__ uint32_t
+upper_bound_of(double lost)
+{
+    return (uint32_t)(wk_bits_f64(lost) >> 32) + (lost != 0);
+}
+
+__device__ __forceinline__ double
+bound_of(uint32_t upper)
+{
+    return wk_from_bits_f64((uint64_t)upper << 32);
+}
+
+// Counts and extremes of a warp's lanes, in its first.
+template <class Acc>
+__device__ __forceinline__ void
+join_rest(Acc &acc)
+{
+    if constexpr (Acc::shape().all) {
+#pragma unroll 1
+        for (int half = kWarp / 2; half > 0; half /= 2) {
+            acc.nonzeros += __shfl_down_sync(kAllLanes, acc.nonzeros, half);
+            if constexpr (Acc::kEnds) {
+                uint64_t words[2];
+                acc.ends.save(words);
+                for (int w = 0; w < 2; w++)
+                    words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+                acc.ends.merge(words);
+            }
+        }
+    }
+}
+
+// A stream's doubles, of number s: the block's digits, in the lanes of its first warp; what lies below
+// them, to the limbs. The first of two halves: a barrier must stand between.
+template <class Acc, int K>
+__device__ __forceinline__ void
+start_stream(const few<K> &all, int s, table_memory<Acc> *memory)
+{
+    const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(all.s));
+    const uint32_t lost = __reduce_max_sync(kAllLanes, upper_bound_of(all.lost));
+    if (threadIdx.x % kWarp > 0) return;
+    memory->streams[s].most[threadIdx.x / kWarp] = most;
+    memory->rest.lost[s][threadIdx.x / kWarp] = lost;
+}
+
+template <class Acc, int K>
+__device__ __forceinline__ void
+cut_stream(few<K> &all, int s, int base, unsigned long long *limb, table_memory<Acc> *memory)
+{
+    const int lane = threadIdx.x % kWarp;
+    stream_record *record = &memory->streams[s];
+    const uint32_t most = __reduce_max_sync(kAllLanes, record->most[lane % kWarps]);
+    const int own = cut_digits<digits_for<K>>(all.s, top_of(most, base), base);
+    if (lane <= kMostDigits) record->sum[threadIdx.x / kWarp][lane] = own;
+    if (__any_sync(kAllLanes, largest_of(all.s) != 0)) { // rarely
+        add_digits(all.s, base, limb);
+        if (lane == 0) memory->some = true;
+    }
+}
+
+// The block's digit of a stream that this lane of the first warp has, to its limb: of the block's
+// table, or of the words that parts share.
+template <class Acc>
+__device__ __forceinline__ void
+leave_stream(int s, int at, int base, int at_lost, const table_memory<Acc> *memory,
+             unsigned long long *word, bool shared)
+{
+    const int lane = threadIdx.x % kWarp;
+    const stream_record *record = &memory->streams[s];
+    const int top = top_of(__reduce_max_sync(kAllLanes, record->most[lane % kWarps]), base);
+    const uint32_t lost = __reduce_max_sync(kAllLanes, memory->rest.lost[s][lane % kWarps]);
+    int64_t own = 0;
+    if (lane <= kMostDigits)
+#pragma unroll
+        for (int w = 0; w < kWarps; w++) own += record->sum[w][lane];
+    if (own != 0 && shared)
+        atomicAdd(word + at + top - lane, (unsigned long long)own);
+    else if (own != 0)
+        word[at + top - lane] += (unsigned long long)own;
+    if (lost == 0 || lane > 0) return;
+    // Of all threads. Real and imaginary parts have one bound.
+    const unsigned long long bound = wk_bits_f64(kThreads * bound_of(lost));
+    if (shared)
+        atomicMax(word + at_lost, bound);
+    else if (bound > word[at_lost])
+        word[at_lost] = bound;
+}
+
+// What the block's threads hold, to its table, which was cleared, or to the words that parts share; a
+// barrier must have gone before. The first warp has added it all then.
+template <class Acc>
+__device__ __forceinline__ void
+add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
+{
+    constexpr table_shape kShape = Acc::shape();
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    unsigned long long *word = memory->word, *to = shared ? shared : word;
+    rest_record *rest = &memory->rest;
+    if constexpr (Acc::kHasSum)
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++) start_stream(acc.sum[p], p, memory);
+    if constexpr (Acc::kHasSquares) start_stream(acc.squares, 2, memory);
+    const unsigned flags = __reduce_or_sync(kAllLanes, (unsigned)acc.flags);
+    const int count = __reduce_add_sync(kAllLanes, acc.count);
+    join_rest(acc);
+    if (lane == 0) {
+        rest->flags[warp] = (int)flags;
+        rest->count[warp] = count;
+        rest->nonzeros[warp] = (uint64_t)acc.nonzeros;
+        if constexpr (Acc::kEnds) {
+            uint64_t words[2];
+            acc.ends.save_rising(words);
+            rest->least[warp] = words[0];
+            rest->most[warp] = words[1];
+        }
+    }
+    __syncthreads(); // the largest of all warps is there
+    if constexpr (Acc::kHasSum)
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++)
+            cut_stream(acc.sum[p], p, kShape.sum_base, word + kShape.sum_at(p), memory);
+    if constexpr (Acc::kHasSquares)
+        cut_stream(acc.squares, 2, kShape.square_base(), word + kShape.square_at(), memory);
+    __syncthreads(); // all digits are there
+    if (warp > 0) return;
+    if constexpr (Acc::kHasSum)
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++)
+            leave_stream(p, kShape.sum_at(p), kShape.sum_base, kLostSum, memory, to,
+                         shared != nullptr);
+    if constexpr (Acc::kHasSquares)
+        leave_stream(2, kShape.square_at(), kShape.square_base(), kLostSquares, memory, to,
+                     shared != nullptr);
+    if (memory->some && shared) // digits below the others
+#pragma unroll 1
+        for (int w = kLimb + lane; w < kShape.ends_at(); w += kWarp)
+            add_word(kShape, shared, w, word[w]);
+    const unsigned all_flags =
+        __reduce_or_sync(kAllLanes, (unsigned)rest->flags[lane % kWarps]);
+    const int all_count = __reduce_add_sync(kAllLanes, lane < kWarps ? rest->count[lane] : 0);
+    if (lane == 0) {
+        add_word(kShape, to, kFlags, all_flags);
+        add_word(kShape, to, kCount, (unsigned)all_count);
+    }
+    if constexpr (kShape.all) {
+        if (lane < kWarps) {
+            add_word(kShape, to, kShape.all_at(), rest->nonzeros[lane]);
+            if constexpr (kShape.ends) {
+                add_word(kShape, to, kShape.ends_at(), rest->least[lane]);
+                add_word(kShape, to, kShape.ends_at() + 1, rest->most[lane]);
+            }
+        }
+    }
+    __syncwarp(); // the table is whole
+}
+
+// ---- by integers: table.cu ----------------------------------------------------------------------
+
+// The output's results of a table's words, by one warp; `again`: those that are no sums are stored.
+// False, for all: too much was lost.
+__device__ bool finish_words(unsigned long long *word, int64_t *work, table_shape shape,
+                             const reduce_task &task, int64_t output, bool again);
+
+// The tiles of an output that a warp of a line has, to the table; their flags (lines.cuh).
+__device__ int add_tiles_exactly(const void *in, const reduce_task &task, int64_t output,
+                                 int64_t tile, int64_t step, table_shape shape,
+                                 unsigned long long *word);
+
+// A thread's doubles to limbs that others add to as well.
+__device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
+
+// The elements begin .. end - 1 of an output, to the table, by the whole block; barriers must have gone
+// before, and must follow.
+__device__ void add_output_exactly(const void *in, const reduce_task &task, int64_t output,
+                                   int64_t begin, int64_t end, table_shape shape,
+                                   unsigned long long *word);
+
+// An output once more, by integers, by the whole block. A barrier must have gone before.
+__device__ void finish_exactly(const void *in, const reduce_task &task, int64_t output,
+                               table_shape shape, unsigned long long *word, int64_t *work);
+
+// The words of an output that its pieces share, from the block's table, by one warp.
+template <class Acc>
+__device__ __forceinline__ void
+share_table(const table_memory<Acc> *memory, unsigned long long *to)
+{
+#pragma unroll 1
+    for (int w = threadIdx.x % kWarp; w < Acc::shape().words(); w += kWarp)
+        add_word(Acc::shape(), to, w, memory->word[w]);
+}
+
+template <class Acc>
+__device__ __forceinline__ void
+clear_table(table_memory<Acc> *memory)
+{
+#pragma unroll 1
+    for (int w = threadIdx.x; w < Acc::shape().words(); w += kThreads) memory->word[w] = 0;
+    if (threadIdx.x == 0) memory->some = false;
+}
+
+} // namespace wk

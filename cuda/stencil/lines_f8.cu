@@ -1,5 +1,0 @@
-// The production stencils of float64.
-#include "stencil/pass.cuh"
-
-template wk_status wk::stencil::launch_pass<wk::stencil::raw<double>>(wk_call *, way, job *,
-                                                                      const double *);
