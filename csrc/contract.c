@@ -58,8 +58,8 @@ wk_call_start(wk_call *call, wk_op op, int outs)
     call->stream = call->session = NULL;
     start_array(&call->in);
     start_array(&call->aux);
-    start_array(&call->where);
-    call->where.ndim = -1;
+    start_array(&call->beside);
+    call->beside.ndim = -1;
     for (int i = 0; i < outs; i++) start_array(&call->out[i]);
     call->outs = outs;
     memset(&call->args, 0, sizeof call->args);

@@ -8,7 +8,7 @@
 enum {
     GROUP = 32,      /* warp_histogram's elements that must stay together                   */
     LEAST_ROWS = 64, /* of a stencil's piece, however wide its rows: they read the halo too */
-    MOST_TOTALS = 1 << 19, /* outputs of a cut fold: their totals take up to 2 KiB each      */
+    MOST_STATES = 1 << 19, /* outputs of a cut fold: their states take up to 2 KiB each      */
     ALIGN_ROW = 512 /* elements: cuts of rows keep copies and loads aligned                */
 };
 
@@ -58,15 +58,15 @@ cut_run(const wk_call *call, int64_t target, wk_cut *cut)
     const int64_t n = wk_size(&call->in), item = wk_itemsize[call->in.dtype];
     const int64_t unit = call->op == WK_REDUCE ? (int64_t)WK_CHUNK : (int64_t)GROUP;
     cut->kind = WK_CUT_RUN;
-    const int both = call->where.ndim >= 0;
+    const int both = call->beside.ndim >= 0;
     if (call->op == WK_HISTOGRAM && !both)
         walk_memory(&call->in, &cut->walk);
     else
         wk_walk_c_order(&call->in, &cut->walk);
-    if (both) wk_walk_c_order(&call->where, &cut->where);
+    if (both) wk_walk_c_order(&call->beside, &cut->beside);
     /* warp_histogram gives more than it takes: a value and a count for each element */
     const int64_t wide = item + (call->op == WK_WARP_HISTOGRAM ? 5
-                                 : both                        ? wk_itemsize[call->where.dtype]
+                                 : both                        ? wk_itemsize[call->beside.dtype]
                                                                : 0);
     cut->step = wk_most(target / wide / unit * unit, unit);
     cut->pieces = wk_blocks(n, cut->step);
@@ -97,7 +97,7 @@ cut_reduce(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
     const wk_array *a = &call->in;
     const int kept = call->args.reduce.kept;
     int64_t bytes =
-        wk_itemsize[a->dtype] + (call->where.ndim < 0 ? 0 : wk_itemsize[call->where.dtype]);
+        wk_itemsize[a->dtype] + (call->beside.ndim < 0 ? 0 : wk_itemsize[call->beside.dtype]);
     for (int d = 0; d < a->ndim; d++) bytes *= cut->block[d];
     for (int i = 0; i < a->ndim && bytes > target; i++) {
         const int d = cut->order[i];
@@ -107,7 +107,7 @@ cut_reduce(const wk_call *call, int64_t target, int takes_parts, wk_cut *cut)
         if (wanted >= a->shape[d]) continue;
         if (d < kept)
             cut->block[d] = wanted;
-        else if (takes_parts && call->args.reduce.outputs <= MOST_TOTALS)
+        else if (takes_parts && call->args.reduce.outputs <= MOST_STATES)
             cut->block[d] = fold_block(call, cut, d, wanted);
         bytes = one * cut->block[d];
         if (d >= kept && cut->block[d] < a->shape[d]) cut->folds = 1;

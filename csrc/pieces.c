@@ -40,10 +40,10 @@ set_room(const wk_call *call, int64_t elements, int64_t beside, wk_piece *piece)
 {
     const int64_t bytes = elements * wk_itemsize[call->in.dtype];
     piece->elements = elements;
-    piece->where_at = piece->in_bytes = bytes;
-    if (call->where.ndim < 0 || beside == 0) return;
-    piece->where_at = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    piece->in_bytes = piece->where_at + beside * wk_itemsize[call->where.dtype];
+    piece->beside_at = piece->in_bytes = bytes;
+    if (call->beside.ndim < 0 || beside == 0) return;
+    piece->beside_at = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    piece->in_bytes = piece->beside_at + beside * wk_itemsize[call->beside.dtype];
 }
 
 static void
@@ -136,10 +136,11 @@ walk_block(const wk_array *a, const wk_cut *cut, const wk_piece *piece, wk_walk 
 static void
 box_piece(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece)
 {
-    const wk_array *a = &call->in, *w = &call->where;
+    const wk_array *a = &call->in, *w = &call->beside;
     find_block(cut, index, piece);
     const int64_t elements = walk_block(a, cut, piece, &piece->in);
-    set_room(call, elements, w->ndim < 0 ? 0 : walk_block(w, cut, piece, &piece->where), piece);
+    set_room(call, elements, w->ndim < 0 ? 0 : walk_block(w, cut, piece, &piece->beside),
+             piece);
     if (cut->folds) return;
     const int axes = call->op == WK_REDUCE ? call->args.reduce.kept : a->ndim;
     for (int i = 0; i < call->outs; i++) box_out(call, axes, piece);
@@ -234,16 +235,16 @@ void
 wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from,
               int64_t to, void *packed)
 {
-    const int64_t end = piece->elements * wk_itemsize[call->in.dtype], at = piece->where_at;
+    const int64_t end = piece->elements * wk_itemsize[call->in.dtype], at = piece->beside_at;
     if (from < end) fill_in(call, cut, piece, from, wk_least(to, end), packed);
     if (to <= at) return;
-    const int64_t item = wk_itemsize[call->where.dtype], low = wk_most(from, at);
+    const int64_t item = wk_itemsize[call->beside.dtype], low = wk_most(from, at);
     const int64_t first = (low - at) / item, after = (to - at) / item;
     void *behind = (char *)packed + (low - from);
     if (cut->kind == WK_CUT_BOX)
-        wk_gather(&piece->where, first, after, behind);
+        wk_gather(&piece->beside, first, after, behind);
     else
-        wk_gather(&cut->where, piece->begin + first, piece->begin + after, behind);
+        wk_gather(&cut->beside, piece->begin + first, piece->begin + after, behind);
 }
 
 char *
@@ -251,7 +252,7 @@ wk_piece_in_place(const wk_call *call, const wk_cut *cut, const wk_piece *piece)
 {
     const wk_stencil_args *s = &call->args.stencil;
     const int64_t elements = piece->elements;
-    if (elements == 0 || call->where.ndim >= 0) return NULL;
+    if (elements == 0 || call->beside.ndim >= 0) return NULL;
     if (cut->kind == WK_CUT_BOX) return wk_walk_run(&piece->in, 0, elements);
     if (cut->kind == WK_CUT_RUN) return wk_walk_run(&cut->walk, piece->begin, piece->end);
     if (cut->block[1] < s->outputs || cut->block[2] < s->inner) return NULL;
@@ -309,8 +310,8 @@ box_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, char *in
 {
     wk_array *a = &sub->in;
     set_box(&call->in, cut, piece, in, a);
-    if (call->where.ndim >= 0)
-        set_box(&call->where, cut, piece, in + piece->where_at, &sub->where);
+    if (call->beside.ndim >= 0)
+        set_box(&call->beside, cut, piece, in + piece->beside_at, &sub->beside);
     if (sub->op != WK_REDUCE) {
         wk_fuse(a, 0);
         return;
@@ -340,10 +341,10 @@ wk_piece_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, voi
     sub->op = call->op;
     sub->args = call->args;
     sub->in = call->in;
-    if (call->where.ndim >= 0)
-        sub->where = call->where;
+    if (call->beside.ndim >= 0)
+        sub->beside = call->beside;
     else
-        sub->where.ndim = -1;
+        sub->beside.ndim = -1;
     sub->outs = call->outs;
     sub->part.output = sub->part.first = 0;
     sub->part.chunks = cut->chunks;
@@ -352,8 +353,8 @@ wk_piece_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, voi
         box_call(call, cut, piece, (char *)in, sub);
     } else {
         set_flat(&sub->in, elements, in);
-        if (call->where.ndim >= 0)
-            set_flat(&sub->where, elements, (char *)in + piece->where_at);
+        if (call->beside.ndim >= 0)
+            set_flat(&sub->beside, elements, (char *)in + piece->beside_at);
         sub->part.first = piece->begin / WK_CHUNK;
     }
     if (call->op == WK_REDUCE && cut->kind == WK_CUT_RUN) {

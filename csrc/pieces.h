@@ -25,7 +25,7 @@ typedef struct wk_cut {
     int64_t in_bytes, out_bytes; /* of the largest piece, packed                          */
     int64_t step;                /* RUN: elements of a piece                               */
     wk_walk walk;                /* RUN, LINE: the order in which the input crosses        */
-    wk_walk where;               /* RUN: likewise the mask, or the weights                 */
+    wk_walk beside;              /* RUN: likewise the mask, or the weights                 */
     int64_t extent[WK_MAX_DIMS]; /* BOX, LINE: what the grid of blocks covers ...          */
     int64_t block[WK_MAX_DIMS];  /* ... by blocks of so much                               */
     int axes;
@@ -41,9 +41,9 @@ typedef struct wk_piece {
     int64_t row, rows;           /* LINE: first of the axis, may be outside  */
     int64_t in_bytes, out_bytes; /* of all that is packed */
     int64_t elements;            /* of the input, as they cross */
-    int64_t where_at;  /* bytes: where the mask or the weights begin, behind the input;
+    int64_t beside_at;  /* bytes: where the mask or the weights begin, behind the input;
                                     in_bytes: there are none                                */
-    wk_walk in, where; /* BOX */
+    wk_walk in, beside; /* BOX */
     wk_walk out[WK_MAX_OUTS];
     int64_t out_begin[WK_MAX_OUTS], out_end[WK_MAX_OUTS]; /* elements of the walk            */
     int64_t out_at[WK_MAX_OUTS];                          /* bytes, in the packed output     */
@@ -82,7 +82,7 @@ void wk_piece_of_results(const wk_call *call, wk_piece *piece);
 void wk_piece_of(const wk_call *call, const wk_cut *cut, int64_t index, wk_piece *piece);
 
 /* Bytes from .. to - 1 of the packed input, whole elements, to packed[0 ..]: the array, and behind it
- * what call->where names. */
+ * what call->beside names. */
 void wk_piece_fill(const wk_call *call, const wk_cut *cut, const wk_piece *piece, int64_t from,
                    int64_t to, void *packed);
 
@@ -94,7 +94,7 @@ void wk_piece_drain(const wk_piece *piece, int64_t from, int64_t to, const void 
                     int stream);
 
 /* The call that a launcher gets for a piece whose input and output lie at these addresses. What
- * the session and the part say of totals is the caller's. */
+ * the session and the part say of states is the caller's. */
 void wk_piece_call(const wk_call *call, const wk_cut *cut, const wk_piece *piece, void *in,
                    void *out, wk_call *sub);
 

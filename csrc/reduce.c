@@ -75,7 +75,7 @@ wk_only_moments(const wk_fold *folds, int count)
 static int
 pair(wk_call *call, int axis)
 {
-    wk_array *a = &call->in, *w = &call->where;
+    wk_array *a = &call->in, *w = &call->mask;
     if (axis < 0 || a->shape[axis] != 2 || a->strides[axis] != 1) return 0;
     if (((uintptr_t)a->data + (uintptr_t)a->first) % (2 * (uintptr_t)wk_itemsize[a->dtype]))
         return 0;
@@ -113,7 +113,7 @@ wk_pair_squares(wk_call *call)
     wk_reduce_args *r = &call->args.reduce;
     const int dtype = call->in.dtype;
     if ((dtype != WK_F32 && dtype != WK_F64) || call->in.ndim - r->kept < 2) return 0;
-    if (call->where.ndim >= 0 || r->skip_nan || !pair(call, call->in.ndim - 1)) return 0;
+    if (call->mask.ndim >= 0 || r->skip_nan || !pair(call, call->in.ndim - 1)) return 0;
     r->n /= 2;
     return 1;
 }

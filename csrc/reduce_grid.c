@@ -37,8 +37,7 @@ reads_columns(const wk_call *call)
     const wk_array *a = &call->in;
     const wk_reduce_args *r = &call->args.reduce;
     const int last = r->kept - 1;
-    if (r->n < 1 || r->n >= INT32_MAX - (1 << 16) || call->where.ndim >= 0 || pairs(r))
-        return 0;
+    if (r->n < 1 || r->n >= INT32_MAX - (1 << 16) || call->mask.ndim >= 0 || pairs(r)) return 0;
     if (last < 0 || a->strides[last] != 1 || a->shape[last] < 2 || a->ndim - r->kept > 1)
         return 0;
     return a->ndim == last + 1 || a->strides[a->ndim - 1] != 1;
@@ -134,7 +133,7 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     const wk_array *a = &call->in;
     const int64_t item = wk_itemsize[a->dtype], row = r->n * item;
     if (g->reads != WK_READS_RUN || g->runs > 1 || pairs(r) || r->kept != 1 ||
-        call->part.totals)
+        call->part.mode != WK_WHOLE)
         return 0;
     if (a->strides[0] != r->n || row > ROW || r->outputs < WARP) return 0;
     g->kind = WK_BY_ROWS;
@@ -174,7 +173,7 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
     const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
                   places = resident * processors;
-    if (call->part.totals == NULL) {
+    if (call->part.mode == WK_WHOLE) {
         if (g->reads == WK_READS_ELEMENTS && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
             g->team = 1;
         else if (all <= FEW_TILES || (all <= WARP_TILES && r->outputs >= 4 * places))
@@ -209,7 +208,7 @@ wk_plan_grid(const wk_call *call, int processors, int line_blocks, int columns, 
         plan_columns(call, processors, r->n <= WK_FEW_ROWS ? few : columns, column_blocks, g);
         return;
     }
-    if (r->n > 0 && call->where.ndim < 0 && !pairs(r) &&
+    if (r->n > 0 && call->mask.ndim < 0 && !pairs(r) &&
         (folded == 0 || a->strides[a->ndim - 1] == 1)) {
         const int64_t run = folded ? a->shape[a->ndim - 1] : 1;
         if (folded <= 1 || run * wk_itemsize[a->dtype] >= 4 * VECTOR) {

@@ -187,8 +187,7 @@ typedef enum {
 /* in: n elements in any order; aux: bins + 1 edges, but for VALUES: float32 or float64 for UNIFORM
  * (float32 holds those of 16 bits), float64, int64 or uint64 for EDGES. Bins are half open, the last
  * one closed; NaN, and what lies outside, is in none.
- * where: the weights, of in's shape, both C-contiguous; ndim -1: there are none, and out[0] is int64
- * counts. With weights it is their sums a bin: floats exact, rounded once to out's dtype, integers
+ * Weights are of in's shape, both C-contiguous; without any out[0] is int64 counts. With weights it is their sums a bin: floats exact, rounded once to out's dtype, integers
  * modulo 2^64, then out's dtype. Whatever -0.0 are added, no sum is -0.0. */
 typedef struct wk_histogram_args {
     wk_bins_kind kind;
@@ -280,18 +279,26 @@ typedef struct wk_lane_reads_args {
 struct wk_context; /* threads and loaded plug-ins; the core's own */
 
 /* An input too large for one trip, or on its way while the kernel works, comes in pieces (see
- * pieces.h), and a launcher is called for each. A reduction cut along its fold keeps totals of each
- * output, zero at first, until all pieces are there: what its accumulator holds (reduce.h); the
- * TREE one total per chunk. A histogram goes on counting, and keeps totals of weights likewise. */
+ * pieces.h), and a launcher is called for each. What a piece's results are not enough for keeps a state
+ * of each output, zero at first, until all pieces are there: of a reduction cut along its fold what
+ * its accumulator holds (reduce.h), the TREE's one total a chunk; of a histogram the sums of weights.
+ * Its counts are their own state: out, with those of earlier pieces. */
+typedef enum {
+    WK_WHOLE,  /* in to out: all of a call, or a piece that has results of its own         */
+    WK_PIECE,  /* in to state, or of counts to out                                         */
+    WK_MERGE,  /* other to state; in is left alone, as it is from here on                  */
+    WK_FINISH, /* state to out                                                             */
+    WK_SIZE    /* just says what words is                                                  */
+} wk_part_mode;
+
 typedef struct wk_part {
-    int later;      /* histogram: counts hold those of earlier pieces                      */
-    void *totals;   /* device memory, [outputs]; else NULL                                 */
-    int finish;     /* all totals are there; fold them into out and leave in alone         */
-    int64_t chunks; /* TREE: of the whole fold                                             */
-    int64_t first;  /* TREE: chunk of this piece's first element                           */
-    int64_t output; /* of the whole, to which this piece's first belongs                   */
-    void *other;    /* totals of another GPU: add them to totals and leave in alone        */
-    int64_t *words; /* do nothing but say how many 8-byte words an output's totals have    */
+    wk_part_mode mode;
+    void *state;    /* device memory, [outputs]                                         */
+    void *other;    /* MERGE: likewise, of another GPU                                  */
+    int64_t words;  /* SIZE: 8-byte words of an output's state                          */
+    int64_t chunks; /* TREE: of the whole fold                                          */
+    int64_t first;  /* TREE: chunk of this piece's first element                        */
+    int64_t output; /* of the whole, to which this piece's first belongs                */
     int64_t step[WK_MAX_DIMS]; /* outputs between neighbours along each kept axis          */
 } wk_part;
 
@@ -308,13 +315,16 @@ typedef struct wk_letter {
 typedef struct wk_call {
     wk_op op;
     struct wk_context *context;
-    int ordinal;               /* which device of its kind                                */
-    uint32_t devices;          /* bit i: device i takes part too, with an input on the host */
-    void *stream;              /* a cudaStream_t                                           */
-    void *session;             /* the backend's own: stream, allocations                  */
-    wk_array in, aux;          /* aux.host NULL: there is none; a stencil's stays on the host */
-    wk_array where;            /* of in's shape; ndim -1: none. reduce: bool, which elements
-                                  count; histogram: weights                                */
+    int ordinal;          /* which device of its kind                                */
+    uint32_t devices;     /* bit i: device i takes part too, with an input on the host */
+    void *stream;         /* a cudaStream_t                                           */
+    void *session;        /* the backend's own: stream, allocations                  */
+    wk_array in, aux;     /* aux.host NULL: there is none; a stencil's stays on the host */
+    union {               /* of in's shape; ndim -1: none                             */
+        wk_array beside;  /* whatever it is, for those that bring it along with in    */
+        wk_array mask;    /* reduce: bool, which elements count                       */
+        wk_array weights; /* histogram                                                */
+    };
     wk_array out[WK_MAX_OUTS]; /* C-contiguous; written whole by the kernel               */
     int outs;
     int fresh; /* out is new host memory, its pages not there yet                          */

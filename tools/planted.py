@@ -239,7 +239,7 @@ PLANTED = [
     (COMPLEX, "if (pairs) sum.re = fma_of(-w.im, x.im, sum.re);", ";"),
     # the histogram's ladder
     (COUNTERS, "bin >= 0 || !task.args.outside ? bin : task.args.bins;", "bin;"),
-    (COUNTERS, "if (call->where.ndim < 0) return WK_OK;", "return WK_OK;"),
+    (COUNTERS, "if (call->weights.ndim < 0) return WK_OK;", "return WK_OK;"),
     (COUNTERS, " || clear_counts(call) != WK_OK) return", ") return"),
     (COUNTERS, "clear_counts(call) != WK_OK", "clear(call, call->out[0].data, call->out[0].bytes)"),
     (SMEM_ATOMIC, "= (int)task.args.bins + (task.args.outside != 0);", "= (int)task.args.bins;"),

@@ -72,8 +72,8 @@ look_at(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
     r->item = wk_itemsize[call->in.dtype];
     r->x = (const char *)call->in.data + call->in.first;
     r->foldings = foldings;
-    if (call->where.ndim >= 0) {
-        const wk_array *w = r->where = &call->where;
+    if (call->mask.ndim >= 0) {
+        const wk_array *w = r->where = &call->mask;
         r->mask = (const uint8_t *)(w->data ? w->data : w->host) + w->first;
     }
     r->only_logical = 1;
@@ -112,7 +112,7 @@ pair_parts(wk_call *call)
     const int last = a->ndim - 1;
     wk_pair_parts(call);
     int can = (a->dtype == WK_F32 || a->dtype == WK_F64) && last >= args->kept &&
-              a->shape[last] == 2 && a->strides[last] == 1 && call->where.ndim < 0;
+              a->shape[last] == 2 && a->strides[last] == 1 && call->mask.ndim < 0;
     can &= !args->skip_nan && !args->has_initial;
     for (int i = 0; i < call->outs; i++)
         can &= args->fold[i] == WK_SUMSQ || args->fold[i] == WK_NORM;

@@ -178,7 +178,7 @@ typedef struct wk_frame { /* one operation, from its arguments to what it gives 
     wk_state *state;
     wk_call call;
     wk_operand operand;
-    wk_operand where; /* reduce's; none: no array */
+    wk_operand beside; /* reduce's mask, the histogram's weights; none: no array */
     wk_options options;
     wk_result results[WK_MAX_OUTS];
     wk_taken in, masks, aux, outs[WK_MAX_OUTS];
@@ -193,8 +193,9 @@ int wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
  * call.in. */
 int wk_place(wk_frame *f);
 
-/* Brings f->where to where the operand is, and fills call.where, of call.in's shape. */
-int wk_place_where(wk_frame *f);
+/* Brings f->beside, an argument of that name, to where the operand is, and fills call.beside, of
+ * call.in's shape. */
+int wk_place_beside(wk_frame *f, const char *name);
 
 /* For kernels of the CPU that read one block in C order; on the way to a GPU strides cost nothing. */
 int wk_contiguous_for_cpu(wk_frame *f);

@@ -72,10 +72,10 @@ static int
 check_weights(const wk_frame *f)
 {
     wk_array w;
-    if (f->where.on_device)
-        wk_from_device((wk_device_array *)f->where.array, &w);
+    if (f->beside.on_device)
+        wk_from_device((wk_device_array *)f->beside.array, &w);
     else
-        wk_from_numpy((PyArrayObject *)f->where.array, &w);
+        wk_from_numpy((PyArrayObject *)f->beside.array, &w);
     const wk_array *in = &f->call.in;
     if (wk_same_shape(w.ndim, w.shape, in->ndim, in->shape)) return 0;
     PyErr_SetString(PyExc_ValueError, "weights should have the same shape as a.");
@@ -86,15 +86,15 @@ check_weights(const wk_frame *f)
 static int
 place_weights(wk_frame *f)
 {
-    if (f->where.array == NULL) return 0;
+    if (f->beside.array == NULL) return 0;
     if (check_weights(f) < 0) return -1;
-    if (!f->operand.on_device && !f->where.on_device) {
+    if (!f->operand.on_device && !f->beside.on_device) {
         f->operand.array = (PyObject *)wk_contiguous((PyArrayObject *)f->operand.array);
-        f->where.array = (PyObject *)wk_contiguous((PyArrayObject *)f->where.array);
-        if (f->operand.array == NULL || f->where.array == NULL) return -1;
+        f->beside.array = (PyObject *)wk_contiguous((PyArrayObject *)f->beside.array);
+        if (f->operand.array == NULL || f->beside.array == NULL) return -1;
         wk_take((PyArrayObject *)f->operand.array, &f->call.in, &f->in);
     }
-    return wk_place_where(f);
+    return wk_place_beside(f, "weights");
 }
 
 static int
@@ -139,7 +139,7 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (pair < 0) return NULL;
     int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 9);
     f.call.args.histogram = h;
-    if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.where);
+    if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
     if (status == 0 && args[3] != Py_None) {
         edges = wk_numpy_of(args[3]);
         edges = edges ? wk_contiguous(edges) : NULL;

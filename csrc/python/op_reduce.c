@@ -158,11 +158,12 @@ where_of(wk_frame *f, PyObject *where)
                       PyArray_Check(where) || PyArray_CheckScalar(where);
     if (plain) {
         if (wk_check_unmasked(where) < 0) return -1;
-        f->where.array = PyArray_FromAny(where, PyArray_DescrFromType(NPY_BOOL), 0, 0, 0, NULL);
-        return f->where.array ? 0 : -1;
+        f->beside.array =
+            PyArray_FromAny(where, PyArray_DescrFromType(NPY_BOOL), 0, 0, 0, NULL);
+        return f->beside.array ? 0 : -1;
     }
-    if (wk_operand_of(f->state, where, &f->where) < 0) return -1;
-    const wk_dtype dtype = wk_operand_dtype(&f->where);
+    if (wk_operand_of(f->state, where, &f->beside) < 0) return -1;
+    const wk_dtype dtype = wk_operand_dtype(&f->beside);
     if (dtype == WK_BOOL) return 0;
     PyErr_Format(PyExc_TypeError, "where must be bool, not %s", wk_dtype_names[dtype]);
     return -1;
@@ -413,7 +414,7 @@ run_pass(wk_frame *f, const request *r, const int *member)
 {
     wk_call *call = &f->call;
     wk_reduce_args *args = &call->args.reduce;
-    wk_array *in = &call->in, *where = call->where.ndim < 0 ? NULL : &call->where;
+    wk_array *in = &call->in, *where = call->mask.ndim < 0 ? NULL : &call->mask;
     for (int i = 0; i < call->outs; i++) args->fold[i] = r->fold[member[i]];
     args->skip_nan = r->skip_nan[member[0]];
     args->planes = 1;
@@ -491,11 +492,12 @@ reduce(wk_frame *f, request *r)
     int kept = 0;
     int64_t n = 1;
     const wk_array *in = &f->call.in;
-    const int masked = f->where.array != NULL;
+    const int masked = f->beside.array != NULL;
     const wk_dtype dtype = wk_operand_dtype(&f->operand);
     for (int i = 0; i < r->outs; i++)
         if (check_op(r, i, masked, dtype) < 0) return -1;
-    if (starts_of(r, dtype) < 0 || wk_place(f) < 0 || wk_place_where(f) < 0) return -1;
+    if (starts_of(r, dtype) < 0 || wk_place(f) < 0 || wk_place_beside(f, "where") < 0)
+        return -1;
     if (axes_of(f->state, in->ndim, r) < 0) return -1;
     for (int d = 0; d < in->ndim; d++) {
         const int folds = r->axes >> d & 1;

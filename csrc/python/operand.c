@@ -163,7 +163,7 @@ wk_begin(PyObject *module, wk_frame *f, wk_op op, int outs, PyObject *a,
          PyObject *const *options)
 {
     f->state = wk_state_of(module);
-    f->operand = f->where = (wk_operand){.array = NULL};
+    f->operand = f->beside = (wk_operand){.array = NULL};
     f->options = (wk_options){.out = Py_None};
     f->in.array = f->masks.array = f->aux.array = NULL;
     for (int i = 0; i < WK_MAX_OUTS; i++) f->results[i] = (wk_result){.array = NULL};
@@ -284,14 +284,14 @@ wk_place(wk_frame *f)
 }
 
 static int
-no_broadcast(const wk_array *w, const wk_array *in)
+no_broadcast(const char *name, const wk_array *w, const wk_array *in)
 {
     PyObject *from = wk_tuple_of(w->shape, w->ndim, 1),
              *to = wk_tuple_of(in->shape, in->ndim, 1);
     if (from && to)
         PyErr_Format(PyExc_ValueError,
-                     "where of shape %R could not be broadcast to the array's shape %R", from,
-                     to);
+                     "%s of shape %R could not be broadcast to the array's shape %R", name,
+                     from, to);
     Py_XDECREF(from);
     Py_XDECREF(to);
     return -1;
@@ -299,12 +299,13 @@ no_broadcast(const wk_array *w, const wk_array *in)
 
 /* As numpy.broadcast_to does it. */
 static int
-broadcast(wk_array *w, const wk_array *in)
+broadcast(const char *name, wk_array *w, const wk_array *in)
 {
     const int more = in->ndim - w->ndim;
-    if (more < 0) return no_broadcast(w, in);
+    if (more < 0) return no_broadcast(name, w, in);
     for (int d = 0; d < w->ndim; d++)
-        if (w->shape[d] != 1 && w->shape[d] != in->shape[d + more]) return no_broadcast(w, in);
+        if (w->shape[d] != 1 && w->shape[d] != in->shape[d + more])
+            return no_broadcast(name, w, in);
     for (int d = in->ndim - 1; d >= 0; d--) {
         const int from = d - more;
         w->strides[d] = from >= 0 && w->shape[from] != 1 ? w->strides[from] : 0;
@@ -315,29 +316,29 @@ broadcast(wk_array *w, const wk_array *in)
 }
 
 int
-wk_place_where(wk_frame *f)
+wk_place_beside(wk_frame *f, const char *name)
 {
-    wk_array *w = &f->call.where;
-    wk_operand *where = &f->where;
-    if (where->array == NULL) return 0;
+    wk_array *w = &f->call.beside;
+    wk_operand *beside = &f->beside;
+    if (beside->array == NULL) return 0;
     if (f->operand.on_device) {
         const wk_memory *m = ((wk_device_array *)f->operand.array)->memory;
-        if (!where->on_device && move_to(f->state, where, m) < 0) return -1;
-        const wk_memory *there = ((wk_device_array *)where->array)->memory;
+        if (!beside->on_device && move_to(f->state, beside, m) < 0) return -1;
+        const wk_memory *there = ((wk_device_array *)beside->array)->memory;
         if (there->kind != m->kind || there->ordinal != m->ordinal) {
-            PyErr_Format(PyExc_ValueError, "where lies on '%s:%d', the array on '%s:%d'",
+            PyErr_Format(PyExc_ValueError, "%s lies on '%s:%d', the array on '%s:%d'", name,
                          wk_kind_names[there->kind], there->ordinal, wk_kind_names[m->kind],
                          m->ordinal);
             return -1;
         }
-        wk_from_device((wk_device_array *)where->array, w);
-    } else if (where->on_device) {
-        PyErr_SetString(PyExc_ValueError, "where lies on a device, and the array on the host");
+        wk_from_device((wk_device_array *)beside->array, w);
+    } else if (beside->on_device) {
+        PyErr_Format(PyExc_ValueError, "%s lies on a device, and the array on the host", name);
         return -1;
     } else {
-        wk_take((PyArrayObject *)where->array, w, &f->masks);
+        wk_take((PyArrayObject *)beside->array, w, &f->masks);
     }
-    return broadcast(w, &f->call.in);
+    return broadcast(name, w, &f->call.in);
 }
 
 int

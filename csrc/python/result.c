@@ -61,7 +61,7 @@ host_out(wk_frame *f, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
     if (PyArray_FailUnlessWriteable(out, "out") < 0) return -1;
     wk_array block;
     wk_from_numpy(out, &block);
-    const wk_array *const read[] = {&call->in, &call->aux, &call->where};
+    const wk_array *const read[] = {&call->in, &call->aux, &call->beside};
     int shared = 0;
     for (int i = 0; i < 3; i++)
         shared |= wk_overlap(block.host, block.bytes, read[i]->host, read[i]->bytes);
@@ -107,7 +107,7 @@ device_out(wk_frame *f, wk_array *w, wk_device_array *out, wk_dtype dtype, int n
     wk_from_device(out, w);
     const wk_call *call = &f->call;
     if (wk_c_contiguous(w) && !wk_overlap(w->data, w->bytes, call->in.data, call->in.bytes) &&
-        !wk_overlap(w->data, w->bytes, call->where.data, call->where.bytes)) {
+        !wk_overlap(w->data, w->bytes, call->beside.data, call->beside.bytes)) {
         result->array = Py_NewRef((PyObject *)out);
         wk_forget_letter(out->memory);
         return 0;
@@ -188,7 +188,7 @@ memories_of(const wk_frame *f, wk_memory **memories)
 {
     int n = 0;
     memories[n++] = ((wk_device_array *)f->operand.array)->memory;
-    if (f->where.array) memories[n++] = ((wk_device_array *)f->where.array)->memory;
+    if (f->beside.array) memories[n++] = ((wk_device_array *)f->beside.array)->memory;
     for (int i = 0; i < WK_MAX_OUTS && f->results[i].array; i++)
         if (wk_is_device_array(f->state, f->results[i].array))
             memories[n++] = ((wk_device_array *)f->results[i].array)->memory;
@@ -319,7 +319,7 @@ wk_end(wk_frame *f, int status, int scalars)
         wk_operand_clear(&f->options.target[i]);
     }
     wk_operand_clear(&f->operand);
-    wk_operand_clear(&f->where);
+    wk_operand_clear(&f->beside);
     Py_CLEAR(f->options.shown);
     return given;
 }

@@ -25,11 +25,12 @@ bins_of(const wk_call *call)
     return {call->args.histogram, call->aux.dtype, call->aux.data};
 }
 
-// Of the first piece; later ones go on counting.
+// Pieces go on counting, from zero.
 inline wk_status
 clear_counts(wk_call *call)
 {
-    return call->part.later ? WK_OK : clear(call, call->out[0].data, call->out[0].bytes);
+    return call->part.mode == WK_PIECE ? WK_OK
+                                       : clear(call, call->out[0].data, call->out[0].bytes);
 }
 
 // Is x in the range of equal bins?

@@ -48,12 +48,12 @@ gather(wk_call *call, wk_array *a, host_block *packed)
 wk_status
 gather_axes(wk_call *call, host_block *in, host_block *where)
 {
-    const bool masked = call->where.ndim >= 0;
+    const bool masked = call->beside.ndim >= 0;
     if (gather(call, &call->in, in) != WK_OK ||
-        (masked && gather(call, &call->where, where) != WK_OK))
+        (masked && gather(call, &call->beside, where) != WK_OK))
         return call->error.status;
     if (call->op == WK_REDUCE)
-        wk_fuse_reduced(&call->in, masked ? &call->where : nullptr, &call->args.reduce);
+        wk_fuse_reduced(&call->in, masked ? &call->beside : nullptr, &call->args.reduce);
     else
         wk_fuse(&call->in, 0);
     return WK_OK;

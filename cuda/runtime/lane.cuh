@@ -50,7 +50,7 @@ class lane
     // To be called by any number of threads; each returns when nothing is left to do.
     void work();
 
-    wk_part part = {};                                // for every kernel: totals
+    wk_part part = {};                                // for every kernel: its state
     const wk_array *aux = nullptr, *result = nullptr; // on the device, where they are
 
   private:

@@ -23,9 +23,9 @@ suit(wk_call *call)
     const bool fits = flat                       ? wk_c_contiguous(a)
                       : call->op == WK_STENCIL1D ? wk_in_lines(a, &call->args.stencil)
                       : call->op == WK_HISTOGRAM
-                          ? call->where.ndim < 0
+                          ? call->beside.ndim < 0
                                 ? wk_dense(a)
-                                : wk_c_contiguous(a) && wk_c_contiguous(&call->where)
+                                : wk_c_contiguous(a) && wk_c_contiguous(&call->beside)
                           : a->ndim <= kAxes;
     if (fits || wk_size(a) == 0) return WK_OK;
     void *packed = nullptr;
@@ -36,8 +36,8 @@ suit(wk_call *call)
     a->data = packed;
     a->first = 0;
     a->bytes = bytes;
-    if (call->where.ndim >= 0) { // likewise, or its axes would not be a's
-        wk_array *w = &call->where;
+    if (call->beside.ndim >= 0) { // likewise, or its axes would not be a's
+        wk_array *w = &call->beside;
         if (allocate(call, wk_size(w) * wk_itemsize[w->dtype], &packed) != WK_OK ||
             pack(call, w, packed) != WK_OK)
             return call->error.status;
@@ -46,7 +46,7 @@ suit(wk_call *call)
         w->first = 0;
     }
     if (call->op == WK_REDUCE)
-        wk_fuse_reduced(a, call->where.ndim < 0 ? nullptr : &call->where, &call->args.reduce);
+        wk_fuse_reduced(a, call->beside.ndim < 0 ? nullptr : &call->beside, &call->args.reduce);
     if (call->op == WK_TRANSPOSE) wk_fuse(a, 0);
     if (call->op == WK_STENCIL1D) wk_set_lines(a, &call->args.stencil);
     return WK_OK;

@@ -120,7 +120,7 @@ arrive(station *at, wk_call *call, int device)
     at->call.ordinal = device;
     at->call.session = &at->s;
     at->call.in = call->in;
-    at->call.where = call->where;
+    at->call.beside = call->beside;
     for (int i = 0; i < call->outs; i++) at->call.out[i] = call->out[i];
     const wk_status status = take_bus(at, call, device);
     return status ? wk_fail_as(&call->error, &at->call.error) : WK_OK;

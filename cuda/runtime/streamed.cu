@@ -38,32 +38,33 @@ is_tree(const wk_call *call)
 bool
 sums_weights(const wk_call *call)
 {
-    return call->op == WK_HISTOGRAM && call->where.ndim >= 0;
+    return call->op == WK_HISTOGRAM && call->beside.ndim >= 0;
 }
 
-// Do pieces keep totals, which a last launch finishes?
+// Do pieces keep a state, which a last launch finishes?
 bool
-keeps_totals(const wk_call *call, const wk_cut *cut)
+keeps_state(const wk_call *call, const wk_cut *cut)
 {
     return cut->folds || sums_weights(call);
 }
 
-// Totals, or counts: what every GPU has for itself until the end.
+// The state, or counts: what every GPU has for itself until the end.
 wk_status
 state_bytes(wk_call *call, const wk_cut *cut, wk_launch *launch, int64_t *bytes)
 {
     *bytes = call->op == WK_HISTOGRAM ? call->out[0].bytes : 0;
-    if (!keeps_totals(call, cut)) return WK_OK;
+    if (!keeps_state(call, cut)) return WK_OK;
     int64_t words = cut->chunks * (wk_is_complex(call->in.dtype) ? 2 : 1);
     if (!is_tree(call)) {
-        call->part.words = &words;
+        call->part.mode = WK_SIZE;
         const wk_status status = launch(call);
-        call->part.words = nullptr;
+        call->part.mode = WK_WHOLE;
         if (status) return status;
+        words = call->part.words;
     }
-    const int64_t totals =
+    const int64_t states =
         sums_weights(call) ? wk_size(&call->out[0]) : call->args.reduce.outputs;
-    *bytes = totals * words * 8;
+    *bytes = states * words * 8;
     return WK_OK;
 }
 
@@ -77,10 +78,10 @@ open_lane(station *at, trip *t, int64_t first, int64_t count, int64_t state, voi
     if (state > 0) {
         if (allocate(call, state, block) != WK_OK || clear(call, *block, state) != WK_OK)
             return wk_fail_as(&t->call->error, &call->error);
-        if (keeps_totals(call, t->cut)) at->road->part.totals = *block;
+        at->road->part.mode = WK_PIECE;
+        if (keeps_state(call, t->cut)) at->road->part.state = *block;
     }
     if (call->op == WK_HISTOGRAM && !sums_weights(call)) {
-        at->road->part.later = 1;
         call->out[0].data = *block;
         at->road->result = &call->out[0];
     }
@@ -108,10 +109,10 @@ gather_states(wk_call *call, wk_launch *add, station *stations, int count, void 
                cudaMemcpyPeerAsync(copy, home->g->device, states[i], stations[i].g->device,
                                    (size_t)bytes, home->s.stream));
         if (add) {
-            home->call.part.totals = states[0];
+            home->call.part.mode = WK_MERGE;
+            home->call.part.state = states[0];
             home->call.part.other = copy;
             const wk_status status = add(&home->call);
-            home->call.part.other = nullptr;
             if (status) return wk_fail_as(&call->error, &home->call.error);
         } else if (launch(&home->call, grid_for(&home->call, bytes / 8, 256), 256, 0, add_words,
                           (uint64_t *)states[0], (const uint64_t *)copy, bytes / 8) != WK_OK) {
@@ -147,12 +148,12 @@ finish(wk_call *call, const wk_cut *cut, wk_launch *launch, station *home, void 
     current_device current;
     if (current.set(home->g->device, &call->error) != WK_OK) return call->error.status;
     there->out[0].data = state;
-    if (keeps_totals(call, cut)) {
+    if (keeps_state(call, cut)) {
         for (int i = 0; i < call->outs; i++)
             if (allocate(there, call->out[i].bytes, &there->out[i].data) != WK_OK)
                 return wk_fail_as(&call->error, &there->error);
-        there->part.totals = state;
-        there->part.finish = 1;
+        there->part.mode = WK_FINISH;
+        there->part.state = state;
         there->part.chunks = cut->chunks;
         if (launch(there) != WK_OK) return wk_fail_as(&call->error, &there->error);
     }
@@ -208,7 +209,7 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
         if (t.failed) status = call->error.status;
     }
     if (!status && state > 0) {
-        wk_launch *add = keeps_totals(call, cut) && !is_tree(call) ? launch : nullptr;
+        wk_launch *add = keeps_state(call, cut) && !is_tree(call) ? launch : nullptr;
         status = gather_states(call, add, stations.get(), count, states, state);
         if (!status) status = finish(call, cut, launch, &stations[0], states[0]);
     }
@@ -224,7 +225,7 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
 wk_status
 run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
 {
-    const int beside = call->where.ndim >= 0 ? wk_itemsize[call->where.dtype] : 0;
+    const int beside = call->beside.ndim >= 0 ? wk_itemsize[call->beside.dtype] : 0;
     const int64_t in = wk_size(&call->in) * (wk_itemsize[call->in.dtype] + beside);
     const int64_t out = out_bytes(call), piece = piece_size(std::max(in, out));
     const bool block =

@@ -234,7 +234,7 @@ launch_values(wk_call *call, wk_dtype dtype, int64_t n, int64_t values, unsigned
     sub.op = WK_HISTOGRAM;
     sub.in.dtype = dtype;
     sub.aux.host = sub.aux.data = nullptr;
-    sub.where.ndim = -1;
+    sub.weights.ndim = -1;
     sub.outs = 1;
     sub.out[0].data = table;
     sub.out[0].bytes = values * (int64_t)sizeof(counter);

@@ -245,7 +245,7 @@ WK_CPU_LAUNCHER(histogram, private)
 {
     const wk_histogram_args *a = &call->args.histogram;
     job j = {.counts = NULL};
-    if (call->where.ndim >= 0) return WK_ISA_NAME(wk_histogram_weighted)(call);
+    if (call->weights.ndim >= 0) return WK_ISA_NAME(wk_histogram_weighted)(call);
     wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, a->n);
     j.item = wk_itemsize[call->in.dtype];
     j.out = call->out[0].data;

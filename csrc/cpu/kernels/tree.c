@@ -286,8 +286,8 @@ WK_ISA_NAME(wk_reduce_tree)(wk_call *call)
     job j = {.call = call, .args = args, .in = in, .fold = &table[in->dtype]};
     j.item = wk_itemsize[in->dtype];
     j.x = (const char *)in->data + in->first;
-    if (call->where.ndim >= 0) {
-        j.where = &call->where;
+    if (call->mask.ndim >= 0) {
+        j.where = &call->mask;
         j.mask = (char *)(j.where->data ? j.where->data : j.where->host) + j.where->first;
     }
     j.chunks = args->n ? wk_chunks(args->n) : 1;

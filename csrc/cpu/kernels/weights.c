@@ -320,7 +320,7 @@ is_complex(wk_dtype dtype)
 wk_status
 WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
 {
-    const wk_dtype in = call->where.dtype, out = call->out[0].dtype;
+    const wk_dtype in = call->weights.dtype, out = call->out[0].dtype;
     job j = {.n = call->args.histogram.n, .out = &call->out[0]};
     if ((in >= WK_F16 && out < WK_F16) || (is_complex(in) && !is_complex(out)))
         return WK_FAIL(&call->error, WK_ETYPE, "sums of %s weights cannot be %s",
@@ -330,7 +330,7 @@ WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
     wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, j.n);
     j.item = wk_itemsize[call->in.dtype];
     j.in = (const char *)call->in.data + call->in.first;
-    j.weights = call->where.data ? call->where.data : call->where.host; /* C-contiguous */
+    j.weights = call->weights.data ? call->weights.data : call->weights.host; /* C-contiguous */
     j.pieces.dtype = in;
     j.pieces.parts = is_complex(in) ? 2 : 1;
     for (int part = 0; part < j.pieces.parts && status == WK_OK; part++) {

@@ -30,7 +30,7 @@ counters_of(const wk_call *call)
 inline wk_status
 check_counts(wk_call *call, const char *variant)
 {
-    if (call->where.ndim < 0) return WK_OK;
+    if (call->weights.ndim < 0) return WK_OK;
     return WK_FAIL(&call->error, WK_EVALUE,
                    "variant '%s' of histogram only counts; weights need the production kernel",
                    variant);

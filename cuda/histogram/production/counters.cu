@@ -190,7 +190,7 @@ count_by(wk_call *call, const char *variant, wk::histogram::way_of_many *way, bo
 WK_LAUNCHER(histogram, cuda, counters)
 {
     if (check_bins(call) != WK_OK) return call->error.status;
-    if (call->where.ndim < 0) return wk::histogram::count(call);
+    if (call->weights.ndim < 0) return wk::histogram::count(call);
     return wk::histogram::weighted(call);
 }
 

@@ -30,7 +30,7 @@ wk_status
 shared_values(wk_call *call)
 {
     return with_values(call, [&](const auto &policy) {
-        return launch_values(call, policy, all_of(call), !call->part.later);
+        return launch_values(call, policy, all_of(call), call->part.mode != WK_PIECE);
     });
 }
 

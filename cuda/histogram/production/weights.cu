@@ -152,7 +152,7 @@ struct plan {
 plan
 plan_of(const wk_call *call)
 {
-    const wk_array *w = &call->where, *to = &call->out[0];
+    const wk_array *w = &call->weights, *to = &call->out[0];
     const wk_histogram_args *h = &call->args.histogram;
     const int64_t rows = h->bins + h->outside;
     const bool complex = w->dtype >= WK_C64;
@@ -178,15 +178,17 @@ column_of(const wk_call *call, const plan &p, int i)
 wk_status
 use_state(wk_call *call, const plan &p, const weights_task &t)
 {
-    if (call->part.words) {
-        *call->part.words = p.columns * state_words(p.kind);
+    wk_part *part = &call->part;
+    if (part->mode == WK_SIZE) {
+        part->words = p.columns * state_words(p.kind);
         return WK_OK;
     }
     for (int i = 0; i < p.columns; i++) {
-        const weights_task own = with_state(t, p.kind, call->part.totals, i);
+        const weights_task own = with_state(t, p.kind, part->state, i);
         const wk_status status =
-            call->part.other ? add_totals(call, own, with_state(t, p.kind, call->part.other, i))
-                             : finish_rows(call, p.kind, own, column_of(call, p, i), 0);
+            part->mode == WK_MERGE
+                ? add_totals(call, own, with_state(t, p.kind, part->other, i))
+                : finish_rows(call, p.kind, own, column_of(call, p, i), 0);
         if (status) return status;
     }
     return WK_OK;
@@ -205,7 +207,8 @@ wk::histogram::weighted(wk_call *call)
     weights_task t = {};
     found *columns = nullptr;
     t.rows = h->bins + h->outside;
-    if (part->words || part->other || part->finish) return use_state(call, p, t);
+    const bool keeps = part->mode == WK_PIECE;
+    if (part->mode != WK_WHOLE && !keeps) return use_state(call, p, t);
     if (edges_there(call) != WK_OK) return call->error.status;
     if (h->n == 0) return clear(call, call->out[0].data, call->out[0].bytes);
     t.bins = bins_of(call);
@@ -213,19 +216,19 @@ wk::histogram::weighted(wk_call *call)
     t.in_dtype = call->in.dtype;
     t.end = h->n;
     const int64_t all = t.rows * most_limbs(p.kind);
-    t.room = part->totals ? 0 : p.shared || p.near ? all : std::min(all, kRoom);
+    t.room = keeps ? 0 : p.shared || p.near ? all : std::min(all, kRoom);
     const int64_t rows = std::min(t.rows, t.room / kLeastLimbs); // of a pass at most
     if (allocate_zero(call, rows, &t, &columns) != WK_OK ||
         (p.near && allocate_tables(call, &t) != WK_OK))
         return call->error.status;
     const auto way = p.shared ? sum_in_shared : p.near ? sum_near : sum_in_global;
     for (int i = 0; i < p.columns; i++) {
-        if (part->totals) t = with_state(t, p.kind, part->totals, i);
-        t.weights = {(const char *)call->where.data + i * wk_itemsize[p.part], p.part,
+        if (keeps) t = with_state(t, p.kind, part->state, i);
+        t.weights = {(const char *)call->weights.data + i * wk_itemsize[p.part], p.part,
                      p.columns};
         const sums out = column_of(call, p, i);
         if (way(call, p.kind, t, out, &columns[i]) != WK_OK ||
-            (part->totals && carries_after(call) && carry_limbs(call, p.kind, t, 0) != WK_OK))
+            (keeps && carries_after(call) && carry_limbs(call, p.kind, t, 0) != WK_OK))
             return call->error.status;
     }
     return WK_OK;

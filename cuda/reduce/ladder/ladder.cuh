@@ -63,7 +63,7 @@ inline wk_status
 check_plain_sum(wk_call *call, const char *variant)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    if (call->outs == 1 && r->fold[0] == WK_SUM && call->where.ndim < 0 && !r->skip_nan &&
+    if (call->outs == 1 && r->fold[0] == WK_SUM && call->mask.ndim < 0 && !r->skip_nan &&
         !r->has_initial && call->out[0].dtype == wk_fold_dtype(WK_SUM, call->in.dtype))
         return WK_OK;
     return WK_FAIL(

@@ -29,13 +29,12 @@ wk_status
 with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
            wk_status (*numbers)(wk_call *))
 {
-    const wk_part &p = call->part;
-    if (p.words || p.totals || p.finish || p.other) return parts(call);
-    const wk_array in = call->in, where = call->where;
+    if (call->part.mode != WK_WHOLE) return parts(call);
+    const wk_array in = call->in, where = call->mask;
     const wk_reduce_args args = call->args.reduce;
     const wk_status status = pair(call) ? numbers(call) : parts(call);
     call->in = in;
-    call->where = where;
+    call->mask = where;
     call->args.reduce = args;
     return status;
 }

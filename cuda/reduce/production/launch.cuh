@@ -49,8 +49,8 @@ describe(const wk_call *call, reduce_task *task)
         task->folded = axes_of(a, r->kept, a->ndim);
         if (a->ndim > r->kept) task->stride = a->strides[a->ndim - 1];
     }
-    if (call->where.ndim >= 0 && r->n > 0) {
-        const wk_array *w = &call->where;
+    if (call->mask.ndim >= 0 && r->n > 0) {
+        const wk_array *w = &call->mask;
         task->where = static_cast<const uint8_t *>(w->data) + w->first;
         for (int d = 0; d < r->kept; d++) task->where_kept[d] = w->strides[d];
         for (int d = r->kept; d < w->ndim; d++) task->where_folded[d - r->kept] = w->strides[d];
@@ -65,11 +65,11 @@ describe(const wk_call *call, reduce_task *task)
     describe_elements(a->dtype, task);
     task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
     task->skip_nan = r->skip_nan;
-    task->counts = r->skip_nan || call->where.ndim >= 0;
+    task->counts = r->skip_nan || call->mask.ndim >= 0;
     task->has_initial = r->has_initial;
     const int part = a->dtype == WK_C64 ? WK_F32 : WK_F64; // of a complex number
     task->plain = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
-                  call->part.totals == nullptr &&
+                  call->part.mode == WK_WHOLE &&
                   (call->out[0].dtype == a->dtype || call->out[0].dtype < WK_F16 ||
                    (a->dtype >= WK_C64 && call->out[0].dtype == part));
     task->initial = r->initial;
@@ -79,7 +79,7 @@ describe(const wk_call *call, reduce_task *task)
     const double spread = (double)r->n * ((double)r->n - r->ddof);
     if (r->ddof == std::rint(r->ddof) && spread > 0 && spread < 0x1p53) task->spread = spread;
     task->in_double = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
-                      call->part.totals == nullptr && call->out[0].dtype == WK_F64;
+                      call->part.mode == WK_WHOLE && call->out[0].dtype == WK_F64;
 }
 
 // Words that an output's parts, pieces and GPUs share.
@@ -93,15 +93,16 @@ words_of()
         return Acc::shape().words();
 }
 
-// The states of all pieces, or of another GPU, are in part.totals.
+// Another GPU's states are added, or those of all pieces finished.
 template <class Acc>
 wk_status
-merge_totals(wk_call *call, const reduce_task &task)
+merge_parts(wk_call *call, const reduce_task &task)
 {
-    const auto state = (uint64_t *)call->part.totals,
-               other = call->part.finish ? nullptr : (uint64_t *)call->part.other;
+    const wk_part &part = call->part;
+    const auto state = (uint64_t *)part.state;
+    const auto other = part.mode == WK_MERGE ? (const uint64_t *)part.other : nullptr;
     return launch(call, grid_for(call, task.outputs, Acc::kCertain ? kThreads : 1), kThreads, 0,
-                  merge_states<Acc>, task, state, (const uint64_t *)other);
+                  merge_states<Acc>, task, state, other);
 }
 
 // The memory that parts share, and the counters that tell which ends last; zero, and left so.
@@ -112,8 +113,8 @@ share_words(wk_call *call, reduce_task *task, bool columns)
     const bool parts = task->parts > 1;
     int64_t words = 0;
     void *block = nullptr;
-    if (call->part.totals) {
-        task->shared = (uint64_t *)call->part.totals;
+    if (call->part.mode == WK_PIECE) {
+        task->shared = (uint64_t *)call->part.state;
         task->keeps = true;
         task->places = task->kept;
         for (int d = 0; d < task->kept.ndim; d++) task->places.strides[d] = call->part.step[d];
@@ -142,13 +143,14 @@ reduce(wk_call *call)
     using T = typename Acc::T;
     wk_grid plan;
     reduce_task task = {};
-    if (call->part.words) {
-        *call->part.words = words_of<Acc>();
+    if (call->part.mode == WK_SIZE) {
+        call->part.words = words_of<Acc>();
         return WK_OK;
     }
     describe(call, &task);
     task.integers_only = wk_setting_value(WK_SET_SUMS, 0); // WARPKIT_SUMS=integers asks for it
-    if (call->part.finish || call->part.other) return merge_totals<Acc>(call, task);
+    if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
+        return merge_parts<Acc>(call, task);
     wk_plan_grid(call, processors(call), Acc::kBlocks, columns_of_thread<Acc>(false),
                  columns_of_thread<Acc>(true), Acc::kColumnBlocks, Acc::kByIndex, &plan);
     task.team = plan.team;

@@ -284,7 +284,7 @@ inline void
 describe(const wk_call *call, tree_task *task)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const wk_array *a = &call->in, *w = &call->where;
+    const wk_array *a = &call->in, *w = &call->mask;
     task->outputs = r->outputs;
     task->n = r->n;
     task->out = call->out[0].data;
@@ -314,13 +314,13 @@ product(wk_call *call)
     tree_task task = {};
     describe(call, &task);
     task.chunks = args->n > 0 ? wk_chunks(args->n) : 1;
-    if (call->part.finish) {
+    if (call->part.mode == WK_FINISH) {
         task.chunks = call->part.chunks;
-        return fold_totals<A>(call, task, (A *)call->part.totals);
+        return fold_totals<A>(call, task, (A *)call->part.state);
     }
-    if (call->part.totals) {
+    if (call->part.mode == WK_PIECE) {
         part_places(call, &task);
-        return first_level<T>(call, task, (A *)call->part.totals);
+        return first_level<T>(call, task, (A *)call->part.state);
     }
     flat_places(&task);
     void *totals = nullptr;
