@@ -64,7 +64,7 @@ wk_call_start(wk_call *call, wk_op op, int outs)
     call->outs = outs;
     memset(&call->args, 0, sizeof call->args);
     memset(&call->part, 0, offsetof(wk_part, step));
-    memset(&call->letter, 0, sizeof call->letter);
+    memset(&call->mailbox, 0, sizeof call->mailbox);
     call->progress = NULL;
     call->error.status = WK_OK;
     call->error.text[0] = '\0';

@@ -305,12 +305,12 @@ typedef struct wk_part {
 /* A result of at most 8 bytes that the kernel writes to the host as well as to the device, so
  * that it can be awaited without a call of the driver. The value is there when slot[1] is the
  * ticket; for up to 4 bytes both are in slot[1], the ticket above. */
-typedef struct wk_letter {
+typedef struct wk_mailbox {
     volatile uint64_t *slot; /* NULL: there is none */
     uint32_t ticket;
-    int bytes; /* of the value; a call that wants no letter leaves 0 here */
+    int bytes; /* of the value; a call that wants no mailbox leaves 0 here */
     int sent;  /* a launcher passed it on to its kernel */
-} wk_letter;
+} wk_mailbox;
 
 typedef struct wk_call {
     wk_op op;
@@ -339,7 +339,7 @@ typedef struct wk_call {
         wk_lane_reads_args reads;
     } args;
     wk_part part;
-    wk_letter letter;  /* slot is set by the backend, and after the call where it was sent   */
+    wk_mailbox mailbox; /* slot is set by the backend, and after the call where it was sent   */
     int64_t *progress; /* NULL or two: pieces of the input that have crossed, and of all      */
     wk_error error;
 } wk_call;
@@ -377,14 +377,14 @@ typedef struct wk_backend {
     wk_status (*allocate)(int ordinal, void *stream, int64_t bytes, void **block,
                           wk_error *error);
     void (*release)(int ordinal, void *stream, void *block, int64_t bytes,
-                    const wk_letter *letter);
+                    const wk_mailbox *mailbox);
     /* Is it device memory, whose, and, unless left is NULL, how many bytes from there on are of its
      * allocation? Those are 0 where the driver does not say. */
     int (*locate)(const void *address, int *ordinal, int64_t *left);
     wk_status (*follow)(int ordinal, void *later, void *earlier, wk_error *error);
     wk_status (*wait)(int ordinal, void *stream, wk_error *error);
-    /* Waits for a letter; the value's bits, lowest byte first. */
-    wk_status (*read)(int ordinal, void *stream, const wk_letter *letter, uint64_t *bits,
+    /* Waits for a mailbox; the value's bits, lowest byte first. */
+    wk_status (*read)(int ordinal, void *stream, const wk_mailbox *mailbox, uint64_t *bits,
                       wk_error *error);
 } wk_backend;
 

@@ -261,7 +261,8 @@ def gpu_record() -> Any:
 
 def runtime_sources(device: str) -> list[Path]:
     """What a program of its own is linked with, to launch kernels on "cuda" or "emu"."""
-    names = ("device.cu", "memory.cu", "stage.cu", *(["driver.cu"] if device == "cuda" else []))
+    names = ["device.cu", "memory.cu", "staging.cu"]
+    names += ["driver.cu"] if device == "cuda" else []
     runtime = [ROOT / "cuda" / "runtime" / name for name in names]
     if device == "emu":
         runtime += (ROOT / "cuda" / "emu").glob("*.cc")

@@ -621,7 +621,7 @@ def test_results_are_the_next_calls_input(gpu):
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "float64", "uint64"])
 def test_small_results_are_read_rightly_however_many_wait(gpu, dtype):
-    arrays = [values(dtype, 100, seed) for seed in range(600)]  # more than there are letters
+    arrays = [values(dtype, 100, seed) for seed in range(600)]  # more than there are mailboxes
     for op in ("sum", "min"):
         results = [warpkit.reduce(there(a, gpu), op) for a in arrays]
         wants = [warpkit.reduce(a, op, device="cpu") for a in arrays]
@@ -635,7 +635,7 @@ def test_small_results_are_read_rightly_however_many_wait(gpu, dtype):
         for a, _ in zip(arrays, range(5), strict=False):
             warpkit.reduce(a, out=out)
             assert_same(out.numpy(), np.asarray(warpkit.reduce(a, device="cpu")))
-            out[...] = 5  # not by a kernel of ours that sends letters
+            out[...] = 5  # not by a kernel of ours that writes to mailboxes
             assert float(out) == 5
 
 
@@ -735,7 +735,7 @@ def test_out_may_share_memory_with_the_coefficients(device):
 
 
 def test_a_result_may_be_read_and_handed_on_at_once(gpu):
-    """A thread reads results by letter while another exports them, which forgets the letter."""
+    """A thread reads results from mailboxes while another exports them, which forgets the mailbox."""
     a = values("float32", 1000)
     d, want = there(a, gpu), warpkit.reduce(a, device="cpu")
     box, stop, wrong = [warpkit.reduce(d)], threading.Event(), []

@@ -26,8 +26,8 @@ dealloc_memory(PyObject *self)
     wk_memory *m = (wk_memory *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    if (m->block || m->letter.slot)
-        m->backend->release(m->ordinal, m->stream, m->block, m->bytes, &m->letter);
+    if (m->block || m->mailbox.slot)
+        m->backend->release(m->ordinal, m->stream, m->block, m->bytes, &m->mailbox);
     Py_XDECREF(m->stream_owner);
     Py_XDECREF(m->owner);
     PyObject_GC_Del(self);
@@ -36,11 +36,11 @@ dealloc_memory(PyObject *self)
 
 /* From now on the memory may be written to by others. */
 void
-wk_forget_letter(wk_memory *m)
+wk_forget_mailbox(wk_memory *m)
 {
-    wk_letter letter = m->letter;
-    letter.slot = __atomic_exchange_n(&m->letter.slot, NULL, __ATOMIC_ACQ_REL); /* once */
-    if (letter.slot) m->backend->release(m->ordinal, m->stream, NULL, 0, &letter);
+    wk_mailbox mailbox = m->mailbox;
+    mailbox.slot = __atomic_exchange_n(&m->mailbox.slot, NULL, __ATOMIC_ACQ_REL); /* once */
+    if (mailbox.slot) m->backend->release(m->ordinal, m->stream, NULL, 0, &mailbox);
 }
 
 wk_memory *
@@ -58,7 +58,7 @@ wk_memory_new(wk_state *state, const wk_slot *slot, wk_device device, void *stre
     m->bytes = 0;
     m->owner = Py_XNewRef(owner);
     m->readonly = 0;
-    m->letter = (wk_letter){.slot = NULL};
+    m->mailbox = (wk_mailbox){.slot = NULL};
     if (owner || stream_owner) PyObject_GC_Track(m);
     return m;
 }
@@ -248,7 +248,7 @@ get_interface(PyObject *self, void *Py_UNUSED(closure))
                         "the CUDA array interface has no typestr for bfloat16; use DLPack");
         return NULL;
     }
-    wk_forget_letter(a->memory);
+    wk_forget_mailbox(a->memory);
     PyObject *shape = wk_tuple_of(a->shape, a->ndim, 1);
     PyObject *strides = contiguous(a) ? Py_NewRef(Py_None)
                                       : wk_tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]);
@@ -385,27 +385,27 @@ wk_fill(wk_state *state, wk_device_array *to, PyArrayObject *from)
     wk_call_start(&call, WK_TRANSPOSE, 1);
     wk_from_numpy(from, &call.in);
     wk_from_device(to, &call.out[0]);
-    wk_forget_letter(to->memory);
+    wk_forget_mailbox(to->memory);
     return wk_copy(state, to->memory, &call);
 }
 
-/* The one element that came by letter, into a NumPy array; 0: there is none, or none any more. */
+/* The one element that came through a mailbox, into a NumPy array; 0: there is none, or none any more. */
 static int
-read_letter(const wk_device_array *a, PyArrayObject *to, wk_error *error)
+read_mailbox(const wk_device_array *a, PyArrayObject *to, wk_error *error)
 {
     const wk_memory *m = a->memory;
-    const wk_letter letter = m->letter;
+    const wk_mailbox mailbox = m->mailbox;
     uint64_t bits = 0;
-    if (letter.slot == NULL || a->start != (char *)m->block || size_of(a) != 1) return 0;
+    if (mailbox.slot == NULL || a->start != (char *)m->block || size_of(a) != 1) return 0;
     Py_BEGIN_ALLOW_THREADS
-    m->backend->read(m->ordinal, m->stream, &letter, &bits, error);
+    m->backend->read(m->ordinal, m->stream, &mailbox, &bits, error);
     Py_END_ALLOW_THREADS
     memcpy(PyArray_DATA(to), &bits, (size_t)wk_itemsize[a->dtype]);
     /* If another thread has forgotten it meanwhile, what was read may be another's. */
-    return m->letter.slot == letter.slot && m->letter.ticket == letter.ticket;
+    return m->mailbox.slot == mailbox.slot && m->mailbox.ticket == mailbox.ticket;
 }
 
-/* _numpy(): a new NumPy array of the elements, or, of one element that came by letter, that. */
+/* _numpy(): a new NumPy array of the elements, or, of one element that came through a mailbox, that. */
 static PyObject *
 to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
 {
@@ -416,7 +416,7 @@ to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
     if (result == NULL) return NULL;
     wk_error error = {.status = WK_OK};
     int status = 0;
-    if (read_letter(a, (PyArrayObject *)result, &error)) {
+    if (read_mailbox(a, (PyArrayObject *)result, &error)) {
         status = check_error(state, &error);
     } else {
         wk_call call;
@@ -465,7 +465,7 @@ copy_from(PyObject *self, PyObject *object)
         Py_XDECREF(apart);
         return done;
     }
-    wk_forget_letter(m);
+    wk_forget_mailbox(m);
     Py_BEGIN_ALLOW_THREADS
     m->backend->follow(m->ordinal, m->stream, b->memory->stream, &call.error);
     if (call.error.status == WK_OK) m->backend->copy(&call);

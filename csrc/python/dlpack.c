@@ -145,8 +145,8 @@ wk_py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count)
         PyMem_RawFree(e);
         return NULL;
     }
-    Py_INCREF(args[0]);          /* the tensor's */
-    wk_forget_letter(a->memory); /* others may write there from now on */
+    Py_INCREF(args[0]);           /* the tensor's */
+    wk_forget_mailbox(a->memory); /* others may write there from now on */
     return capsule;
 }
 

@@ -98,7 +98,7 @@ typedef struct wk_memory {
     int64_t bytes;
     PyObject *owner;
     int readonly;
-    wk_letter letter; /* of the one element that a kernel wrote last; slot NULL: none */
+    wk_mailbox mailbox; /* of the one element that a kernel wrote last; slot NULL: none */
 } wk_memory;
 
 typedef struct wk_device_array {
@@ -121,7 +121,7 @@ wk_device_array *wk_array_new(wk_state *state, wk_device device, void *stream,
 void wk_from_device(const wk_device_array *a, wk_array *w);
 int wk_is_device_array(wk_state *state, PyObject *object);
 int wk_make_array_type(PyObject *module, wk_state *state);
-void wk_forget_letter(wk_memory *memory);
+void wk_forget_mailbox(wk_memory *memory);
 
 /* call.in to call.out[0], one of them or both in the memory, in its order and with the GIL released;
  * -1 with an exception set. */

@@ -109,7 +109,7 @@ device_out(wk_frame *f, wk_array *w, wk_device_array *out, wk_dtype dtype, int n
     if (wk_c_contiguous(w) && !wk_overlap(w->data, w->bytes, call->in.data, call->in.bytes) &&
         !wk_overlap(w->data, w->bytes, call->beside.data, call->beside.bytes)) {
         result->array = Py_NewRef((PyObject *)out);
-        wk_forget_letter(out->memory);
+        wk_forget_mailbox(out->memory);
         return 0;
     }
     result->given = Py_NewRef((PyObject *)out);
@@ -157,7 +157,7 @@ device_new(wk_frame *f, wk_array *w, wk_dtype dtype, int ndim, const npy_intp *s
     result->theirs = m->owner != NULL;
     wk_from_device((wk_device_array *)result->array, w);
     if (f->call.outs == 1 && wk_size(w) == 1 && m->block && !wk_is_complex(dtype))
-        f->call.letter.bytes = wk_itemsize[dtype];
+        f->call.mailbox.bytes = wk_itemsize[dtype];
     return 0;
 }
 
@@ -261,8 +261,8 @@ wk_call_row(wk_frame *f)
         wk_raise(f->state, &call->error);
         return -1;
     }
-    if (call->letter.slot) /* set for results on the device alone */
-        ((wk_device_array *)f->results[0].array)->memory->letter = call->letter;
+    if (call->mailbox.slot) /* set for results on the device alone */
+        ((wk_device_array *)f->results[0].array)->memory->mailbox = call->mailbox;
     return 0;
 }
 

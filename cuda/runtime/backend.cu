@@ -84,12 +84,12 @@ slot_allocate(int device, void *stream, int64_t bytes, void **block, wk_error *e
 
 // Of a forked child's arrays nothing is left to give back.
 void
-slot_release(int device, void *stream, void *block, int64_t bytes, const wk_letter *letter)
+slot_release(int device, void *stream, void *block, int64_t bytes, const wk_mailbox *mailbox)
 {
     wk_error error = {};
     gpu *g = wk::check_process(&error) == WK_OK ? wk::ready_gpu(device, &error) : nullptr;
     if (g == nullptr) return;
-    if (letter && letter->slot) wk::return_letter(g, letter);
+    if (mailbox && mailbox->slot) wk::return_mailbox(g, mailbox);
     if (block) wk::give_block(g, (cudaStream_t)stream, block, bytes, &error);
 }
 
@@ -128,12 +128,12 @@ slot_wait(int device, void *stream, wk_error *error)
 }
 
 wk_status
-slot_read(int device, void *stream, const wk_letter *letter, uint64_t *bits, wk_error *error)
+slot_read(int device, void *stream, const wk_mailbox *mailbox, uint64_t *bits, wk_error *error)
 {
     wk::current_device current;
     if (wk::check_process(error) != WK_OK || current.set(device, error) != WK_OK)
         return error->status;
-    return wk::read_letter((cudaStream_t)stream, letter, bits, error);
+    return wk::read_mailbox((cudaStream_t)stream, mailbox, bits, error);
 }
 
 } // namespace

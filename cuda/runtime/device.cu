@@ -1,7 +1,7 @@
 // device.cu -- which GPUs there are, and what is kept for each.
 #include "runtime/device.cuh"
 #include "runtime/driver.cuh"
-#include "runtime/stage.cuh"
+#include "runtime/staging.cuh"
 
 #include "settings.h"
 

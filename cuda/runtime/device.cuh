@@ -10,7 +10,7 @@
 namespace wk
 {
 
-struct staging; // stage.cuh
+struct staging; // staging.cuh
 
 struct idle_block {
     cudaStream_t stream; // in whose order it became idle: it may be used again there at once
@@ -28,21 +28,21 @@ struct zero_block {
 // is there already.
 constexpr size_t kMostIdle = 64; // blocks: what a loop of a few operations asks for
 constexpr size_t kMostZeros = 4; // blocks: of the default stream and of ours
-constexpr int kLetters = 256;    // slots of a page: results that nobody has dropped yet
+constexpr int kMailboxes = 256;  // slots of a page: results that nobody has dropped yet
 
 // Slots that may be used again, when their last ticket came: the oldest first.
-struct letter_queue {
-    wk_letter all[kLetters];
+struct mailbox_queue {
+    wk_mailbox all[kMailboxes];
     int first = 0, count = 0;
 
-    void push(const wk_letter &l)
+    void push(const wk_mailbox &l)
     {
-        all[(first + count++) % kLetters] = l;
+        all[(first + count++) % kMailboxes] = l;
     }
-    wk_letter pop()
+    wk_mailbox pop()
     {
-        const wk_letter l = all[first];
-        first = (first + 1) % kLetters;
+        const wk_mailbox l = all[first];
+        first = (first + 1) % kMailboxes;
         count--;
         return l;
     }
@@ -60,7 +60,7 @@ struct gpu {
     std::vector<idle_block> idle;  // small ones of the default stream
     std::vector<zero_block> zeros; // of the streams that last
     cudaEvent_t order = nullptr;   // for follow()
-    letter_queue letters;
+    mailbox_queue mailboxes;
     uint32_t ticket = 0; // the last one given out
 
     std::atomic<cudaStream_t> work{nullptr}; // the stage's, when it has one
@@ -97,16 +97,16 @@ wk_status give_blocks(session *s, wk_error *error);
 // What is put on `later` from now on waits for what is on `earlier` now.
 wk_status follow(gpu *g, cudaStream_t later, cudaStream_t earlier, wk_error *error);
 
-// Launches with a letter for a result of so many bytes (0: none): its slot is null afterwards
+// Launches with a mailbox for a result of so many bytes (0: none): its slot is null afterwards
 // unless the kernel sends it.
-wk_status launch_for_letter(wk_call *call, gpu *g, int bytes, wk_launch *launch);
-void return_letter(gpu *g, const wk_letter *letter);
-wk_status read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bits,
-                      wk_error *error);
+wk_status launch_for_mailbox(wk_call *call, gpu *g, int bytes, wk_launch *launch);
+void return_mailbox(gpu *g, const wk_mailbox *mailbox);
+wk_status read_mailbox(cudaStream_t stream, const wk_mailbox *mailbox, uint64_t *bits,
+                       wk_error *error);
 
 // ---- the ways that a call may go ----------------------------------------------------------
 
-bool is_pinned(const void *begin, int64_t bytes);                          // station.cu
+bool is_pinned(const void *begin, int64_t bytes);                          // participant.cu
 wk_status run_resident(wk_call *call, wk_launch *launch);                  // resident.cu
 wk_status run_streamed(wk_call *call, wk_launch *launch, int takes_parts); // streamed.cu
 wk_status copy_over_bus(wk_call *call);                                    // whole.cu

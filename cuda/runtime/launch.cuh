@@ -49,11 +49,11 @@ wk_status zeros(wk_call *call, int64_t bytes, void **block);
 // A little memory of the host to the device, in the stream's order. It has been read on return:
 // the driver keeps pageable memory's bytes itself, and pinned memory is waited for.
 wk_status copy_in(void *to, const void *from, int64_t bytes, cudaStream_t stream,
-                  wk_error *error); // station.cu
+                  wk_error *error); // participant.cu
 
 // What the call brings along besides its input (aux), in device memory, if it is not there yet: at
 // `place`, or in a block of its own.
-wk_status aux_there(wk_call *call, void *place = nullptr); // station.cu
+wk_status aux_there(wk_call *call, void *place = nullptr); // participant.cu
 
 // Sets device memory to zero, in the stream's order.
 wk_status clear(wk_call *call, void *block, int64_t bytes);

@@ -1,7 +1,7 @@
-// memory.cu -- device memory in a stream's order, order between streams, and letters: small
+// memory.cu -- device memory in a stream's order, order between streams, and mailboxes: small
 // results that the host reads without asking the driver.
 #include "runtime/driver.cuh"
-#include "runtime/stage.cuh"
+#include "runtime/staging.cuh"
 
 #include <atomic>
 #include <chrono>
@@ -196,94 +196,94 @@ follow(gpu *g, cudaStream_t later, cudaStream_t earlier, wk_error *error)
     return WK_OK;
 }
 
-// ---- letters --------------------------------------------------------------------------------
+// ---- mailboxes --------------------------------------------------------------------------------
 
 static bool
-arrived(const wk_letter *l)
+arrived(const wk_mailbox *mailbox)
 {
-    const uint64_t word = l->slot[1];
+    const uint64_t word = mailbox->slot[1];
     std::atomic_thread_fence(std::memory_order_acquire); // the value is read after its ticket
-    return (uint32_t)(word >> 32) == l->ticket;
+    return (uint32_t)(word >> 32) == mailbox->ticket;
 }
 
-// A letter for a result of so many bytes; without a slot if none is to be had.
+// A mailbox for a result of so many bytes; without a slot if none is to be had.
 static void
-offer_letter(gpu *g, int bytes, wk_letter *letter)
+offer_mailbox(gpu *g, int bytes, wk_mailbox *mailbox)
 {
     std::lock_guard<std::mutex> hold(g->lock);
-    if (g->letters.count == 0 && g->ticket == 0) { // the first: a page of slots
+    if (g->mailboxes.count == 0 && g->ticket == 0) { // the first: a page of slots
         void *page = nullptr;
-        const size_t size = (size_t)kLetters * kSlotWords * sizeof(uint64_t);
+        const size_t size = (size_t)kMailboxes * kSlotWords * sizeof(uint64_t);
         g->ticket = 1;
         if (cudaHostAlloc(&page, size, cudaHostAllocPortable | cudaHostAllocMapped) !=
             cudaSuccess) {
-            cudaGetLastError(); // then there are no letters: results are copied
+            cudaGetLastError(); // then there are no mailboxes: results are copied
             return;
         }
         auto *words = static_cast<uint64_t *>(page);
-        for (int i = 0; i < kLetters; i++) {
+        for (int i = 0; i < kMailboxes; i++) {
             words[i * kSlotWords + 1] = 0;
-            g->letters.push({words + i * kSlotWords, 0, 0, 0});
+            g->mailboxes.push({words + i * kSlotWords, 0, 0, 0});
         }
     }
     // The oldest first: a result dropped unread may still be on its way, and needs its slot.
-    for (int tries = 0; tries < 4 && g->letters.count > 0; tries++) {
-        *letter = g->letters.pop();
-        if (arrived(letter)) break;
-        g->letters.push(*letter);
-        *letter = {};
+    for (int tries = 0; tries < 4 && g->mailboxes.count > 0; tries++) {
+        *mailbox = g->mailboxes.pop();
+        if (arrived(mailbox)) break;
+        g->mailboxes.push(*mailbox);
+        *mailbox = {};
     }
-    if (letter->slot == nullptr) return;
+    if (mailbox->slot == nullptr) return;
     if (++g->ticket == 0) g->ticket = 1;
-    letter->ticket = g->ticket;
-    letter->bytes = bytes;
-    letter->sent = 0;
+    mailbox->ticket = g->ticket;
+    mailbox->bytes = bytes;
+    mailbox->sent = 0;
 }
 
-// A letter that was never sent gives its slot back as it found it.
+// One that no kernel wrote to gives its slot back as it found it.
 void
-return_letter(gpu *g, const wk_letter *letter)
+return_mailbox(gpu *g, const wk_mailbox *mailbox)
 {
-    if (letter->slot == nullptr) return;
+    if (mailbox->slot == nullptr) return;
     std::lock_guard<std::mutex> hold(g->lock);
-    wk_letter l = *letter;
-    if (!l.sent) l.ticket = (uint32_t)(l.slot[1] >> 32);
-    g->letters.push(l);
+    wk_mailbox idle = *mailbox;
+    if (!idle.sent) idle.ticket = (uint32_t)(idle.slot[1] >> 32);
+    g->mailboxes.push(idle);
 }
 
 wk_status
-launch_for_letter(wk_call *call, gpu *g, int bytes, wk_launch *launch)
+launch_for_mailbox(wk_call *call, gpu *g, int bytes, wk_launch *launch)
 {
-    wk_letter *letter = &call->letter;
-    *letter = {};
-    if (bytes > 0) offer_letter(g, bytes, letter);
+    wk_mailbox *mailbox = &call->mailbox;
+    *mailbox = {};
+    if (bytes > 0) offer_mailbox(g, bytes, mailbox);
     const wk_status status = launch(call);
-    if (status) letter->sent = 0; // the kernel that sends it is the last, and was not launched
-    if (letter->slot && !letter->sent) {
-        return_letter(g, letter);
-        letter->slot = nullptr;
+    if (status) mailbox->sent = 0; // the kernel that sends it is the last, and was not launched
+    if (mailbox->slot && !mailbox->sent) {
+        return_mailbox(g, mailbox);
+        mailbox->slot = nullptr;
     }
     return status;
 }
 
 wk_status
-read_letter(cudaStream_t stream, const wk_letter *letter, uint64_t *bits, wk_error *error)
+read_mailbox(cudaStream_t stream, const wk_mailbox *mailbox, uint64_t *bits, wk_error *error)
 {
     using clock = std::chrono::steady_clock;
     constexpr auto look = std::chrono::microseconds(100); // at the stream: has it failed?
     auto next = clock::now() + look;
-    for (int spins = 1; !arrived(letter); spins++) {
+    for (int spins = 1; !arrived(mailbox); spins++) {
         if (spins % 64 != 0 || clock::now() < next) continue;
         const cudaError_t code = cudaStreamQuery(stream);
         if (code != cudaErrorNotReady) {
             WK_TRY(error, code);
-            if (arrived(letter)) break;
+            if (arrived(mailbox)) break;
             return WK_FAIL(error, WK_EDEVICE, "the stream is done, and no result came");
         }
         next = clock::now() + look;
         std::this_thread::yield();
     }
-    *bits = letter->bytes <= 4 ? letter->slot[1] & 0xffffffffu : letter->slot[0];
+    *bits = mailbox->bytes <= 4 ? mailbox->slot[1] & 0xffffffffu : mailbox->slot[0];
     return WK_OK;
 }
 

@@ -65,7 +65,7 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
         if (allocate(call, out->bytes, &out->data) != WK_OK) return error->status;
         waits = true;
     }
-    const wk_status status = launch_for_letter(call, g, call->letter.bytes, launch);
+    const wk_status status = launch_for_mailbox(call, g, call->mailbox.bytes, launch);
     if (status || !waits) return status;
     for (int i = 0; i < call->outs; i++) {
         const wk_array *out = &call->out[i];

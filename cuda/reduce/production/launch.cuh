@@ -168,9 +168,9 @@ reduce(wk_call *call)
     task.aligned = plan.aligned;
     if (share_words<Acc>(call, &task, plan.kind == WK_BY_COLUMNS) != WK_OK)
         return call->error.status;
-    if (call->letter.slot && task.outputs == 1 && call->outs == 1) {
-        task.letter = call->letter;
-        call->letter.sent = 1;
+    if (call->mailbox.slot && task.outputs == 1 && call->outs == 1) {
+        task.mailbox = call->mailbox;
+        call->mailbox.sent = 1;
     }
     const auto in = first_element<T>(&call->in);
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);

@@ -1,5 +1,5 @@
 // reduce / exact, results: what kernels call once an output (results.cuh, table.cuh).
-#include "prim/letter.cuh"
+#include "prim/mailbox.cuh"
 #include "reduce/production/extreme.cuh"
 #include "reduce/production/results.cuh"
 #include "reduce/production/table.cuh"
@@ -37,12 +37,12 @@ kept_words(const reduce_task &task, int64_t output, int words)
 }
 
 __device__ WK_NOINLINE void
-send_bytes(const wk_letter &letter, const void *result)
+send_bytes(const wk_mailbox &mailbox, const void *result)
 {
-    if (letter.bytes == 1) send(letter, *static_cast<const uint8_t *>(result));
-    if (letter.bytes == 2) send(letter, *static_cast<const uint16_t *>(result));
-    if (letter.bytes == 4) send(letter, *static_cast<const uint32_t *>(result));
-    if (letter.bytes == 8) send(letter, *static_cast<const uint64_t *>(result));
+    if (mailbox.bytes == 1) send(mailbox, *static_cast<const uint8_t *>(result));
+    if (mailbox.bytes == 2) send(mailbox, *static_cast<const uint16_t *>(result));
+    if (mailbox.bytes == 4) send(mailbox, *static_cast<const uint32_t *>(result));
+    if (mailbox.bytes == 8) send(mailbox, *static_cast<const uint64_t *>(result));
 }
 
 // ---- moments ----------------------------------------------------------------------------------

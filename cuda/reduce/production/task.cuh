@@ -65,7 +65,7 @@ struct reduce_task {
     void *out[kResults];
     uint8_t out_dtype[kResults], fold[kResults], dtype; // dtype: of the elements
     int folds;
-    wk_letter letter;
+    wk_mailbox mailbox;
 
     // Kernels are compiled for element sizes; these tell the dtypes of one size apart.
     uint64_t mask; // an element is zero where these bits are: all but the signs of floats
@@ -243,12 +243,12 @@ store(void *out, int dtype, int64_t at, uint64_t x)
 }
 
 // The one result, as it has been stored by this thread; results.cu.
-__device__ void send_bytes(const wk_letter &letter, const void *result);
+__device__ void send_bytes(const wk_mailbox &mailbox, const void *result);
 
 __device__ __forceinline__ void
 send_result(const reduce_task &task)
 {
-    if (task.letter.slot) send_bytes(task.letter, task.out[0]);
+    if (task.mailbox.slot) send_bytes(task.mailbox, task.out[0]);
 }
 
 } // namespace wk

@@ -26,7 +26,7 @@ struct tree_task {
     uint8_t out_dtype;
     bool skip_nan, has_initial;
     wk_value initial;
-    wk_letter letter; // sent with the result if it has a slot
+    wk_mailbox mailbox; // sent with the result if it has a slot
 };
 
 // A factor in a lane: double, or complex double.
@@ -125,7 +125,7 @@ put(const tree_task &task, int64_t output, int64_t chunk, A total, A *totals)
         return;
     }
     finish(task, output, total);
-    send_bytes(task.letter, task.out);
+    send_bytes(task.mailbox, task.out);
 }
 
 // The element of a fold, or one where the mask leaves it out.
@@ -326,9 +326,9 @@ product(wk_call *call)
     void *totals = nullptr;
     const int64_t bytes = task.outputs * task.chunks * (int64_t)sizeof(A);
     if (task.chunks > 1 && allocate(call, bytes, &totals) != WK_OK) return call->error.status;
-    if (call->letter.slot && task.outputs == 1) {
-        task.letter = call->letter;
-        call->letter.sent = 1;
+    if (call->mailbox.slot && task.outputs == 1) {
+        task.mailbox = call->mailbox;
+        call->mailbox.sent = 1;
     }
     if (first_level<T>(call, task, (A *)totals) != WK_OK) return call->error.status;
     return fold_totals<A>(call, task, (A *)totals);

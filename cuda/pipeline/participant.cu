@@ -1,5 +1,5 @@
-// station.cu -- see station.cuh.
-#include "runtime/station.cuh"
+// participant.cu -- see participant.cuh.
+#include "pipeline/participant.cuh"
 
 #include "settings.h"
 
@@ -15,19 +15,19 @@ namespace
 constexpr int kMostThreads = 16;     // for a GPU
 constexpr int64_t kPart = 512 << 10; // bytes that a thread copies at a time
 
-struct crew {
-    station *stations;
+struct workers {
+    participant *participants;
     int count;
 };
 
-// A thread keeps to one lane while there is work in it, then helps the others.
+// A thread keeps to one pipeline while there is work in it, then helps the others.
 void
 work_along(void *arg, int64_t begin, int64_t end, int)
 {
-    const crew *c = static_cast<crew *>(arg);
+    const workers *c = static_cast<workers *>(arg);
     for (int64_t i = begin; i < end; i++) {
         for (int turn = 0; turn < c->count; turn++)
-            c->stations[(i + turn) % c->count].road->work();
+            c->participants[(i + turn) % c->count].pipe->work();
     }
 }
 
@@ -94,7 +94,7 @@ out_bytes(const wk_call *call)
 }
 
 static wk_status
-take_bus(station *at, const wk_call *call, int device)
+take_bus(participant *at, const wk_call *call, int device)
 {
     wk_error *error = &at->call.error;
     current_device current;
@@ -113,7 +113,7 @@ take_bus(station *at, const wk_call *call, int device)
 }
 
 wk_status
-arrive(station *at, wk_call *call, int device)
+enter_call(participant *at, wk_call *call, int device)
 {
     wk_call_start(&at->call, call->op, call->outs);
     at->call.args = call->args;
@@ -127,7 +127,7 @@ arrive(station *at, wk_call *call, int device)
 }
 
 wk_status
-depart(station *at, wk_call *call)
+leave_call(participant *at, wk_call *call)
 {
     if (!at->bus.owns_lock()) return WK_OK;
     wk_error error = {};
@@ -147,9 +147,9 @@ depart(station *at, wk_call *call)
 }
 
 void
-drive(wk_call *call, station *stations, int count, int64_t parts)
+drive(wk_call *call, participant *participants, int count, int64_t parts)
 {
-    crew c = {stations, count};
+    workers c = {participants, count};
     int64_t threads = std::min<int64_t>(host->threads(call->context), kMostThreads * count);
     threads = std::min(threads, std::max<int64_t>(parts, 1));
     host->parallel(call->context, threads, 1, work_along, &c);
@@ -162,29 +162,31 @@ parts_of(int64_t unit)
 }
 
 wk_status
-carry(station *at, wk_call *call, const wk_cut *cut, way how, void *block, int64_t bytes)
+carry(participant *at, wk_call *call, const wk_cut *cut, direction how, void *block,
+      int64_t bytes)
 {
-    trip t;
+    transfer t;
     t.call = call;
     t.cut = cut;
     t.how = how;
     t.unit = (piece_size(bytes) + kElement - 1) / kElement * kElement;
     t.parts = parts_of(t.unit);
-    t.pinned_in = how == way::in && call->in.host && is_pinned(call->in.host, call->in.bytes);
-    t.pinned_out =
-        how == way::out && call->outs == 1 && is_pinned(call->out[0].host, call->out[0].bytes);
+    t.pinned_in =
+        how == direction::in && call->in.host && is_pinned(call->in.host, call->in.bytes);
+    t.pinned_out = how == direction::out && call->outs == 1 &&
+                   is_pinned(call->out[0].host, call->out[0].bytes);
     const int64_t units = (bytes + t.unit - 1) / t.unit;
     if (units == 0) return WK_OK;
-    at->road.emplace();
+    at->pipe.emplace();
     current_device current;
     if (current.set(at->g->device, &call->error) != WK_OK) return call->error.status;
-    if (how == way::out) WK_TRY(&call->error, cudaStreamSynchronize(at->s.stream));
-    if (at->road->open(&t, at->g, &at->s, 0, units, (char *)block) != WK_OK)
+    if (how == direction::out) WK_TRY(&call->error, cudaStreamSynchronize(at->s.stream));
+    if (at->pipe->open(&t, at->g, &at->s, 0, units, (char *)block) != WK_OK)
         return call->error.status;
     drive(call, at, 1, units * t.parts);
     if (t.failed) return call->error.status;
     staging *stage = at->g->stage.get();
-    return follow(at->g, stage->work, how == way::in ? stage->inwards : stage->outwards,
+    return follow(at->g, stage->work, how == direction::in ? stage->inwards : stage->outwards,
                   &call->error);
 }
 

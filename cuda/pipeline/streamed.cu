@@ -1,6 +1,6 @@
-// streamed.cu -- calls whose input lies on the host: in one trip if it is small, else piece by
+// streamed.cu -- calls whose input lies on the host: in one transfer if it is small, else piece by
 // piece over every GPU that takes part, else whole.
-#include "runtime/station.cuh"
+#include "pipeline/participant.cuh"
 
 #include "plan.h"
 #include "reduce.h"
@@ -69,44 +69,45 @@ state_bytes(wk_call *call, const wk_cut *cut, wk_launch *launch, int64_t *bytes)
 }
 
 wk_status
-open_lane(station *at, trip *t, int64_t first, int64_t count, int64_t state, void **block)
+open_pipeline(participant *at, transfer *t, int64_t first, int64_t count, int64_t state,
+              void **block)
 {
     wk_call *call = &at->call;
     current_device current;
-    at->road.emplace();
+    at->pipe.emplace();
     if (current.set(at->g->device, &t->call->error) != WK_OK) return t->call->error.status;
     if (state > 0) {
         if (allocate(call, state, block) != WK_OK || clear(call, *block, state) != WK_OK)
             return wk_fail_as(&t->call->error, &call->error);
-        at->road->part.mode = WK_PIECE;
-        if (keeps_state(call, t->cut)) at->road->part.state = *block;
+        at->pipe->part.mode = WK_PIECE;
+        if (keeps_state(call, t->cut)) at->pipe->part.state = *block;
     }
     if (call->op == WK_HISTOGRAM && !sums_weights(call)) {
         call->out[0].data = *block;
-        at->road->result = &call->out[0];
+        at->pipe->result = &call->out[0];
     }
-    if (call->aux.host) at->road->aux = &call->aux;
-    return at->road->open(t, at->g, &at->s, first, count, nullptr);
+    if (call->aux.host) at->pipe->aux = &call->aux;
+    return at->pipe->open(t, at->g, &at->s, first, count, nullptr);
 }
 
-// Adds the states of all stations into the first one's.
+// Adds the states of all participants into the first one's.
 wk_status
-gather_states(wk_call *call, wk_launch *add, station *stations, int count, void **states,
-              int64_t bytes)
+gather_states(wk_call *call, wk_launch *add, participant *participants, int count,
+              void **states, int64_t bytes)
 {
-    station *home = &stations[0];
+    participant *home = &participants[0];
     void *copy = nullptr;
     for (int i = 1; i < count; i++) {
         current_device current;
-        if (current.set(stations[i].g->device, &call->error) != WK_OK)
+        if (current.set(participants[i].g->device, &call->error) != WK_OK)
             return call->error.status;
-        WK_TRY(&call->error, cudaStreamSynchronize(stations[i].s.stream));
+        WK_TRY(&call->error, cudaStreamSynchronize(participants[i].s.stream));
         current_device back;
         if (back.set(home->g->device, &call->error) != WK_OK) return call->error.status;
         if (i == 1 && allocate(&home->call, bytes, &copy) != WK_OK)
             return wk_fail_as(&call->error, &home->call.error);
         WK_TRY(&call->error,
-               cudaMemcpyPeerAsync(copy, home->g->device, states[i], stations[i].g->device,
+               cudaMemcpyPeerAsync(copy, home->g->device, states[i], participants[i].g->device,
                                    (size_t)bytes, home->s.stream));
         if (add) {
             home->call.part.mode = WK_MERGE;
@@ -124,7 +125,7 @@ gather_states(wk_call *call, wk_launch *add, station *stations, int count, void 
 
 // Results that lie packed on the device, to where they belong.
 wk_status
-fetch(wk_call *call, station *home, int which, void *from)
+fetch(wk_call *call, participant *home, int which, void *from)
 {
     const wk_array *out = &call->out[which];
     if (out->bytes < kSmallCall) {
@@ -136,13 +137,13 @@ fetch(wk_call *call, station *home, int which, void *from)
     wk_call one = *call;
     one.out[0] = *out;
     wk_cut_download(out, &back);
-    const wk_status status = carry(home, &one, &back, way::out, from, out->bytes);
+    const wk_status status = carry(home, &one, &back, direction::out, from, out->bytes);
     return status ? wk_fail_as(&call->error, &one.error) : WK_OK;
 }
 
 // The results of a call whose pieces have none of their own.
 wk_status
-finish(wk_call *call, const wk_cut *cut, wk_launch *launch, station *home, void *state)
+finish(wk_call *call, const wk_cut *cut, wk_launch *launch, participant *home, void *state)
 {
     wk_call *there = &home->call;
     current_device current;
@@ -177,8 +178,9 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
 {
     int devices[kMostGpus];
     const int count = (int)std::min<int64_t>(devices_of(call, devices), cut->pieces);
-    std::unique_ptr<station[]> stations(new (std::nothrow) station[count]);
-    if (!stations) return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %d lanes", count);
+    std::unique_ptr<participant[]> participants(new (std::nothrow) participant[count]);
+    if (!participants)
+        return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %d pipelines", count);
     void *states[kMostGpus] = {};
     int64_t state = 0;
     if (state_bytes(call, cut, launch, &state) != WK_OK) return call->error.status;
@@ -190,7 +192,7 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
             "one device does without: name one",
             (long long)wk_size(&call->out[0]), (long long)state);
     }
-    trip t;
+    transfer t;
     t.call = call;
     t.cut = cut;
     t.launch = launch;
@@ -199,22 +201,22 @@ run_pieces(wk_call *call, const wk_cut *cut, wk_launch *launch)
     t.pinned_out = call->outs == 1 && is_pinned(call->out[0].host, call->out[0].bytes);
     wk_status status = WK_OK;
     for (int i = 0; i < count && !status; i++) // in the order of the devices: no deadlock
-        status = arrive(&stations[i], call, devices[i]);
+        status = enter_call(&participants[i], call, devices[i]);
     for (int i = 0; i < count && !status; i++) {
         const int64_t first = cut->pieces * i / count, after = cut->pieces * (i + 1) / count;
-        status = open_lane(&stations[i], &t, first, after - first, state, &states[i]);
+        status = open_pipeline(&participants[i], &t, first, after - first, state, &states[i]);
     }
     if (!status) {
-        drive(call, stations.get(), count, cut->pieces * t.parts);
+        drive(call, participants.get(), count, cut->pieces * t.parts);
         if (t.failed) status = call->error.status;
     }
     if (!status && state > 0) {
         wk_launch *add = keeps_state(call, cut) && !is_tree(call) ? launch : nullptr;
-        status = gather_states(call, add, stations.get(), count, states, state);
-        if (!status) status = finish(call, cut, launch, &stations[0], states[0]);
+        status = gather_states(call, add, participants.get(), count, states, state);
+        if (!status) status = finish(call, cut, launch, &participants[0], states[0]);
     }
     for (int i = 0; i < count; i++) {
-        const wk_status left = depart(&stations[i], call);
+        const wk_status left = leave_call(&participants[i], call);
         if (!status) status = left;
     }
     return status;

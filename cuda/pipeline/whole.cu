@@ -1,12 +1,12 @@
 // whole.cu -- calls that cannot be cut finely enough, and arrays that cross without a kernel: all of
 // the input goes in, by all threads, before anything comes out.
-#include "runtime/station.cuh"
+#include "pipeline/participant.cuh"
 
 namespace wk
 {
 
 static wk_status
-in_one_piece(station *at, wk_call *call, wk_launch *launch)
+in_one_piece(participant *at, wk_call *call, wk_launch *launch)
 {
     wk_cut cut;
     wk_piece all;
@@ -20,19 +20,20 @@ in_one_piece(station *at, wk_call *call, wk_launch *launch)
     if (allocate(&at->call, all.in_bytes, &in) != WK_OK ||
         allocate(&at->call, all.out_bytes, &out) != WK_OK)
         return wk_fail_as(&call->error, &at->call.error);
-    if (carry(at, call, &cut, way::in, in, all.in_bytes) != WK_OK) return call->error.status;
+    if (carry(at, call, &cut, direction::in, in, all.in_bytes) != WK_OK)
+        return call->error.status;
     wk_piece_call(call, &cut, &all, in, out, &at->call);
     if (launch(&at->call) != WK_OK) return wk_fail_as(&call->error, &at->call.error);
-    if (!apart) return carry(at, call, &cut, way::out, out, all.out_bytes);
+    if (!apart) return carry(at, call, &cut, direction::out, out, all.out_bytes);
     wk_call one = *call;
     wk_cut_download(&call->out[0], &cut);
-    const wk_status status = carry(at, &one, &cut, way::out, out, all.out_bytes);
+    const wk_status status = carry(at, &one, &cut, direction::out, out, all.out_bytes);
     return status ? wk_fail_as(&call->error, &one.error) : WK_OK;
 }
 
 // Runs: of what could be there, only what is there comes back.
 static wk_status
-bring_runs(station *at, wk_call *call)
+bring_runs(participant *at, wk_call *call)
 {
     int64_t found = 0;
     WK_TRY(&call->error, cudaMemcpyAsync(&found, at->call.out[2].data, sizeof found,
@@ -47,14 +48,15 @@ bring_runs(station *at, wk_call *call)
         one.out[0].shape[0] = found;
         one.out[0].bytes = found * wk_itemsize[one.out[0].dtype];
         wk_cut_download(&one.out[0], &cut);
-        if (carry(at, &one, &cut, way::out, at->call.out[i].data, one.out[0].bytes) != WK_OK)
+        if (carry(at, &one, &cut, direction::out, at->call.out[i].data, one.out[0].bytes) !=
+            WK_OK)
             return wk_fail_as(&call->error, &one.error);
     }
     return WK_OK;
 }
 
 static wk_status
-find_runs(station *at, wk_call *call, wk_launch *launch)
+find_runs(participant *at, wk_call *call, wk_launch *launch)
 {
     wk_cut cut;
     wk_piece all;
@@ -68,7 +70,8 @@ find_runs(station *at, wk_call *call, wk_launch *launch)
     for (int i = 0; i < call->outs && !status; i++)
         status = allocate(there, call->out[i].bytes, &there->out[i].data);
     if (status) return wk_fail_as(&call->error, &there->error);
-    if (carry(at, call, &cut, way::in, in, all.in_bytes) != WK_OK) return call->error.status;
+    if (carry(at, call, &cut, direction::in, in, all.in_bytes) != WK_OK)
+        return call->error.status;
     wk_piece_call(call, &cut, &all, in, nullptr, there);
     if (launch(there) != WK_OK) return wk_fail_as(&call->error, &there->error);
     return bring_runs(at, call);
@@ -78,16 +81,16 @@ wk_status
 run_whole(wk_call *call, wk_launch *launch)
 {
     const bool runs = call->op == WK_RUN_LENGTH || call->op == WK_UNIQUE_COUNTS;
-    station at;
-    wk_status status = arrive(&at, call, call->ordinal);
+    participant at;
+    wk_status status = enter_call(&at, call, call->ordinal);
     if (!status) status = runs ? find_runs(&at, call, launch) : in_one_piece(&at, call, launch);
-    const wk_status left = depart(&at, call);
+    const wk_status left = leave_call(&at, call);
     return status ? status : left;
 }
 
 // In the order of the array's own stream.
 static wk_status
-cross(station *at, wk_call *call)
+cross(participant *at, wk_call *call)
 {
     wk_cut cut;
     const bool up = call->in.host != nullptr;
@@ -98,8 +101,8 @@ cross(station *at, wk_call *call)
         wk_cut_download(&call->out[0], &cut);
     if (call->fresh && !up) advise_huge(&call->out[0]);
     if (follow(at->g, at->s.stream, own, &call->error) != WK_OK ||
-        carry(at, call, &cut, up ? way::in : way::out, up ? call->out[0].data : call->in.data,
-              call->out[0].bytes) != WK_OK)
+        carry(at, call, &cut, up ? direction::in : direction::out,
+              up ? call->out[0].data : call->in.data, call->out[0].bytes) != WK_OK)
         return call->error.status;
     return follow(at->g, own, at->s.stream, &call->error);
 }
@@ -109,10 +112,10 @@ cross(station *at, wk_call *call)
 wk_status
 copy_over_bus(wk_call *call)
 {
-    station at;
-    wk_status status = arrive(&at, call, call->ordinal);
+    participant at;
+    wk_status status = enter_call(&at, call, call->ordinal);
     if (!status) status = cross(&at, call);
-    const wk_status left = depart(&at, call);
+    const wk_status left = leave_call(&at, call);
     return status ? status : left;
 }
 

@@ -1,6 +1,6 @@
 // small.cu -- calls whose arrays fit one slot: one transfer in, the kernel, one back. A result of one
-// element comes by letter.
-#include "runtime/station.cuh"
+// element comes through a mailbox.
+#include "pipeline/participant.cuh"
 
 #include "plan.h"
 
@@ -13,7 +13,8 @@ namespace wk
 // The input to the device, packed, and the call there as the launcher sees it. Of an empty input
 // nothing is cut: the kernel reads none of it.
 static wk_status
-prepare(station *at, wk_call *call, staging *stage, wk_cut *cut, wk_piece *all, int64_t packed)
+prepare(participant *at, wk_call *call, staging *stage, wk_cut *cut, wk_piece *all,
+        int64_t packed)
 {
     wk_call *there = &at->call;
     void *in = nullptr, *out = nullptr;
@@ -30,18 +31,18 @@ prepare(station *at, wk_call *call, staging *stage, wk_cut *cut, wk_piece *all, 
 }
 
 static wk_status
-read_result(station *at, wk_call *call, int64_t packed)
+read_result(participant *at, wk_call *call, int64_t packed)
 {
     uint64_t bits = 0;
-    const wk_letter *letter = &at->call.letter;
-    const wk_status status = read_letter(at->s.stream, letter, &bits, &at->call.error);
-    return_letter(at->g, letter);
+    const wk_mailbox *mailbox = &at->call.mailbox;
+    const wk_status status = read_mailbox(at->s.stream, mailbox, &bits, &at->call.error);
+    return_mailbox(at->g, mailbox);
     if (status == WK_OK) memcpy(call->out[0].host, &bits, (size_t)packed);
     return status;
 }
 
 static wk_status
-in_one_slot(station *at, wk_call *call, wk_launch *launch)
+in_one_slot(participant *at, wk_call *call, wk_launch *launch)
 {
     wk_cut cut;
     wk_piece all;
@@ -62,9 +63,9 @@ in_one_slot(station *at, wk_call *call, wk_launch *launch)
     if (prepare(at, call, stage, &cut, &all, packed) != WK_OK) return error->status;
     const bool one = call->op == WK_REDUCE && call->args.reduce.outputs == 1 &&
                      call->outs == 1 && packed <= 8;
-    if (launch_for_letter(&at->call, at->g, one ? (int)packed : 0, launch) != WK_OK)
+    if (launch_for_mailbox(&at->call, at->g, one ? (int)packed : 0, launch) != WK_OK)
         return error->status;
-    if (at->call.letter.slot) {
+    if (at->call.mailbox.slot) {
         const wk_status status = read_result(at, call, packed);
         at->quiet = status == WK_OK;
         return status;
@@ -80,11 +81,11 @@ in_one_slot(station *at, wk_call *call, wk_launch *launch)
 wk_status
 run_small(wk_call *call, wk_launch *launch)
 {
-    station at;
-    wk_status status = arrive(&at, call, call->ordinal);
+    participant at;
+    wk_status status = enter_call(&at, call, call->ordinal);
     if (!status && in_one_slot(&at, call, launch) != WK_OK)
         status = wk_fail_as(&call->error, &at.call.error);
-    const wk_status left = depart(&at, call);
+    const wk_status left = leave_call(&at, call);
     return status ? status : left;
 }
 

@@ -1,5 +1,5 @@
-// lane.cu -- see lane.cuh.
-#include "runtime/lane.cuh"
+// pipeline.cu -- see pipeline.cuh.
+#include "pipeline/pipeline.cuh"
 
 #include "plan.h"
 
@@ -24,7 +24,7 @@ part_at(int64_t bytes, int64_t part, int64_t parts)
 } // namespace
 
 void
-trip::fail(const wk_error *error)
+transfer::fail(const wk_error *error)
 {
     std::lock_guard<std::mutex> hold(lock);
     wk_fail_as(&call->error, error);
@@ -32,7 +32,7 @@ trip::fail(const wk_error *error)
 }
 
 void
-trip::stop()
+transfer::stop()
 {
     wk_error error = {};
     WK_FAIL(&error, WK_EINTERRUPT, "stopped by a signal");
@@ -40,9 +40,10 @@ trip::stop()
 }
 
 wk_status
-lane::open(trip *trip, gpu *gpu, session *s, int64_t from, int64_t units, char *lies)
+pipeline::open(transfer *transfer, gpu *gpu, session *s, int64_t from, int64_t units,
+               char *lies)
 {
-    t = trip;
+    t = transfer;
     g = gpu;
     first = from;
     count = units;
@@ -50,9 +51,9 @@ lane::open(trip *trip, gpu *gpu, session *s, int64_t from, int64_t units, char *
     parts = out_parts = t->parts;
     wk_error *error = &t->call->error;
     const wk_cut *cut = t->cut;
-    has_in = t->how != way::out && cut->in_bytes > 0;
-    has_out = t->how != way::in && cut->out_bytes > 0;
-    const bool piecewise = t->how == way::pieces;
+    has_in = t->how != direction::out && cut->in_bytes > 0;
+    has_out = t->how != direction::in && cut->out_bytes > 0;
+    const bool piecewise = t->how == direction::both;
     in_stride = !has_in ? 0 : piecewise ? cut->in_bytes : std::min(t->unit, cut->in_bytes);
     out_stride = !has_out ? 0 : piecewise ? cut->out_bytes : std::min(t->unit, cut->out_bytes);
     in_stride = (in_stride + 255) / 256 * 256; // CUDA's own alignment
@@ -75,8 +76,8 @@ lane::open(trip *trip, gpu *gpu, session *s, int64_t from, int64_t units, char *
         to_drain[i] = 0;
     }
     if (!piecewise)
-        return follow(g, t->how == way::in ? stage->inwards : stage->outwards, stage->work,
-                      error);
+        return follow(g, t->how == direction::in ? stage->inwards : stage->outwards,
+                      stage->work, error);
     wk_call rings;
     wk_call_start(&rings, t->call->op, 0);
     rings.session = s;
@@ -90,9 +91,9 @@ lane::open(trip *trip, gpu *gpu, session *s, int64_t from, int64_t units, char *
     return follow(g, stage->inwards, stage->work, error); // the ring is there from now on
 }
 
-// This lane's share of the first result's pages: of others the results are as long as the pieces.
+// This pipeline's share of the first result's pages: of others the results are as long as the pieces.
 void
-lane::count_pages()
+pipeline::count_pages()
 {
     const wk_array *out = &t->call->out[0];
     const int64_t of = t->cut->pieces, all = out->bytes / kHugePage;
@@ -104,9 +105,9 @@ lane::count_pages()
 }
 
 void
-lane::find(int64_t unit, span *s) const
+pipeline::find(int64_t unit, span *s) const
 {
-    const bool piecewise = t->how == way::pieces;
+    const bool piecewise = t->how == direction::both;
     const int64_t from = piecewise ? 0 : (first + unit) * t->unit;
     wk_piece_of(t->call, t->cut, piecewise ? first + unit : 0, &s->piece);
     s->in_from = from;
@@ -128,7 +129,7 @@ take(std::atomic<int64_t> *next, int64_t parts, int64_t units)
 }
 
 bool
-lane::fill_one()
+pipeline::fill_one()
 {
     if (!has_in || direct_in) return false;
     const int64_t p = take(&fill_next, parts, std::min(count, came + kSlots));
@@ -148,7 +149,7 @@ lane::fill_one()
 // Where nothing comes in meanwhile, new memory gets its pages as it is written: a huge page is one
 // thread's, and it is still in the cache when its thread fills it.
 int64_t
-lane::out_part_at(const span &s, int64_t part) const
+pipeline::out_part_at(const span &s, int64_t part) const
 {
     const int64_t bytes = s.out_to - s.out_from;
     const char *to = nullptr;
@@ -161,7 +162,7 @@ lane::out_part_at(const span &s, int64_t part) const
 }
 
 bool
-lane::drain_one()
+pipeline::drain_one()
 {
     if (!has_out || direct_out) return false;
     const int64_t p = take(&drain_next, out_parts, went);
@@ -181,7 +182,7 @@ lane::drain_one()
 // that come to the same huge page both clear one. As far ahead as the input is (H100, a transpose of
 // 1 GiB into new arrays, back to back: 46 to 50 ms; with no touching ahead 59).
 bool
-lane::touch_one(bool ahead)
+pipeline::touch_one(bool ahead)
 {
     int64_t p = touch_next;
     if (pages == 0) return false;
@@ -192,7 +193,7 @@ lane::touch_one(bool ahead)
 }
 
 bool
-lane::finished() const
+pipeline::finished() const
 {
     if (t->failed) return true;
     if (sent < count) return false;
@@ -200,7 +201,7 @@ lane::finished() const
 }
 
 bool
-lane::help()
+pipeline::help()
 {
     if (drain_one() || touch_one(true) || fill_one() || touch_one(false)) return true;
     if (!gate.try_lock()) return false;
@@ -210,7 +211,7 @@ lane::help()
 }
 
 void
-lane::work()
+pipeline::work()
 {
     while (!finished()) {
         if (host->interrupted()) t->stop();
@@ -221,7 +222,7 @@ lane::work()
 // ---- what one thread at a time does ---------------------------------------------------------
 
 bool
-lane::filled(int64_t unit) const
+pipeline::filled(int64_t unit) const
 {
     if (unit >= came + kSlots) return false;
     return !has_in || direct_in || to_fill[slot(unit)] == 0;
@@ -230,21 +231,21 @@ lane::filled(int64_t unit) const
 // Is the unit's place on the device free? Asked here rather than by the streams, where a transfer
 // would wait for an event on another stream each time.
 bool
-lane::vacant(int64_t unit) const
+pipeline::vacant(int64_t unit) const
 {
-    return t->how != way::pieces ||
+    return t->how != direction::both ||
            (unit < worked + kSlots && (!has_out || unit < went + kSlots));
 }
 
 bool
-lane::drained(int64_t unit) const
+pipeline::drained(int64_t unit) const
 {
     return unit < kSlots || (direct_out ? unit < went + kSlots : to_drain[slot(unit)] == 0);
 }
 
 // All that can be put on the streams, or noticed.
 void
-lane::step()
+pipeline::step()
 {
     wk_error error = {};
     if (t->failed) return;
@@ -265,7 +266,7 @@ lane::step()
 }
 
 wk_status
-lane::enter(int64_t unit, const span &s, char *to)
+pipeline::enter(int64_t unit, const span &s, char *to)
 {
     const char *from = stage->in + slot(unit) * in_stride;
     if (direct_in) from = wk_piece_in_place(t->call, t->cut, &s.piece) + s.in_from;
@@ -276,7 +277,7 @@ lane::enter(int64_t unit, const span &s, char *to)
 }
 
 wk_status
-lane::kernel(int64_t unit, const span &s)
+pipeline::kernel(int64_t unit, const span &s)
 {
     session piece_session;
     piece_session.device = g->device;
@@ -295,13 +296,13 @@ lane::kernel(int64_t unit, const span &s)
 }
 
 wk_status
-lane::send(int64_t unit)
+pipeline::send(int64_t unit)
 {
     span s;
     find(unit, &s);
     const int at = slot(unit);
-    if (t->how == way::out) return WK_OK;
-    if (t->how == way::in) return enter(unit, s, whole + s.in_from);
+    if (t->how == direction::out) return WK_OK;
+    if (t->how == direction::in) return enter(unit, s, whole + s.in_from);
     if (enter(unit, s, ring_in + at * in_stride) != WK_OK) return sub.error.status;
     WK_TRY(&sub.error, cudaStreamWaitEvent(stage->work, stage->came[at], 0));
     if (kernel(unit, s) != WK_OK) return sub.error.status;
@@ -310,7 +311,7 @@ lane::send(int64_t unit)
 }
 
 wk_status
-lane::leave(int64_t unit)
+pipeline::leave(int64_t unit)
 {
     span s;
     find(unit, &s);
@@ -320,7 +321,7 @@ lane::leave(int64_t unit)
     if (direct_out)
         to =
             wk_walk_run(&s.piece.out[0], s.piece.out_begin[0], s.piece.out_end[0]) + s.out_from;
-    if (t->how == way::pieces)
+    if (t->how == direction::both)
         WK_TRY(&sub.error, cudaStreamWaitEvent(stage->outwards, stage->done[at], 0));
     to_drain[at] = (int)out_parts;
     WK_TRY(&sub.error, cudaMemcpyAsync(to, from, (size_t)(s.out_to - s.out_from),
@@ -343,7 +344,7 @@ notice(cudaEvent_t event, bool *happened, wk_error *error)
 }
 
 wk_status
-lane::look()
+pipeline::look()
 {
     bool happened = true;
     while (came < sent) {
@@ -352,11 +353,11 @@ lane::look()
         if (!happened) break;
         to_fill[slot(came)] = (int)parts;
         ++came;
-        if (t->call->progress && t->how == way::pieces)
+        if (t->call->progress && t->how == direction::both)
             __atomic_fetch_add(t->call->progress, 1, __ATOMIC_RELAXED);
     }
     happened = true;
-    while (t->how == way::pieces && worked < came) {
+    while (t->how == direction::both && worked < came) {
         if (notice(stage->done[slot(worked)], &happened, &sub.error) != WK_OK)
             return sub.error.status;
         if (!happened) break;

@@ -1,4 +1,4 @@
-// letter.cuh -- a result of at most 8 bytes, written where the host looks for it.
+// mailbox.cuh -- a result of at most 8 bytes, written where the host looks for it.
 //
 // The host reads it without a call of the driver: 6 us a call instead of 11 to 17 (H100).
 #pragma once
@@ -11,16 +11,16 @@ namespace wk
 // for the host before its ticket, by the fence.
 template <typename R>
 __device__ __forceinline__ void
-send(const wk_letter &letter, R value)
+send(const wk_mailbox &mailbox, R value)
 {
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
     if constexpr (sizeof(R) <= 4) {
-        letter.slot[1] = (uint64_t)letter.ticket << 32 | bits;
+        mailbox.slot[1] = (uint64_t)mailbox.ticket << 32 | bits;
     } else {
-        letter.slot[0] = bits;
+        mailbox.slot[0] = bits;
         __threadfence_system();
-        letter.slot[1] = (uint64_t)letter.ticket << 32;
+        mailbox.slot[1] = (uint64_t)mailbox.ticket << 32;
     }
 }
 

@@ -1,5 +1,5 @@
 // stage.cu -- makes and keeps the pinned rings of a GPU.
-#include "runtime/stage.cuh"
+#include "runtime/staging.cuh"
 
 #include <new>
 

@@ -1,4 +1,4 @@
-// lane.cuh -- one GPU's share of a call whose arrays are on the host, and its way over the bus.
+// pipeline.cuh -- one GPU's share of a call whose arrays are on the host, and its way over the bus.
 //
 // Units go in order: gather into a pinned slot, transfer, kernel, transfer back, scatter. All
 // threads are alike: each takes a part of a unit that has come back, else of one that may go,
@@ -6,25 +6,25 @@
 // two directions and the kernels overlap.
 #pragma once
 #include "pieces.h"
-#include "runtime/stage.cuh"
+#include "runtime/staging.cuh"
 
 #include <atomic>
 
 namespace wk
 {
 
-enum class way {
-    pieces, // a unit is a piece: in, its kernel, and out where it has results
-    in,     // a unit is a part of the one piece: it goes in
-    out     // likewise: it comes out
+enum class direction {
+    both, // a unit is a piece: in, its kernel, and out where it has results
+    in,   // a unit is a part of the one piece: it goes in
+    out   // likewise: it comes out
 };
 
-// What the lanes of a call share.
-struct trip {
+// What the pipelines of a call share.
+struct transfer {
     wk_call *call; // with the arrays on the host
     const wk_cut *cut;
     wk_launch *launch = nullptr;
-    way how = way::pieces;
+    direction how = direction::both;
     int64_t unit = 0;  // bytes, where a unit is a part of a piece
     int64_t parts = 1; // of a unit: the most threads that fill it together
     bool pinned_in = false, pinned_out = false; // by whoever made the arrays: no slot is needed
@@ -35,17 +35,17 @@ struct trip {
     void stop(); // it was interrupted
 };
 
-class lane
+class pipeline
 {
   public:
-    lane()
+    pipeline()
     {
         wk_call_start(&sub, WK_REDUCE, 1);
     }
 
     // Units first .. first + count - 1 on a GPU. With how == in or out, whole is where the piece
     // lies on the device; else rings are taken from the session.
-    wk_status open(trip *t, gpu *g, session *s, int64_t first, int64_t count, char *whole);
+    wk_status open(transfer *t, gpu *g, session *s, int64_t first, int64_t count, char *whole);
 
     // To be called by any number of threads; each returns when nothing is left to do.
     void work();
@@ -81,7 +81,7 @@ class lane
     bool drained(int64_t unit) const;
     bool vacant(int64_t unit) const;
 
-    trip *t = nullptr;
+    transfer *t = nullptr;
     gpu *g = nullptr;
     staging *stage = nullptr;
     int64_t first = 0, count = 0, parts = 1, out_parts = 1;
