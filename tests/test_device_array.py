@@ -735,7 +735,7 @@ def test_out_may_share_memory_with_the_coefficients(device):
 
 
 def test_a_result_may_be_read_and_handed_on_at_once(gpu):
-    """A thread reads results from mailboxes while another exports them, which forgets the mailbox."""
+    """A thread reads results from mailboxes while another exports them, which forgets those."""
     a = values("float32", 1000)
     d, want = there(a, gpu), warpkit.reduce(a, device="cpu")
     box, stop, wrong = [warpkit.reduce(d)], threading.Event(), []

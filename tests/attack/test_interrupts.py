@@ -53,6 +53,8 @@ def interrupted(call, after=0.2):
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
+    # What a shell starts in the background ignores SIGINT, and so does Python there.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(after, send)
     timer.start()
     try:
@@ -62,6 +64,7 @@ def interrupted(call, after=0.2):
     finally:
         timer.cancel()
         timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
