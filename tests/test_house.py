@@ -106,6 +106,17 @@ def test_no_source_names_a_place_on_somebodys_machine():
     assert found == []
 
 
+def test_files_that_the_pages_name_are_there():
+    names = [p.as_posix() for p in ROOT.rglob("*") if not {"build", ".venv"} & set(p.parts)]
+    missing = []
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        pattern = r"`((?:[\w.-]+/)*[\w-]+\.(?:cuh?|cc|c|h|def))`"
+        for name in re.findall(pattern, page.read_text()):
+            if not any(known.endswith(f"/{name}") for known in names):
+                missing.append((page.name, name))
+    assert missing == []
+
+
 # ---- the table ---------------------------------------------------------------------------------
 
 ROWS = warpkit.variants()
