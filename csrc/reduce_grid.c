@@ -148,28 +148,36 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     return 1;
 }
 
+/* Tiles of a line of elements that lie side by side, or of its runs. */
 static void
-plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, wk_grid *g)
+tile_runs(const wk_call *call, int in_order, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
     const int64_t item = wk_itemsize[a->dtype];
+    g->aligned =
+        ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 && g->run * item % VECTOR == 0;
+    for (int d = 0; d < a->ndim - 1; d++) g->aligned &= a->strides[d] * item % VECTOR == 0;
+    g->tiles = g->aligned ? wk_blocks(g->run * item, WK_TILE_BYTES)
+                          : g->run * item / WK_TILE_BYTES + 2;
+    if (g->aligned && !in_order && a->ndim - r->kept == 2 &&
+        r->n * item / VECTOR < UINT32_MAX - WK_TILE_BYTES) {
+        g->reads = WK_READS_RUNS;
+        g->tiles = wk_blocks(r->n * item, WK_TILE_BYTES);
+    }
+}
+
+static void
+plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, wk_grid *g)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const int64_t item = wk_itemsize[call->in.dtype];
     const int64_t batch = item <= 2 ? 32 : 4 * VECTOR / item; /* scattered elements of a lane */
     g->kind = WK_BY_LINES;
-    if (g->reads == WK_READS_RUN) {
-        g->aligned = ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 &&
-                     g->run * item % VECTOR == 0;
-        for (int d = 0; d < a->ndim - 1; d++) g->aligned &= a->strides[d] * item % VECTOR == 0;
-        g->tiles = g->aligned ? wk_blocks(g->run * item, WK_TILE_BYTES)
-                              : g->run * item / WK_TILE_BYTES + 2;
-        if (g->aligned && !in_order && a->ndim - r->kept == 2 &&
-            r->n * item / VECTOR < UINT32_MAX - WK_TILE_BYTES) {
-            g->reads = WK_READS_RUNS;
-            g->tiles = wk_blocks(r->n * item, WK_TILE_BYTES);
-        }
-    } else {
+    if (g->reads == WK_READS_RUN)
+        tile_runs(call, in_order, g);
+    else
         g->tiles = wk_blocks(r->n, batch * WARP);
-    }
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
     const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
                   places = resident * processors;

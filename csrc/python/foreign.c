@@ -64,29 +64,45 @@ locate_all(wk_state *state, const char *low, const char *high, wk_device *device
     return NULL;
 }
 
-/* Fills shape and strides (in elements), and checks that the elements' addresses make sense. */
 static int
-check_layout(size_t address, int dtype, PyObject *shape_arg, PyObject *strides_arg, int *ndim,
-             npy_intp *extents, int64_t *strides)
+too_large(PyObject *shape, PyObject *strides)
 {
-    int64_t shape[WK_MAX_DIMS], size = 1, low = 0, high = 0;
-    const int64_t item = wk_itemsize[dtype];
+    PyErr_Format(PyExc_ValueError, "shape %R with strides %R overflows", shape, strides);
+    return -1;
+}
+
+/* Extents, and strides in bytes: C order where none are given. */
+static int
+read_layout(int64_t item, PyObject *shape_arg, PyObject *strides_arg, int *ndim,
+            npy_intp *extents, int64_t *strides)
+{
+    int64_t shape[WK_MAX_DIMS], size = 1;
     *ndim = wk_int64s_of(shape_arg, shape, -1);
     if (*ndim < 0) return -1;
     if (strides_arg != Py_None && wk_int64s_of(strides_arg, strides, *ndim) < 0) return -1;
-    int overflow = 0;
     for (int d = *ndim - 1; d >= 0; d--) {
         if (shape[d] < 0) {
             PyErr_Format(PyExc_ValueError, "shape %R has a negative extent", shape_arg);
             return -1;
         }
         if (strides_arg == Py_None) strides[d] = size * item;
-        overflow |= __builtin_mul_overflow(size, shape[d] > 0 ? shape[d] : 1, &size);
-        overflow |= size > INT64_MAX / 16;
-        if (overflow) break;
+        if (__builtin_mul_overflow(size, shape[d] > 0 ? shape[d] : 1, &size) ||
+            size > INT64_MAX / 16)
+            return too_large(shape_arg, strides_arg);
         extents[d] = shape[d];
     }
-    for (int d = 0; d < *ndim && !overflow; d++) {
+    return 0;
+}
+
+/* Fills shape and strides (in elements), and checks that the elements' addresses make sense. 0: there
+ * are no elements, and the address means nothing. */
+static int
+check_layout(size_t address, int dtype, PyObject *shape_arg, PyObject *strides_arg, int *ndim,
+             npy_intp *shape, int64_t *strides)
+{
+    int64_t low = 0, high = 0, item = wk_itemsize[dtype];
+    if (read_layout(item, shape_arg, strides_arg, ndim, shape, strides) < 0) return -1;
+    for (int d = 0; d < *ndim; d++) {
         int64_t reach = 0;
         if (strides[d] % item != 0 && shape[d] > 1) {
             PyErr_Format(PyExc_ValueError,
@@ -95,19 +111,16 @@ check_layout(size_t address, int dtype, PyObject *shape_arg, PyObject *strides_a
                          strides_arg, (long long)item);
             return -1;
         }
-        overflow |= __builtin_mul_overflow(shape[d] > 0 ? shape[d] - 1 : 0, strides[d], &reach);
-        overflow |= __builtin_add_overflow(*(reach < 0 ? &low : &high), reach,
-                                           reach < 0 ? &low : &high);
+        if (__builtin_mul_overflow(shape[d] > 0 ? shape[d] - 1 : 0, strides[d], &reach) ||
+            __builtin_add_overflow(*(reach < 0 ? &low : &high), reach,
+                                   reach < 0 ? &low : &high))
+            return too_large(shape_arg, strides_arg);
         strides[d] /= item;
     }
     const __int128 lowest = (__int128)address + low, highest = (__int128)address + high + item;
-    if (overflow || lowest < 0 || highest > (__int128)INT64_MAX) {
-        PyErr_Format(PyExc_ValueError, "shape %R with strides %R overflows", shape_arg,
-                     strides_arg);
-        return -1;
-    }
+    if (lowest < 0 || highest > (__int128)INT64_MAX) return too_large(shape_arg, strides_arg);
     for (int d = 0; d < *ndim; d++)
-        if (shape[d] == 0) return 0; /* no elements: the address means nothing */
+        if (shape[d] == 0) return 0;
     if (address == 0 || address % (size_t)item != 0) {
         PyErr_Format(PyExc_ValueError,
                      address == 0 ? "a null pointer for an array that has elements"
@@ -117,6 +130,20 @@ check_layout(size_t address, int dtype, PyObject *shape_arg, PyObject *strides_a
         return -1;
     }
     return 1;
+}
+
+/* No elements lie anywhere: on the GPU of this number, or on the emulated one. */
+static const wk_slot *
+slot_of_nothing(wk_state *state, PyObject *number, wk_device *device)
+{
+    const long ordinal = PyLong_AsLong(number);
+    if (ordinal == -1 && PyErr_Occurred()) return NULL;
+    const wk_slot *slot = wk_load_slot(state, WK_CUDA);
+    if (slot->count == 0) slot = wk_load_slot(state, device->kind = WK_EMU);
+    device->ordinal = (uint16_t)(ordinal > 0 ? ordinal : 0);
+    if (device->ordinal < slot->count) return slot;
+    PyErr_SetString(state->device_error, "there is no such device");
+    return NULL;
 }
 
 /* foreign(address, shape, strides or None, typestr, readonly, stream or None, stream's owner or
@@ -149,16 +176,8 @@ wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
         const int known = args[7] != Py_None && PyLong_AsLong(args[7]) >= 0;
         char *const first = (char *)address + low;
         slot = locate_all(state, first, known ? first : (char *)address + high, &device);
-    } else { /* no elements lie anywhere: on the GPU named, or on the emulated one */
-        const long ordinal = PyLong_AsLong(args[7]);
-        if (ordinal == -1 && PyErr_Occurred()) return NULL;
-        slot = wk_load_slot(state, WK_CUDA);
-        if (slot->count == 0) slot = wk_load_slot(state, device.kind = WK_EMU);
-        device.ordinal = (uint16_t)(ordinal > 0 ? ordinal : 0);
-        if (device.ordinal >= slot->count) {
-            PyErr_SetString(state->device_error, "there is no such device");
-            return NULL;
-        }
+    } else {
+        slot = slot_of_nothing(state, args[7], &device);
     }
     if (slot == NULL) return NULL;
     const int readonly = PyObject_IsTrue(args[4]);

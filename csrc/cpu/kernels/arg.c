@@ -23,12 +23,38 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
     }
 }
 
+#define FN(name) OF(NAME(name))
+#define KEY(x) KIND(KEY)(x)
+#define KEY_truth(x) ((x) ? UINT8_MAX : 0)
+#define KEY_int(x) (x)
+#define KEY_long(x) (x)
+#define KEY_f16(x) WK_ZEROS_EQUAL(int16_t, wk_order_16(x, 0x7c00, WINNER(int16_t)))
+#define KEY_bf16(x) WK_ZEROS_EQUAL(int16_t, wk_order_16(x, 0x7f80, WINNER(int16_t)))
+#define KEY_f32(x) wk_order_32((x) << 1 ? (x) : 0, WINNER(int32_t))
+#define KEY_f64(x) wk_order_64((x) << 1 ? (x) : 0, WINNER(int64_t))
+#define KEY_c64(x) wk_order_c64(x, WINNER(int64_t))
+#define VALUE(key) KIND(VALUE)(key)
+#define VALUE_f32(key) wk_unorder_f32(key)
+#define VALUE_f64(key) wk_unorder_f64(key)
+#define WORST LOSER(A)
+#define NAN_KEY KIND(NAN_KEY)
+#define NAN_KEY_truth WORST /* there is none */
+#define NAN_KEY_int WORST
+#define NAN_KEY_long WORST
+#define NAN_KEY_f16 WINNER(A)
+#define NAN_KEY_bf16 WINNER(A)
+#define NAN_KEY_f32 WINNER(A)
+#define NAN_KEY_f64 WINNER(A)
+#define NAN_KEY_c64 WINNER(A)
+
 #define NAME(name) min_##name
 #define BETTER(a, b) ((a) < (b))
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
-#include "arg_types.h"
+#define BODY "arg_body.h"
+#include "each_real.h"
+#include "arg_complex.h"
 #undef NAME
 #undef BETTER
 #undef OP
@@ -40,7 +66,9 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
 #define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
-#include "arg_types.h"
+#define BODY "arg_body.h"
+#include "each_real.h"
+#include "arg_complex.h"
 
 /* ---- complex128 ----------------------------------------------------------------------------- */
 

@@ -145,13 +145,5 @@ FN(merge)(wk_acc *a, const wk_acc *b)
     if (b->index != -1) FN(offer)(a, key, b->index);
 }
 
-#undef T
-#undef U
-#undef A
-#undef KEY
-#undef VALUE
-#undef WORST
-#undef NAN_KEY
-#undef FN
 #undef IS
 #undef FOUND

@@ -5,13 +5,33 @@
 #include "cpu/reduction.h"
 #include "keys.h"
 
+#define FN(name) OF(NAME(name))
+#define KEY(x) KIND(KEY)(x)
+#define KEY_int(x) (x)
+#define KEY_long(x) (x)
+#define KEY_truth(x) ((x) != 0)
+#define KEY_f16(x) wk_order_16(x, 0x7c00, WINNER(int16_t))
+#define KEY_bf16(x) wk_order_16(x, 0x7f80, WINNER(int16_t))
+#define KEY_f32(x) wk_order_32(x, WINNER(int32_t))
+#define KEY_f64(x) wk_order_64(x, WINNER(int64_t))
+#define WORST LOSER(A)
+#define NAN_KEY KIND(NAN_KEY)
+#define NAN_KEY_truth WORST /* there is none */
+#define NAN_KEY_int WORST
+#define NAN_KEY_long WORST
+#define NAN_KEY_f16 WINNER(A)
+#define NAN_KEY_bf16 WINNER(A)
+#define NAN_KEY_f32 WINNER(A)
+#define NAN_KEY_f64 WINNER(A)
+
 #define NAME(name) min_##name
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
 #define ZERO_SIGN(a, b) ((a) | (b))
 #define PLACE(a) (a)->least
-#include "extreme_types.h"
+#define BODY "extreme_body.h"
+#include "each_real.h"
 #undef NAME
 #undef OP
 #undef LOSER
@@ -25,7 +45,8 @@
 #define WINNER(T) WK_TOP(T)
 #define ZERO_SIGN(a, b) ((a) & (b))
 #define PLACE(a) (a)->most
-#include "extreme_types.h"
+#define BODY "extreme_body.h"
+#include "each_real.h"
 
 /* ---- complex ------------------------------------------------------------------------------ */
 

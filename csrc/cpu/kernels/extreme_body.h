@@ -89,11 +89,3 @@ FN(merge)(wk_acc *a, const wk_acc *b)
 {
     FN(absorb)(a, &PLACE(b), 1, 0);
 }
-
-#undef T
-#undef A
-#undef U
-#undef KEY
-#undef WORST
-#undef NAN_KEY
-#undef FN

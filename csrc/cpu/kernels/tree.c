@@ -278,6 +278,21 @@ totals_task(void *arg, int64_t begin, int64_t end, int thread)
     wk_fp_end(state);
 }
 
+/* Are neighbouring columns folded side by side? Then as many as j->width at a time. */
+static int
+side_by_side(job *j)
+{
+    const wk_reduce_args *args = j->args;
+    const int last = args->kept - 1;
+    if (last < 0 || j->in->strides[last] != 1 || reduced_is_a_run(j) || j->where ||
+        args->skip_nan)
+        return 0;
+    const int64_t lanes = args->n < WK_LANES ? args->n : WK_LANES;
+    j->width = LANE_BYTES / j->fold->total_size / lanes;
+    if (j->width > j->in->shape[last]) j->width = j->in->shape[last];
+    return 1;
+}
+
 wk_status
 WK_ISA_NAME(wk_reduce_tree)(wk_call *call)
 {
@@ -292,14 +307,7 @@ WK_ISA_NAME(wk_reduce_tree)(wk_call *call)
     }
     j.chunks = args->n ? wk_chunks(args->n) : 1;
 
-    const int last = args->kept - 1;
-    const int columns = last >= 0 && in->strides[last] == 1 && !reduced_is_a_run(&j) &&
-                        j.where == NULL && !args->skip_nan;
-    if (columns) {
-        const int64_t lanes = args->n < WK_LANES ? args->n : WK_LANES;
-        j.width = LANE_BYTES / j.fold->total_size / lanes;
-        if (j.width > in->shape[last]) j.width = in->shape[last];
-    }
+    const int last = args->kept - 1, columns = side_by_side(&j);
     const int64_t items = columns ? args->outputs / in->shape[last] * j.chunks *
                                         ((in->shape[last] + j.width - 1) / j.width)
                                   : args->outputs * j.chunks;

@@ -11,18 +11,25 @@ SORT(insert)(K *a, int64_t n)
     }
 }
 
+/* The last bits, of which the keys before them have all alike. */
+static inline int
+SORT(width)(const K *a, int64_t n)
+{
+    K all = (K)-1, any = 0;
+    for (int64_t i = 0; i < n; i++) {
+        all &= a[i];
+        any |= a[i];
+    }
+    return all == any ? 0 : 64 - __builtin_clzll(all ^ any);
+}
+
 /* The n keys of a, in order, to b if there, else back to a; the other array is for work. Where its
  * loops begin in lines of 64 bytes is worth 4 %: no code before it shall move them. */
 static __attribute__((aligned(64))) void
 SORT(sort)(K *a, K *b, int64_t n, int there)
 {
     int64_t ends[1 << SORT_BITS];
-    K all = (K)-1, any = 0;
-    for (int64_t i = 0; i < n; i++) {
-        all &= a[i];
-        any |= a[i];
-    }
-    const int width = all == any ? 0 : 64 - __builtin_clzll(all ^ any); /* of what differs */
+    const int width = SORT(width)(a, n);
     if (n <= LEAF || width == 0) {
         if (width) SORT(insert)(a, n);
         if (there) memcpy(b, a, (size_t)n * sizeof *a);

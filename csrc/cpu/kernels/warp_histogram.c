@@ -40,84 +40,34 @@ value_16(uint32_t key, uint16_t nan)
     return key == 0xffff ? nan : (uint16_t)(key ^ (key >> 15 ? 0x8000 : 0xffff));
 }
 
-#define T uint8_t
-#define K uint32_t
-#define KEY(x) ((x) != 0)
-#define VALUE(k) (k)
-#define WARPS(name) name##_bool
-#include "warp_histogram_body.h"
-#define T int8_t
-#define K uint32_t
-#define KEY(x) ((uint32_t)(int32_t)(x) ^ 0x80000000u)
-#define VALUE(k) ((int32_t)((k) ^ 0x80000000u))
-#define WARPS(name) name##_i8
-#include "warp_histogram_body.h"
-#define T uint8_t
-#define K uint32_t
-#define KEY(x) (x)
-#define VALUE(k) (k)
-#define WARPS(name) name##_u8
-#include "warp_histogram_body.h"
-#define T int16_t
-#define K uint32_t
-#define KEY(x) ((uint32_t)(int32_t)(x) ^ 0x80000000u)
-#define VALUE(k) ((int32_t)((k) ^ 0x80000000u))
-#define WARPS(name) name##_i16
-#include "warp_histogram_body.h"
-#define T uint16_t
-#define K uint32_t
-#define KEY(x) (x)
-#define VALUE(k) (k)
-#define WARPS(name) name##_u16
-#include "warp_histogram_body.h"
-#define T int32_t
-#define K uint32_t
-#define KEY(x) ((uint32_t)(int32_t)(x) ^ 0x80000000u)
-#define VALUE(k) ((int32_t)((k) ^ 0x80000000u))
-#define WARPS(name) name##_i32
-#include "warp_histogram_body.h"
-#define T uint32_t
-#define K uint32_t
-#define KEY(x) (x)
-#define VALUE(k) (k)
-#define WARPS(name) name##_u32
-#include "warp_histogram_body.h"
-#define T int64_t
-#define K uint64_t
-#define KEY(x) ((uint64_t)(x) ^ 0x8000000000000000u)
-#define VALUE(k) ((int64_t)((k) ^ 0x8000000000000000u))
-#define WARPS(name) name##_i64
-#include "warp_histogram_body.h"
-#define T uint64_t
-#define K uint64_t
-#define KEY(x) (x)
-#define VALUE(k) (k)
-#define WARPS(name) name##_u64
-#include "warp_histogram_body.h"
-#define T uint16_t
-#define K uint32_t
-#define KEY(x) key_16(x, 0x7c00)
-#define VALUE(k) value_16(k, 0x7e00)
-#define WARPS(name) name##_f16
-#include "warp_histogram_body.h"
-#define T uint16_t
-#define K uint32_t
-#define KEY(x) key_16(x, 0x7f80)
-#define VALUE(k) value_16(k, 0x7fc0)
-#define WARPS(name) name##_bf16
-#include "warp_histogram_body.h"
-#define T float
-#define K uint32_t
-#define KEY(x) wk_sort_key_f32(x)
-#define VALUE(k) wk_from_sort_key_f32(k)
-#define WARPS(name) name##_f32
-#include "warp_histogram_body.h"
-#define T double
-#define K uint64_t
-#define KEY(x) wk_sort_key_f64(x)
-#define VALUE(k) wk_from_sort_key_f64(k)
-#define WARPS(name) name##_f64
-#include "warp_histogram_body.h"
+#define WARPS(name) OF(name)
+#define K KIND(K)
+#define K_truth uint32_t
+#define K_int uint32_t
+#define K_long uint64_t
+#define K_f16 uint32_t
+#define K_bf16 uint32_t
+#define K_f32 uint32_t
+#define K_f64 uint64_t
+#define SIGN ((T)-1 > 0 ? (K)0 : (K)1 << (8 * sizeof(K) - 1))
+#define KEY(x) KIND(KEY)(x)
+#define KEY_truth(x) ((x) != 0)
+#define KEY_int(x) ((K)(x) ^ SIGN)
+#define KEY_long(x) ((K)(x) ^ SIGN)
+#define KEY_f16(x) key_16(x, 0x7c00)
+#define KEY_bf16(x) key_16(x, 0x7f80)
+#define KEY_f32(x) wk_sort_key_f32(x)
+#define KEY_f64(x) wk_sort_key_f64(x)
+#define VALUE(k) KIND(VALUE)(k)
+#define VALUE_truth(k) (k)
+#define VALUE_int(k) ((k) ^ SIGN)
+#define VALUE_long(k) ((k) ^ SIGN)
+#define VALUE_f16(k) value_16(k, 0x7e00)
+#define VALUE_bf16(k) value_16(k, 0x7fc0)
+#define VALUE_f32(k) wk_from_sort_key_f32(k)
+#define VALUE_f64(k) wk_from_sort_key_f64(k)
+#define BODY "warp_histogram_body.h"
+#include "each_real.h"
 
 static wk_task *const tasks[WK_DTYPES] = {
     [WK_BOOL] = task_bool, [WK_I8] = task_i8,   [WK_U8] = task_u8,     [WK_I16] = task_i16,

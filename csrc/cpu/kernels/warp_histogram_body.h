@@ -63,9 +63,4 @@ WARPS(task)(void *arg, int64_t begin, int64_t end, int thread)
     }
 }
 
-#undef T
-#undef K
-#undef KEY
-#undef VALUE
-#undef WARPS
 #undef TOGETHER
