@@ -283,7 +283,7 @@ def test_auto_gives_the_bits_of_the_cpu(shape):
 @pytest.fixture
 def chooser():
     """Lets another function than _auto.choose choose."""
-    register, first = warpkit._core.register, (warpkit.DeviceArray, warpkit._interop.adopt)
+    register, first = warpkit._core.register, (warpkit.DeviceArray, warpkit._libraries.adopt)
     yield lambda choose: register(*first, choose)
     register(*first, _auto.choose)
 

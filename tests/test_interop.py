@@ -20,7 +20,7 @@ import warpkit
 from helpers import ALL_DTYPES, assert_same, few_values, python, values
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from warpkit import _core, _interop
+from warpkit import _core, _interop, _libraries
 
 CPU, CUDA, PINNED, MANAGED = 1, 2, 3, 13
 READ_ONLY, IS_COPIED = 1, 2
@@ -1261,13 +1261,13 @@ def peer_like_cupy(device):
         get_current_stream=lambda ordinal: stream, get_device_id=lambda: 0, Device=None
     )
     convert = {"from_dlpack": lambda a: LikeCuPy(a.shape, a.dtype, a), "asarray": pytest.fail}
-    library = _interop.CuPy(types.SimpleNamespace(ndarray=LikeCuPy, cuda=cuda, **convert))
+    library = _libraries.CuPy(types.SimpleNamespace(ndarray=LikeCuPy, cuda=cuda, **convert))
     return peer_like(LikeCuPy, library)
 
 
 def peer_like_torch(device):
     dtypes = {name: np.dtype(name) for name in ALL_DTYPES}
-    library = _interop.PyTorch(
+    library = _libraries.PyTorch(
         types.SimpleNamespace(
             **dtypes,
             _C=types.SimpleNamespace(_cuda_getCurrentRawStream=lambda ordinal: 0),
@@ -1282,7 +1282,7 @@ def peer_like_torch(device):
 
 
 def peer_like(kind, library):
-    _interop._by_type[kind] = library
+    _libraries._by_type[kind] = library
 
     def make(a, device):
         there, address = placed(a, device)
@@ -1374,10 +1374,10 @@ def test_nothing_of_an_operand_stays_behind(gpu):
 
 
 def test_classes_without_end_are_not_remembered():
-    for _ in range(3 * _interop.MOST_TYPES):
+    for _ in range(3 * _libraries.MOST_TYPES):
         thing = type("Listlike", (list,), {})([1.0, 2.0])
         assert warpkit.reduce(thing, device="cpu") == 3.0
-    assert len(_interop._by_type) <= _interop.MOST_TYPES
+    assert len(_libraries._by_type) <= _libraries.MOST_TYPES
 
 
 class Missing:
@@ -1412,7 +1412,7 @@ def test_integers_of_which_one_is_missing_are_refused_with_the_way_out(device):
 
 
 def test_a_class_that_only_looks_like_a_librarys_is_asked_by_protocol(gpu, monkeypatch):
-    monkeypatch.setattr(_interop, "_by_name", {})
+    monkeypatch.setattr(_libraries, "_by_name", {})
     monkeypatch.setitem(sys.modules, "cupy", None)
     fake = type("ndarray", (Described,), {"__module__": "cupy.fake", "__cuda_array_interface__": 0})
     thing = fake(on_device(np.ones(3), gpu))

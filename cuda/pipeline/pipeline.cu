@@ -50,6 +50,33 @@ pipeline::open(transfer *transfer, gpu *gpu, session *s, int64_t from, int64_t u
     whole = lies;
     parts = out_parts = t->parts;
     wk_error *error = &t->call->error;
+    plan_slots();
+    stage = ready_stage(g, direct_in ? 0 : in_stride, direct_out ? 0 : out_stride, error);
+    if (stage == nullptr) return error->status;
+    for (int i = 0; i < kSlots; i++) {
+        to_fill[i] = (int)parts;
+        to_drain[i] = 0;
+    }
+    if (t->how != direction::both)
+        return follow(g, t->how == direction::in ? stage->inwards : stage->outwards,
+                      stage->work, error);
+    wk_call rings;
+    wk_call_start(&rings, t->call->op, 0);
+    rings.session = s;
+    void *in = nullptr, *out = nullptr;
+    const int64_t slots = std::min<int64_t>(kSlots, count);
+    if ((has_in && allocate(&rings, in_stride * slots, &in) != WK_OK) ||
+        (has_out && allocate(&rings, out_stride * slots, &out) != WK_OK))
+        return wk_fail_as(error, &rings.error);
+    ring_in = static_cast<char *>(in);
+    ring_out = static_cast<char *>(out);
+    return follow(g, stage->inwards, stage->work, error); // the ring is there from now on
+}
+
+// How long slots are, and whether units need any.
+void
+pipeline::plan_slots()
+{
     const wk_cut *cut = t->cut;
     has_in = t->how != direction::out && cut->in_bytes > 0;
     has_out = t->how != direction::in && cut->out_bytes > 0;
@@ -69,26 +96,6 @@ pipeline::open(transfer *transfer, gpu *gpu, session *s, int64_t from, int64_t u
                  wk_walk_run(&one.piece.out[0], one.piece.out_begin[0], one.piece.out_end[0]);
     if (t->call->fresh && has_in && has_out && !direct_out) count_pages();
     if (t->call->fresh && !has_in) out_parts = std::max(parts, out_stride / kHugePage + 2);
-    stage = ready_stage(g, direct_in ? 0 : in_stride, direct_out ? 0 : out_stride, error);
-    if (stage == nullptr) return error->status;
-    for (int i = 0; i < kSlots; i++) {
-        to_fill[i] = (int)parts;
-        to_drain[i] = 0;
-    }
-    if (!piecewise)
-        return follow(g, t->how == direction::in ? stage->inwards : stage->outwards,
-                      stage->work, error);
-    wk_call rings;
-    wk_call_start(&rings, t->call->op, 0);
-    rings.session = s;
-    void *in = nullptr, *out = nullptr;
-    const int64_t slots = std::min<int64_t>(kSlots, count);
-    if ((has_in && allocate(&rings, in_stride * slots, &in) != WK_OK) ||
-        (has_out && allocate(&rings, out_stride * slots, &out) != WK_OK))
-        return wk_fail_as(error, &rings.error);
-    ring_in = static_cast<char *>(in);
-    ring_out = static_cast<char *>(out);
-    return follow(g, stage->inwards, stage->work, error); // the ring is there from now on
 }
 
 // This pipeline's share of the first result's pages: of others the results are as long as the pieces.

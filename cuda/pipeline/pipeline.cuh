@@ -65,6 +65,7 @@ class pipeline
     bool fill_one();
     bool drain_one();
     bool touch_one(bool ahead);
+    void plan_slots();
     void count_pages();
     void step();
     wk_status send(int64_t unit);

@@ -17,8 +17,8 @@ progress True: show a bar (tqdm) while a host array crosses to the GPU; or a fun
          total), in pieces
 """
 
-from warpkit import _core, _interop, smem, warp
-from warpkit._array import DeviceArray, asarray, empty
+from warpkit import _core, _libraries, smem, warp
+from warpkit._array import DeviceArray, asarray, empty, from_dlpack
 from warpkit._core import DeviceError
 from warpkit._devices import (
     Variant,
@@ -32,7 +32,6 @@ from warpkit._devices import (
 from warpkit._differences import finite_difference, gradient1d
 from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
-from warpkit._interop import from_dlpack
 from warpkit._ops import convolve1d, stencil1d
 from warpkit._reduce import Description, describe, reduce
 from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
@@ -45,7 +44,7 @@ def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
     return _auto.choose(op, in_bytes, out_bytes)
 
 
-_core.register(DeviceArray, _interop.adopt, _choose)
+_core.register(DeviceArray, _libraries.adopt, _choose)
 
 __version__ = "0.1.0"
 

@@ -301,3 +301,32 @@ def asarray(
     new = empty(array.shape, array.dtype, device=device, stream=stream)
     _core.upload(array, new)
     return new
+
+
+def from_dlpack(
+    obj: Any, /, *, device: str | None = None, copy: bool | None = None
+) -> DeviceArray | np.ndarray:
+    """The array of any library that speaks DLPack, without a copy where that is possible.
+
+    obj      has __dlpack__ and __dlpack_device__; bool, integer, float16, bfloat16, float32,
+             float64, complex64 or complex128
+    device   where the result is to be, such as "cpu" or "cuda:1"; None: where obj lies
+    copy     True: always; False: ValueError where one is needed; None: if it is needed
+    Returns  DeviceArray for a GPU's memory, NumPy array for the host's, read-only if obj says so
+    Raises   TypeError (dtype, device), BufferError (another kind of memory, a malformed tensor),
+             ValueError (copy), MemoryError, DeviceError
+    Notes    what obj's library has under way on its stream is waited for by the default stream,
+             which the result goes in the order of. An array on "emu" lies in host memory, and so
+             becomes a NumPy array over the same bytes
+    Source   the Python array API standard, from_dlpack
+    """
+    if not isinstance(device, str | None):
+        raise TypeError(f"device must be a str or None, not {_interop.kind_of(device)}")
+    array, copied = _interop.take_dlpack(_core.unmasked(obj), _interop.dlpack_device(obj), copy)
+    lies = "cpu" if isinstance(array, np.ndarray) else array.device
+    if device is None or _interop.same_device(lies, device):
+        return array.copy() if copy and not copied else array
+    if copy is False:
+        raise ValueError(f"from '{lies}' to '{device}' an array cannot come without a copy")
+    host = array if isinstance(array, np.ndarray) else array.numpy()
+    return host if device in ("cpu", "cpu:0") else asarray(host, device=device)

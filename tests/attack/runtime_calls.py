@@ -108,16 +108,19 @@ def noted() -> list[tuple[str, str]]:
     return [(f, at) for f, at in (line.split() for line in CALLS.read_text().splitlines())]
 
 
-def plans(made: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """What WARPKIT_EMU_FAIL is set to: first and last calls of each place; all others."""
+def plans(made: list[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """What WARPKIT_EMU_FAIL is set to for each call from each place."""
     nth: collections.Counter[str] = collections.Counter()
     of_place: dict[tuple[str, str], list[str]] = {}
     for call in made:
         nth[call[0]] += 1
         of_place.setdefault(call, []).append(f"{call[0]}:{nth[call[0]]}")
-    ends = [plan for all_ in of_place.values() for plan in dict.fromkeys((all_[0], all_[-1]))]
-    others = [plan for all_ in of_place.values() for plan in all_[1:-1]]
-    return ends, others
+    return of_place
+
+
+def ends(made: list[tuple[str, str]]) -> list[str]:
+    """Those of the first and the last call from each place."""
+    return [plan for all_ in plans(made).values() for plan in dict.fromkeys((all_[0], all_[-1]))]
 
 
 ready = False  # the devices are set up: asking for their memory would do that
@@ -172,7 +175,7 @@ def first_calls(search: Search) -> None:
     for name in ("sum of columns", "asarray", "histogram of bytes")[: 1 if SECONDS < 10 else 3]:
         operation = OPERATIONS[name]
         want = in_child(name, lambda call=operation: bits(call()))
-        told = in_child(name, lambda call=operation: " ".join(plans(calls_of(call))[0]))
+        told = in_child(name, lambda call=operation: " ".join(ends(calls_of(call))))
         for plan in (told or "").split():
             if plan.startswith("cudaGetDeviceCount"):
                 continue  # asked once for all: there are no devices then
@@ -189,21 +192,18 @@ def main() -> int:
     global ready
     ready = True
     operations = OPERATIONS | MORE
-    places: collections.Counter[tuple[str, str]] = collections.Counter()
+    places: set[tuple[str, str]] = set()
+    tried: set[tuple[str, str]] = set()
     todo, later = [], []
     for name, operation in operations.items():
-        made = calls_of(operation)  # the first of all sets up the device too
+        places |= set(calls_of(operation))  # the first of all sets up the device too
         want = bits(operation())
-        for call in set(made):
-            places[call] += 1
-        fresh = {call for call in made if places[call] == 1}
-        made = calls_of(operation)
-        for call in set(made):
-            places[call] += 1
-        ends, others = plans(made)
-        first = {plans([c for c in made if c[0] == f])[0][0] for f, _ in fresh & set(made)}
-        todo += [(name, operation, want, p) for p in ends if p in first]
-        later += [(name, operation, want, p) for p in (*ends, *others) if p not in first]
+        for call, all_ in plans(calls_of(operation)).items():
+            places.add(call)
+            known = call in tried  # from another operation
+            tried.add(call)
+            todo += [(name, operation, want, plan) for plan in all_[:1] if not known]
+            later += [(name, operation, want, plan) for plan in all_[not known :]]
     random.Random(0).shuffle(later)
     CALLS.write_text("")
     start = time.monotonic()

@@ -33,9 +33,9 @@ describe_elements(wk_dtype dtype, reduce_task *task)
     task->halves = dtype == WK_F16 || dtype == WK_BF16;
 }
 
-// What the kernels need to know of the call.
+// Which elements there are, and which of them count.
 inline void
-describe(const wk_call *call, reduce_task *task)
+describe_input(const wk_call *call, reduce_task *task)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
@@ -55,6 +55,18 @@ describe(const wk_call *call, reduce_task *task)
         for (int d = 0; d < r->kept; d++) task->where_kept[d] = w->strides[d];
         for (int d = r->kept; d < w->ndim; d++) task->where_folded[d - r->kept] = w->strides[d];
     }
+    task->skip_nan = r->skip_nan;
+    task->counts = r->skip_nan || call->mask.ndim >= 0;
+}
+
+// What the kernels need to know of the call.
+inline void
+describe(const wk_call *call, reduce_task *task)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const wk_dtype in = call->in.dtype, out = call->out[0].dtype;
+    describe_input(call, task);
+    describe_elements(in, task);
     task->folds = call->outs;
     for (int i = 0; i < call->outs; i++) {
         task->out[i] = call->out[i].data;
@@ -62,24 +74,19 @@ describe(const wk_call *call, reduce_task *task)
         task->fold[i] = (uint8_t)r->fold[i];
     }
     task->planes = r->planes > 1 ? r->planes : 1;
-    describe_elements(a->dtype, task);
     task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
-    task->skip_nan = r->skip_nan;
-    task->counts = r->skip_nan || call->mask.ndim >= 0;
     task->has_initial = r->has_initial;
-    const int part = a->dtype == WK_C64 ? WK_F32 : WK_F64; // of a complex number
-    task->plain = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
-                  call->part.mode == WK_WHOLE &&
-                  (call->out[0].dtype == a->dtype || call->out[0].dtype < WK_F16 ||
-                   (a->dtype >= WK_C64 && call->out[0].dtype == part));
+    const bool just_sums = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
+                           call->part.mode == WK_WHOLE;
+    const int part = in == WK_C64 ? WK_F32 : WK_F64; // of a complex number
+    task->plain = just_sums && (out == in || out < WK_F16 || (in >= WK_C64 && out == part));
+    task->in_double = just_sums && out == WK_F64;
     task->initial = r->initial;
     task->ddof = r->ddof;
     task->inverse = 1 / (double)r->n;
     task->inverse_spread = 1 / ((double)r->n * ((double)r->n - r->ddof));
     const double spread = (double)r->n * ((double)r->n - r->ddof);
     if (r->ddof == std::rint(r->ddof) && spread > 0 && spread < 0x1p53) task->spread = spread;
-    task->in_double = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
-                      call->part.mode == WK_WHOLE && call->out[0].dtype == WK_F64;
 }
 
 // Words that an output's parts, pieces and GPUs share.
