@@ -171,15 +171,15 @@ dealloc(PyObject *self)
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
-static wk_state *
-state_of_array(PyObject *self)
+wk_state *
+wk_state_of_array(PyObject *self)
 {
     PyObject *module = PyType_GetModuleByDef(Py_TYPE(self), &wk_module_definition);
     return module ? wk_state_of(module) : NULL;
 }
 
-static wk_device_array *
-array_of(PyObject *self)
+wk_device_array *
+wk_array_of(PyObject *self)
 {
     wk_device_array *a = (wk_device_array *)self;
     if (a->memory) return a;
@@ -191,12 +191,12 @@ array_of(PyObject *self)
 #define GETTER(name, expression)                                                               \
     static PyObject *get_##name(PyObject *self, void *Py_UNUSED(closure))                      \
     {                                                                                          \
-        const wk_device_array *a = array_of(self);                                             \
+        const wk_device_array *a = wk_array_of(self);                                          \
         return a ? (PyObject *)(expression) : NULL;                                            \
     }
 
-static int64_t
-size_of(const wk_device_array *a)
+int64_t
+wk_array_size(const wk_device_array *a)
 {
     int64_t n = 1;
     for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
@@ -215,8 +215,8 @@ GETTER(shape, wk_tuple_of(a->shape, a->ndim, 1))
 GETTER(strides, wk_tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]))
 GETTER(dtype, wk_descr_of(a->dtype))
 GETTER(ndim, PyLong_FromLong(a->ndim))
-GETTER(size, PyLong_FromLongLong(size_of(a)))
-GETTER(nbytes, PyLong_FromLongLong(size_of(a) * wk_itemsize[a->dtype]))
+GETTER(size, PyLong_FromLongLong(wk_array_size(a)))
+GETTER(nbytes, PyLong_FromLongLong(wk_array_size(a) * wk_itemsize[a->dtype]))
 GETTER(itemsize, PyLong_FromLong(wk_itemsize[a->dtype]))
 GETTER(device, wk_device_name(a->memory->kind, a->memory->ordinal))
 GETTER(pointer, PyLong_FromVoidPtr(a->start))
@@ -236,7 +236,7 @@ wk_typestr_of(wk_dtype dtype)
 static PyObject *
 get_interface(PyObject *self, void *Py_UNUSED(closure))
 {
-    wk_device_array *a = array_of(self);
+    wk_device_array *a = wk_array_of(self);
     if (a == NULL) return NULL;
     if (a->memory->kind != WK_CUDA) {
         PyErr_Format(PyExc_AttributeError, "an array of '%s' is in no CUDA device's memory",
@@ -252,7 +252,7 @@ get_interface(PyObject *self, void *Py_UNUSED(closure))
     PyObject *shape = wk_tuple_of(a->shape, a->ndim, 1);
     PyObject *strides = contiguous(a) ? Py_NewRef(Py_None)
                                       : wk_tuple_of(a->strides, a->ndim, wk_itemsize[a->dtype]);
-    const size_t address = size_of(a) > 0 ? (size_t)a->start : 0;
+    const size_t address = wk_array_size(a) > 0 ? (size_t)a->start : 0;
     return Py_BuildValue("{s:N,s:s,s:(NO),s:N,s:i,s:N}", "shape", shape, "typestr",
                          wk_typestr_of(a->dtype), "data", PyLong_FromSize_t(address),
                          a->memory->readonly ? Py_True : Py_False, "strides", strides,
@@ -322,7 +322,7 @@ view(PyObject *self, PyObject *args)
 {
     PyObject *start_arg, *shape_arg, *strides_arg, *dtype_arg;
     int64_t shape[WK_MAX_DIMS], strides[WK_MAX_DIMS];
-    wk_device_array *a = array_of(self);
+    wk_device_array *a = wk_array_of(self);
     if (a == NULL ||
         !PyArg_ParseTuple(args, "OOOO:_view", &start_arg, &shape_arg, &strides_arg, &dtype_arg))
         return NULL;
@@ -352,178 +352,16 @@ view(PyObject *self, PyObject *args)
     }
     for (int d = 0; d < ndim; d++) strides[d] /= item;
     wk_memory *memory = (wk_memory *)Py_NewRef((PyObject *)a->memory);
-    return (PyObject *)wk_array_over(state_of_array(self), memory,
+    return (PyObject *)wk_array_over(wk_state_of_array(self), memory,
                                      empty ? a->start : (char *)(uintptr_t)start,
                                      (wk_dtype)dtype, ndim, shape, strides);
-}
-
-static int
-check_error(wk_state *state, const wk_error *error)
-{
-    if (error->status == WK_OK) return 0;
-    wk_raise(state, error);
-    return -1;
-}
-
-int
-wk_copy(wk_state *state, const wk_memory *m, wk_call *call)
-{
-    call->context = state->context;
-    call->ordinal = m->ordinal;
-    call->stream = m->stream;
-    wk_release release;
-    wk_release_gil(&release);
-    wk_run_copy(call, m->backend);
-    wk_take_gil(&release);
-    return check_error(state, &call->error);
-}
-
-int
-wk_fill(wk_state *state, wk_device_array *to, PyArrayObject *from)
-{
-    wk_call call;
-    wk_call_start(&call, WK_TRANSPOSE, 1);
-    wk_from_numpy(from, &call.in);
-    wk_from_device(to, &call.out[0]);
-    wk_forget_mailbox(to->memory);
-    return wk_copy(state, to->memory, &call);
-}
-
-/* The one element that came through a mailbox, into a NumPy array; 0: there is none, or none any more. */
-static int
-read_mailbox(const wk_device_array *a, PyArrayObject *to, wk_error *error)
-{
-    const wk_memory *m = a->memory;
-    const wk_mailbox mailbox = m->mailbox;
-    uint64_t bits = 0;
-    if (mailbox.slot == NULL || a->start != (char *)m->block || size_of(a) != 1) return 0;
-    Py_BEGIN_ALLOW_THREADS
-    m->backend->read(m->ordinal, m->stream, &mailbox, &bits, error);
-    Py_END_ALLOW_THREADS
-    memcpy(PyArray_DATA(to), &bits, (size_t)wk_itemsize[a->dtype]);
-    /* If another thread has forgotten it meanwhile, what was read may be another's. */
-    return m->mailbox.slot == mailbox.slot && m->mailbox.ticket == mailbox.ticket;
-}
-
-/* _numpy(): a new NumPy array of the elements, or, of one element that came through a mailbox, that. */
-static PyObject *
-to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
-{
-    wk_state *state = state_of_array(self);
-    wk_device_array *a = array_of(self);
-    if (a == NULL || state == NULL) return NULL;
-    PyObject *result = wk_numpy_new(a->dtype, a->ndim, a->shape);
-    if (result == NULL) return NULL;
-    wk_error error = {.status = WK_OK};
-    int status = 0;
-    if (read_mailbox(a, (PyArrayObject *)result, &error)) {
-        status = check_error(state, &error);
-    } else {
-        wk_call call;
-        wk_call_start(&call, WK_TRANSPOSE, 1);
-        call.fresh = 1;
-        wk_from_device(a, &call.in);
-        wk_from_numpy((PyArrayObject *)result, &call.out[0]);
-        status = wk_copy(state, a->memory, &call);
-    }
-    if (status < 0) Py_CLEAR(result);
-    return result;
-}
-
-/* _copy_from(other): the elements of another array of the same device, shape and dtype. */
-static PyObject *
-copy_from(PyObject *self, PyObject *object)
-{
-    wk_state *state = state_of_array(self);
-    wk_device_array *a = array_of(self), *b;
-    if (a == NULL || state == NULL) return NULL;
-    if (!wk_is_device_array(state, object)) {
-        PyErr_SetString(PyExc_TypeError, "not a DeviceArray");
-        return NULL;
-    }
-    b = array_of(object);
-    if (b == NULL) return NULL;
-    if (a->memory->backend != b->memory->backend || a->memory->ordinal != b->memory->ordinal ||
-        a->dtype != b->dtype || !wk_same_shape(a->ndim, a->shape, b->ndim, b->shape)) {
-        PyErr_SetString(PyExc_ValueError, "arrays of different shape, dtype or device");
-        return NULL;
-    }
-    wk_memory *m = a->memory;
-    if (m->readonly) {
-        PyErr_SetString(PyExc_ValueError, "assignment destination is read-only");
-        return NULL;
-    }
-    wk_call call;
-    wk_call_start(&call, WK_TRANSPOSE, 1);
-    call.ordinal = m->ordinal;
-    call.stream = m->stream;
-    wk_from_device(b, &call.in);
-    wk_from_device(a, &call.out[0]);
-    if (wk_overlap(call.in.data, call.in.bytes, call.out[0].data, call.out[0].bytes)) {
-        PyObject *apart = PyObject_CallMethod(object, "copy", NULL); /* as NumPy does */
-        PyObject *done = apart ? copy_from(self, apart) : NULL;
-        Py_XDECREF(apart);
-        return done;
-    }
-    wk_forget_mailbox(m);
-    Py_BEGIN_ALLOW_THREADS
-    m->backend->follow(m->ordinal, m->stream, b->memory->stream, &call.error);
-    if (call.error.status == WK_OK) m->backend->copy(&call);
-    if (call.error.status == WK_OK)
-        m->backend->follow(m->ordinal, b->memory->stream, m->stream, &call.error);
-    Py_END_ALLOW_THREADS
-    if (check_error(state, &call.error) < 0) return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-order(PyObject *self, PyObject *stream, int leads)
-{
-    wk_state *state = state_of_array(self);
-    wk_device_array *a = array_of(self);
-    if (a == NULL || state == NULL) return NULL;
-    void *other = PyLong_AsVoidPtr(stream);
-    if (other == NULL && PyErr_Occurred()) return NULL;
-    wk_error error = {.status = WK_OK};
-    const wk_memory *m = a->memory;
-    m->backend->follow(m->ordinal, leads ? other : m->stream, leads ? m->stream : other,
-                       &error);
-    if (check_error(state, &error) < 0) return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-follow(PyObject *self, PyObject *stream)
-{
-    return order(self, stream, 0);
-}
-
-static PyObject *
-lead(PyObject *self, PyObject *stream)
-{
-    return order(self, stream, 1);
-}
-
-static PyObject *
-wait_for(PyObject *self, PyObject *Py_UNUSED(ignored))
-{
-    wk_state *state = state_of_array(self);
-    wk_device_array *a = array_of(self);
-    if (a == NULL || state == NULL) return NULL;
-    wk_error error = {.status = WK_OK};
-    const wk_memory *m = a->memory;
-    Py_BEGIN_ALLOW_THREADS
-    m->backend->wait(m->ordinal, m->stream, &error);
-    Py_END_ALLOW_THREADS
-    if (check_error(state, &error) < 0) return NULL;
-    Py_RETURN_NONE;
 }
 
 /* float(a) and int(a): by NumPy's rules, and by the shortest way. */
 static PyObject *
 number(PyObject *self, PyObject *(*convert)(PyObject *))
 {
-    PyObject *array = to_numpy(self, NULL);
+    PyObject *array = wk_array_to_numpy(self, NULL);
     PyObject *result = array ? convert(array) : NULL;
     Py_XDECREF(array);
     return result;
@@ -550,7 +388,7 @@ as_index(PyObject *self)
 static int
 as_bool(PyObject *self)
 {
-    PyObject *array = to_numpy(self, NULL);
+    PyObject *array = wk_array_to_numpy(self, NULL);
     const int result = array ? PyObject_IsTrue(array) : -1;
     Py_XDECREF(array);
     return result;
@@ -558,11 +396,11 @@ as_bool(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"_view", view, METH_VARARGS, NULL},
-    {"_numpy", to_numpy, METH_NOARGS, NULL},
-    {"_copy_from", copy_from, METH_O, NULL},
-    {"_follow", follow, METH_O, NULL},
-    {"_lead", lead, METH_O, NULL},
-    {"_wait", wait_for, METH_NOARGS, NULL},
+    {"_numpy", wk_array_to_numpy, METH_NOARGS, NULL},
+    {"_copy_from", wk_array_copy_from, METH_O, NULL},
+    {"_follow", wk_array_follow, METH_O, NULL},
+    {"_lead", wk_array_lead, METH_O, NULL},
+    {"_wait", wk_array_wait, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

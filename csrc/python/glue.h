@@ -84,7 +84,7 @@ void wk_from_numpy(PyArrayObject *a, wk_array *w);
 /* The same elements C-contiguous; steals and returns a reference. */
 PyArrayObject *wk_contiguous(PyArrayObject *a);
 
-/* ---- device arrays (device_array.c) ------------------------------------------------------- */
+/* ---- device arrays (device_array.c, device_copy.c) ------------------------------------------------------- */
 
 /* Memory of a device that arrays share; it goes in the order of its stream. An object of Python's, as
  * its owner may hold an array of the memory, and so itself; only such are tracked. */
@@ -129,6 +129,16 @@ int wk_copy(wk_state *state, const wk_memory *memory, wk_call *call);
 
 /* A NumPy array's elements into a C-contiguous DeviceArray of its shape and dtype. */
 int wk_fill(wk_state *state, wk_device_array *to, PyArrayObject *from);
+
+/* Methods of DeviceArray, and what they take: NULL with an exception set where self is none. */
+wk_device_array *wk_array_of(PyObject *self);
+wk_state *wk_state_of_array(PyObject *self);
+int64_t wk_array_size(const wk_device_array *a);
+PyObject *wk_array_to_numpy(PyObject *self, PyObject *ignored);
+PyObject *wk_array_copy_from(PyObject *self, PyObject *other);
+PyObject *wk_array_follow(PyObject *self, PyObject *stream);
+PyObject *wk_array_lead(PyObject *self, PyObject *stream);
+PyObject *wk_array_wait(PyObject *self, PyObject *ignored);
 
 /* For foreign.c: memory without a block of its own. Owners may be NULL. */
 wk_memory *wk_memory_new(wk_state *state, const wk_slot *slot, wk_device device, void *stream,
