@@ -218,6 +218,21 @@ def transfer_tables() -> str | None:
     return "\n".join(map(transfer_table, gpus)) or None  # not every tree has been measured
 
 
+def code_table() -> str | None:
+    path = RESULTS / "sizes.json"
+    if not path.exists():
+        return None
+    result = json.loads(path.read_text())
+    names = ("files", "kernels", "kilobytes", "largest", "seconds")
+    rows = [(r["folder"], *(f"{r[name]:,}" for name in names)) for r in result["rows"]]
+    head = ("", "files with code", "kernels", "KB in all", "largest", "CPU seconds")
+    arch = result["arch"]
+    return (
+        f"{table(head, rows, '<>>>>>')}\nFor compute capability {arch[:-1]}.{arch[-1]}; "
+        f"nvcc {result['nvcc']}; {result['date'][:10]}.\n"
+    )
+
+
 def with_section(text: str, page: str, name: str, make: Callable[[], str | None]) -> str:
     """The text with what lies between <!-- name --> and <!-- /name --> made anew."""
     section = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
@@ -242,6 +257,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "stencil gpu": stencil_tables.selection,
         "histogram gpu": histogram_tables.selection,
     },
+    "docs/architecture.md": {"code": code_table},
     "docs/emulator.md": {"emu": emu_table},
     "docs/arrays.md": {"transfer": transfer_tables},
     "docs/ladder.md": {

@@ -1,7 +1,9 @@
 """Machine code of the CUDA kernels: how many a file has, their bytes, the largest, and what it
 costs to compile them.
 
-    sizes.py [FOLDER]    the files of cuda, or of one of its folders, for compute capability 9.0
+    sizes.py             the files of cuda, for compute capability 9.0; writes
+                         bench/results/sizes.json, and exits 1 where LIMITS are passed
+    sizes.py FOLDER      those of one of its folders
 
 Each file is compiled to a cubin as setup.py compiles it; those are kept in build/sizes, under a
 hash of all that went into them. Functions that several kernels share are counted once.
@@ -9,6 +11,7 @@ hash of all that went into them. Functions that several kernels share are counte
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import resource
@@ -18,8 +21,12 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+import common
+
 ROOT = Path(__file__).resolve().parent.parent
 ARCH = "90"
+LIMITS = {"kernels": 9999, "kilobytes": 99999, "largest": 999, "seconds": 9999}
 
 
 class Code(NamedTuple):
@@ -59,7 +66,32 @@ def measure(job: Any, folder: Path) -> Code:
     return Code(name, kernels, functions, float(clock.read_text()))
 
 
-def main() -> None:
+def rooms(codes: list[Code]) -> list[dict[str, Any]]:
+    """Sums over the files of each folder."""
+    folders: dict[str, list[Code]] = {}
+    for code in codes:
+        folders.setdefault(code.name.rpartition("/")[0], []).append(code)
+    found = [{"folder": name, **total(files)} for name, files in sorted(folders.items())]
+    return [*found, {"folder": "all", **total(codes)}]
+
+
+def total(codes: list[Code]) -> dict[str, Any]:
+    kernels = [size for code in codes for size in code.kernels]
+    return {
+        "files": len(codes),
+        "kernels": len(kernels),
+        "kilobytes": (sum(kernels) + sum(code.functions for code in codes)) // 1024,
+        "largest": max(kernels, default=0) // 1024,
+        "seconds": round(sum(code.seconds for code in codes), 1),
+    }
+
+
+def line(name: str, row: dict[str, Any]) -> str:
+    sizes = f"{row['kernels']:7} {row['kilobytes']:8} {row['largest']:8}"
+    return f"{name:44} {sizes} {row['seconds']:7.1f}"
+
+
+def main() -> int:
     os.environ.update({"WARPKIT_CUDA": "1", "WARPKIT_CUDA_ARCHS": ARCH})
     setup = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")
     folder = ROOT / "build" / "sizes"
@@ -71,19 +103,30 @@ def main() -> None:
         if job.source.suffix == ".cu" and job.source.is_relative_to(wanted)
     ]
     codes = [measure(job, folder) for job in jobs]  # one at a time: seconds are of all children
-    codes = [code for code in codes if code.kernels or code.functions]
     print(f"{'file':44} {'kernels':>7} {'KB':>8} {'largest':>8} {'CPU s':>7}")
     for code in sorted(codes, key=lambda c: -sum(c.kernels)):
-        kb = (sum(code.kernels) + code.functions) / 1024
-        most = max(code.kernels, default=0) / 1024
-        print(f"{code.name:44} {len(code.kernels):7} {kb:8.0f} {most:8.0f} {code.seconds:7.1f}")
-    kernels = [k for code in codes for k in code.kernels]
-    total = sum(kernels) + sum(code.functions for code in codes)
-    print(
-        f"{'all':44} {len(kernels):7} {total / 1024:8.0f} {max(kernels) / 1024:8.0f} "
-        f"{sum(code.seconds for code in codes):7.1f}"
-    )
+        if code.kernels or code.functions:
+            print(line(code.name, total([code])))
+    found = rooms(codes)
+    print(line("all", found[-1]))
+    if len(sys.argv) > 1:
+        return 0
+    asked = [setup["find_nvcc"](), "--version"]
+    nvcc = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    result = {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": common.commit(),
+        "nvcc": nvcc.split("release ")[-1].split(",")[0],
+        "arch": ARCH,
+        "rows": found,
+    }
+    common.write(common.RESULTS / "sizes.json", result)
+    sums = found[-1]
+    over = [f"{name} {sums[name]} > {most}" for name, most in LIMITS.items() if sums[name] > most]
+    if over:
+        print("too much:", "; ".join(over))
+    return len(over) > 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray
+from warpkit._bins import TAKEN, bins_between, bins_of_range, comparable, given_edges, is_float
 from warpkit._ops import NO_VALUE, Device, Progress, with_options
 
 MOST_INDEX = int(np.iinfo(np.intp).max)
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
-TAKEN = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "bfloat16", "float32", "float64"),
-)
-
-
 UINT8 = np.dtype(np.uint8)
-NUMBERS = (int, float, np.number)
-EXACT = 2**53  # integers below are floats
-FEW_BINS = 4096  # whose edges are remembered, 2 MiB at most
 
 
 class Call(NamedTuple):
@@ -184,7 +175,7 @@ def histogram(
         if out is None and not isinstance(a, DeviceArray):
             counts = _host(counts)  # they were counted where a was settled
     else:
-        edges, own = _given_edges(bins)
+        edges, own = given_edges(bins)
         counts, edges = _between_edges(a, edges, own, weights, out, call)
     if density:
         host = np.asarray(_host(counts))
@@ -200,20 +191,7 @@ def _is_taken(dtype: np.dtype[Any]) -> bool:
     return dtype.name in TAKEN
 
 
-def _is_float(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind == "f" or dtype.name == "bfloat16"
-
-
 # ---- equal bins --------------------------------------------------------------------------------
-
-
-class Bins(NamedTuple):
-    """Equal bins: their edges, those that _core searches, and what it is told of them."""
-
-    edges: np.ndarray
-    keys: np.ndarray
-    uniform: tuple[Any, ...]
-    dtype: np.dtype[Any]  # in which elements are compared
 
 
 def _equal_bins(
@@ -223,88 +201,19 @@ def _equal_bins(
     pair = isinstance(a, DeviceArray)
     if range is not None:
         first, last = range
-        found = _bins_of_range(dtype, bins, first, last)
+        found = bins_of_range(dtype, bins, first, last)
     elif a.size == 0:
-        found = _bins(dtype, bins, 0, 1, np.empty(0, dtype))
+        found = bins_between(dtype, bins, 0, 1, np.empty(0, dtype))
     else:
         a, weights = call.settle(a, weights, out)
         first, last = map(dtype.type, _extent(a, nan, call))
-        found = _bins(dtype, bins, first, last, np.array([first, last]))
+        found = bins_between(dtype, bins, first, last, np.array([first, last]))
     if found.dtype != dtype:
         if a.ndim == 0:
             a, weights = a[None], None if weights is None else weights[None]
         a = call.cast(a, found.dtype)
     how = {"uniform": found.uniform, "weights": weights, "out": out}
     return call.tally_between(a, "uniform", found.edges, found.keys, pair, **how)
-
-
-def _bins_of_range(dtype: np.dtype[Any], bins: Any, first: Any, last: Any) -> Bins:
-    """As a program often asks for the same, and NumPy takes 40 us to say it: remembered."""
-    known = isinstance(first, NUMBERS) and isinstance(last, NUMBERS)
-    if not known or type(bins) is not int or bins > FEW_BINS:
-        return _bins(dtype, bins, first, last, None)
-    found = _remembered(dtype, bins, first, last, repr(first), repr(last))
-    return found._replace(edges=found.edges.copy())
-
-
-@functools.lru_cache(maxsize=64, typed=True)
-def _remembered(dtype: np.dtype[Any], bins: int, first: Any, last: Any, *shown: str) -> Bins:
-    """shown: what tells 0.0 and -0.0 apart."""
-    return _bins(dtype, bins, first, last, None)
-
-
-def _bins(dtype: np.dtype[Any], bins: Any, first: Any, last: Any, ends: np.ndarray | None) -> Bins:
-    """ends: the smallest and the largest element, or none; None: the range is given."""
-    # Given the range's two ends, NumPy itself chooses the edges, their dtype and the errors.
-    if ends is None:
-        edges = np.histogram_bin_edges(np.empty(0, dtype), bins, (first, last))
-    else:
-        edges = np.histogram_bin_edges(ends, bins, None)
-    if first == last:
-        first, last = first - 0.5, last + 0.5
-    if dtype.kind in "iu" and edges.dtype != np.float64:
-        dtype = edges.dtype  # smaller floats as ends and a narrow integer: NumPy's common type
-    keys = edges.astype(np.float32) if edges.dtype.itemsize == 2 else edges
-    return Bins(edges, keys, _arithmetic(dtype, edges.dtype, first, last), dtype)
-
-
-def _arithmetic(
-    dtype: np.dtype[Any], element: np.dtype[Any], first: Any, last: Any
-) -> tuple[Any, ...]:
-    """What _core is told of equal bins: the ends, in the types in which numpy.histogram subtracts
-    the first and compares with the last; their difference; which integers are counted; and the
-    types in which NumPy subtracts, divides, and computed the edges."""
-    common = np.result_type(first, last)
-    if common.kind in "iu":
-        width, kind = float(int(last) - int(first)), np.dtype(f"u{common.itemsize}")
-    else:
-        difference = np.subtract(last, first, dtype=common)
-        width, kind = float(difference), difference.dtype
-    quotient = _quotient(element, kind)
-    low, high = _integer_bounds(dtype, first, last) if dtype.kind in "iu" else (0, 0)
-    if low > high:  # nothing is counted
-        return 0.0, 0.0, 1.0, 1, 0, element, quotient, element
-    computed = np.result_type(first, last, 1.0)  # numpy.linspace rounds to it, then to element
-    mask = 2**64 - 1
-    compared = element if dtype.kind in "iu" else _compared(dtype, last)
-    with np.errstate(over="ignore"):
-        first, last = float(np.array(first, element)), float(np.array(last, compared))
-    computed = min(computed, element, key=lambda dtype: dtype.itemsize)
-    return first, last, width, low & mask, high & mask, element, quotient, computed
-
-
-@functools.lru_cache(maxsize=64)
-def _quotient(element: np.dtype[Any], width: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which NumPy divides elements by a scalar."""
-    return (np.ones(1, element) / np.ones((), width)[()]).dtype
-
-
-def _compared(dtype: np.dtype[Any], end: Any) -> np.dtype[Any]:
-    """The type in which NumPy compares elements with an end of the range."""
-    weak = isinstance(end, int | float) and not isinstance(end, bool | np.generic)
-    kind: Any = (int if isinstance(end, int) else float) if weak else np.asarray(end).dtype
-    compared: np.dtype[Any] = np.less_equal.resolve_dtypes((dtype, kind, None))[1]
-    return compared
 
 
 def _extent(a: Any, nan: str, call: Call) -> tuple[Any, Any]:
@@ -327,37 +236,9 @@ def _nan_message(a: np.ndarray) -> str:
     )
 
 
-def _integer_bounds(dtype: np.dtype, first: Any, last: Any) -> tuple[int, int]:
-    """The smallest and the largest integer of dtype that NumPy finds within first and last."""
-    info = np.iinfo(dtype)
-    low, high = int(info.min), int(info.max)
-    if np.result_type(first).kind in "iu":
-        low = max(low, int(first))
-    elif abs(first) < EXACT:
-        low = max(low, math.ceil(first))
-    else:
-        low = _bisect(lambda x: float(x) >= float(first), low, high)
-    if np.result_type(last).kind in "iu":
-        high = min(high, int(last))
-    elif abs(last) < EXACT:
-        high = min(high, math.floor(last))
-    else:
-        high = _bisect(lambda x: float(x) > float(last), int(info.min), high) - 1
-    return low, high
-
-
-def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The smallest integer in low .. high for which holds(x), which is monotone; else high + 1."""
-    high += 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
-
-
 def _estimated_bins(a: np.ndarray, name: str, range: Any, weights: Any, nan: str) -> int:
     a = a.astype(np.uint8) if a.dtype == bool else a  # a byte that is not 0 is 1
-    if _is_float(a.dtype) and range is None and np.isnan(a).any():
+    if is_float(a.dtype) and range is None and np.isnan(a).any():
         if nan == "raise":
             raise ValueError(_nan_message(a))
         a = a[~np.isnan(a)]
@@ -371,39 +252,13 @@ def _between_edges(
     a: Any, edges: np.ndarray, own: np.ndarray, weights: Any, out: Any, call: Call
 ) -> tuple[Any, Any]:
     if len(edges) > 1:
-        keys = _comparable(a.dtype, own)
+        keys = comparable(a.dtype, own)
         return call.tally_between(a, "edges", edges, keys, True, weights=weights, out=out)
     empty = np.zeros(0, np.int64 if weights is None else weights.dtype)
     if out is None:
         return empty, edges
     out[...] = empty  # which an array of another shape refuses
     return out, edges
-
-
-def _given_edges(bins: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The edges, and a copy: what is checked is searched, if another thread writes to them."""
-    edges = np.asarray(_core.unmasked(bins))
-    if edges.ndim != 1:
-        raise ValueError(f"`bins` must be 1d, when an array, not {edges.ndim}d")
-    if edges.dtype.name not in TAKEN:
-        raise TypeError(f"edges must be real numbers of at most 64 bits, not {edges.dtype}")
-    own = edges.copy()
-    falls = ~(own[:-1] <= own[1:])  # true for NaN too
-    if falls.any():
-        i = int(np.argmax(falls))
-        raise ValueError(
-            "`bins` must increase monotonically, when an array: "
-            f"edge {i} is {own[i]} and edge {i + 1} is {own[i + 1]}"
-        )
-    return edges, own
-
-
-def _comparable(dtype: np.dtype, edges: np.ndarray) -> np.ndarray:
-    """The edges in the type in which numpy.searchsorted would compare them, widened."""
-    if _is_float(dtype) or _is_float(edges.dtype):
-        return edges.astype(np.float64, copy=False)
-    kind = np.result_type(np.uint8 if dtype.kind == "b" else dtype, edges.dtype).kind
-    return edges.astype({"f": np.float64, "i": np.int64, "u": np.uint64}[kind], copy=False)
 
 
 # ---- bincount ----------------------------------------------------------------------------------
@@ -498,7 +353,7 @@ def _countable_weights(a: Any, weights: Any, call: Call) -> Any:
     _check_countable(weights, np.float64)
     if weights.shape != a.shape:
         raise ValueError("The weights and list don't have the same length.")
-    return weights if _is_float(weights.dtype) else call.cast(weights, np.dtype(np.float64))
+    return weights if is_float(weights.dtype) else call.cast(weights, np.dtype(np.float64))
 
 
 def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
