@@ -1,6 +1,6 @@
 /* bins.c -- how exactly a quick guess finds numpy.histogram's bin. */
 #include "bins.h"
-#include "scalar.h"
+#include "num/halves.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* cut.c -- into which pieces a call on host arrays is cut; in every plug-in. */
 #include "pieces.h"
 #include "plan.h"
-#include "scalar.h"
+#include "num/tree.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* pieces.c -- what is in a piece, and how it is filled, launched and drained; in every plug-in. */
 #include "pieces.h"
 #include "plan.h"
-#include "scalar.h"
+#include "num/line.h"
+#include "num/tree.h"
 
 enum {
     ALIGN = 256, /* bytes between results of one piece: no two share a sector */

@@ -16,10 +16,10 @@ typedef enum {
     WK_FAMILY_COUNT,   /* any, all, count_nonzero: int64                                      */
     WK_FAMILY_WRAP,    /* sum of bool and integers, modulo 2^64                               */
     WK_FAMILY_PRODUCT, /* prod of bool and integers, modulo 2^64                              */
-    WK_FAMILY_TREE,    /* prod of floats and complex, in double, by scalar.h's tree           */
-    WK_FAMILY_EXTREME, /* min, max, ptp: in the order of scalar.h's keys; complex: by (re, im) */
+    WK_FAMILY_TREE,    /* prod of floats and complex, in double, by num/tree.h's tree         */
+    WK_FAMILY_EXTREME, /* min, max, ptp: in the order of num/keys.h; complex: by (re, im)   */
     WK_FAMILY_ARG,     /* argmin, argmax: key and index; the first of equals                  */
-    WK_FAMILY_SUM,     /* sum, mean of floats: exact.h                                        */
+    WK_FAMILY_SUM, /* sum, mean of floats: num/exact.h                                        */
     WK_FAMILY_SQUARES, /* sumsq, norm of floats                                               */
     WK_FAMILY_SUMMARY, /* any of sum, mean, sumsq, norm, var, std, min, max, ptp, any, all,
                           count_nonzero, several at once; of integers too. Of complex numbers

@@ -187,8 +187,9 @@ typedef enum {
 /* in: n elements in any order; aux: bins + 1 edges, but for VALUES: float32 or float64 for UNIFORM
  * (float32 holds those of 16 bits), float64, int64 or uint64 for EDGES. Bins are half open, the last
  * one closed; NaN, and what lies outside, is in none.
- * Weights are of in's shape, both C-contiguous; without any out[0] is int64 counts. With weights it is their sums a bin: floats exact, rounded once to out's dtype, integers
- * modulo 2^64, then out's dtype. Whatever -0.0 are added, no sum is -0.0. */
+ * Weights are of in's shape, both C-contiguous; without any out[0] is int64 counts. With weights it is
+ * their sums a bin: floats exact, rounded once to out's dtype, integers modulo 2^64, then out's dtype.
+ * Whatever -0.0 are added, no sum is -0.0. */
 typedef struct wk_histogram_args {
     wk_bins_kind kind;
     int64_t n, bins;
@@ -240,7 +241,7 @@ typedef enum {
 /* in: C-contiguous [outer][n]: each n are warps of 32 lanes, the last of as many as are left; of
  * lane_arrays 32 lanes of `each` elements. out[0] as in, of a dtype that says what a lane gets:
  * shfl and lane_arrays in's; warp_reduce and warp_scan too, but of 1 and 2 bytes int32, uint32 or
- * float32; BALLOT, MATCH_ANY, MATCH_ALL and FNS uint32, ANY and ALL bool, POPC int32. lanes.h has the
+ * float32; BALLOT, MATCH_ANY, MATCH_ALL and FNS uint32, ANY and ALL bool, POPC int32. num/lanes.h has the
  * rules. */
 typedef struct wk_lanes_args {
     wk_lanes_kind kind;

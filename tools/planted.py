@@ -4,7 +4,7 @@ stencils, in the histograms and in the warp primitives, one at a time: each must
 Of the file's text the first is there once, and the second takes its place.
 """
 
-EXACT = "csrc/exact.h"
+EXACT = "csrc/num/exact.h"
 DOUBLES = "cuda/reduce/production/doubles.cuh"
 FLOATS = "cuda/reduce/production/floats.cuh"
 RESULTS = "cuda/reduce/production/results.cuh"
@@ -69,7 +69,7 @@ RUNS = "cuda/unique/runs.cuh"
 COUNTED = "cuda/unique/counted.cuh"
 RADIX = "cuda/unique/radix.cuh"
 
-LANES = "csrc/lanes.h"
+LANES = "csrc/num/lanes.h"
 WARPS = "cuda/warp/lanes.cuh"
 FOLD = "cuda/warp/fold.cuh"
 SHFL = "cuda/warp/production/shfl.cu"

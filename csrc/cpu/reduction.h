@@ -8,7 +8,7 @@
 #ifndef WARPKIT_REDUCTION_H
 #define WARPKIT_REDUCTION_H
 
-#include "exact.h"
+#include "num/exact.h"
 #include "reduce.h"
 
 /* The bits of a complex64, which is aligned as its parts are. */

@@ -1,5 +1,6 @@
-// bins.cuh -- the bin of an element, for every kind of bins; the steps are scalar.h's.
+// bins.cuh -- the bin of an element, for every kind of bins; the steps are num/bins.h's.
 #pragma once
+#include "num/bins.h"
 #include "prim/halves.cuh"
 #include "runtime/launch.cuh"
 

@@ -1,5 +1,6 @@
 // halves.cuh -- floats of 16 bits as elements, and what the chip computes with in their place.
 #pragma once
+#include "num/halves.h"
 #include "runtime/visit.cuh"
 
 #include <cuda_fp16.h>

@@ -2,7 +2,7 @@
 //
 // For the emulated device it is emu/include/cuda_runtime.h, by the order of the include paths.
 #pragma once
-#include "scalar.h"
+#include "num/bits.h"
 #include <cuda_runtime.h>
 
 // Dynamic shared memory, under one symbol: extern arrays of two types must not share a name.

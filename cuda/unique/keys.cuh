@@ -1,6 +1,7 @@
 // keys.cuh -- elements as unsigned keys of their size, in the order of numpy.unique: NaN are one key, the
 // last, and -0.0 and 0.0 are one.
 #pragma once
+#include "num/keys.h"
 #include "prim/halves.cuh"
 
 namespace wk

@@ -3,7 +3,7 @@
 // Every thread of a warp takes part, also those that have no element: collectives name all lanes, so
 // none may leave. What absent lanes give is chosen so that it changes nothing.
 #pragma once
-#include "lanes.h"
+#include "num/lanes.h"
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"
 #include "runtime/visit.cuh"

@@ -31,7 +31,7 @@ def product(x: ArrayLike, counts: ArrayLike = True) -> np.ndarray:
     x        real or complex, shape (..., n)
     counts   bool, of a shape that broadcasts to x's
     Returns  float64 or complex128, shape (...); of nothing 1
-    Source   csrc/scalar.h, "the tree of a fold"
+    Source   csrc/num/tree.h
     """
     x = np.asarray(x)
     x = np.where(counts, x, np.ones((), x.dtype))
@@ -702,7 +702,7 @@ def cast(x: ArrayLike, dtype: Any) -> np.ndarray:
     x        float64
     dtype    bool, integer, float16, bfloat16, float32 or float64
     Returns  array of x's shape
-    Source   csrc/scalar.h, "double to integer"
+    Source   csrc/num/bits.h, "double to integer"
     """
     x, dtype = np.asarray(x, np.float64), np.dtype(dtype)
     if dtype.kind == "f" or dtype.name == "bfloat16":

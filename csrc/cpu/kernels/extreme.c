@@ -1,6 +1,6 @@
 /* extreme.c -- min and max: integers as they are, floats as ordered integers.
  *
- * A complex number's order is scalar.h's; with a NaN in either part it wins. */
+ * A complex number's order is num/keys.h's; with a NaN in either part it wins. */
 #include "cpu/isa.h"
 #include "cpu/reduction.h"
 #include "keys.h"

@@ -3,7 +3,7 @@
 #define WARPKIT_HISTOGRAM_H
 
 #include "cpu/isa.h"
-#include "scalar.h"
+#include "num/bins.h"
 
 enum {
     WK_BIN_BLOCK = 512

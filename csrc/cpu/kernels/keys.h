@@ -1,8 +1,8 @@
-/* keys.h -- elements in the order of integers; scalar.h's keys, of 16 bits where those do. */
+/* keys.h -- elements in the order of integers; num/keys.h's keys, of 16 bits where those do. */
 #ifndef WARPKIT_KEYS_H
 #define WARPKIT_KEYS_H
 
-#include "scalar.h"
+#include "num/keys.h"
 
 #define WK_TOP(T) ((T)((T)-1 > (T)0 ? (T)-1 : (T)(((uint64_t)1 << (8 * sizeof(T) - 1)) - 1)))
 #define WK_BOTTOM(T) ((T)((T)-1 > (T)0 ? (T)0 : (T)(-WK_TOP(T) - 1)))
@@ -17,7 +17,7 @@ wk_order_16(uint16_t x, uint16_t inf, int16_t nan)
     return (int16_t)((key & ~is) | (nan & is));
 }
 
-/* scalar.h's keys from the bits; a comparison of floats would keep loops from vectorising. */
+/* num/keys.h's keys from the bits; a comparison of floats would keep loops from vectorising. */
 static inline int32_t
 wk_order_32(uint32_t x, int32_t nan)
 {

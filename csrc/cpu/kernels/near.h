@@ -5,7 +5,7 @@
 #ifndef WARPKIT_NEAR_H
 #define WARPKIT_NEAR_H
 
-#include "exact.h"
+#include "num/exact.h"
 
 #include <math.h>
 

@@ -3,12 +3,12 @@
 #ifndef WARPKIT_RUNS_H
 #define WARPKIT_RUNS_H
 
-#include "scalar.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
+#include "num/keys.h"
 
 /* Runs of in[n] to values and counts; how many, or -1 without memory. Elements come as they are, or
- * as scalar.h's ascending keys, then of 4 bytes where the dtype has fewer. */
+ * as num/keys.h's ascending keys, then of 4 bytes where the dtype has fewer. */
 int64_t WK_ISA_NAME(wk_write_runs)(wk_context *context, const void *in, int64_t n,
                                    wk_dtype dtype, int keys, void *values, int64_t *counts);
 

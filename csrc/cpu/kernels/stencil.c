@@ -9,7 +9,7 @@
  * Source    scipy.ndimage.correlate1d for the meaning. */
 #include "stencil.h"
 #include "cpu/threads.h"
-#include "scalar.h"
+#include "num/line.h"
 
 #include <stdlib.h>
 

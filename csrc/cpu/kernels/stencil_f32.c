@@ -1,7 +1,8 @@
 /* stencil_f32.c -- stencil1d's sums in float32: see stencil.c. */
+#include "num/line.h"
 #include "stencil.h"
 #include "cpu/fp.h"
-#include "scalar.h"
+#include "num/bits.h"
 #include "stencil_simd.h"
 
 #define S float

@@ -1,6 +1,6 @@
 /* stencil_fused.c -- float32 summed in float64 and stored as float32, in one pass: for few
  * coefficients, where it costs less to convert an element for each than to keep it converted. */
-#include "scalar.h"
+#include "num/bits.h"
 #include "stencil.h"
 #include "stencil_simd.h"
 

@@ -1,5 +1,5 @@
 /* stencil_load.c -- elements of any dtype as what sums of stencil1d are made of, rounded once. */
-#include "scalar.h"
+#include "num/halves.h"
 #include "stencil.h"
 
 #define LOAD(name) TO_SUMS(OF(name))

@@ -1,6 +1,7 @@
 /* stencil_store.c -- sums of stencil1d as elements of any dtype: integers truncated, modulo their
- * range; floats rounded once. What the vectors do is what scalar.h does for one. */
-#include "scalar.h"
+ * range; floats rounded once. What the vectors do is what num/halves.h does for one. */
+#include "num/bits.h"
+#include "num/halves.h"
 #include "stencil.h"
 #include "stencil_simd.h"
 

@@ -2,7 +2,7 @@
 #ifndef WARPKIT_STORE_H
 #define WARPKIT_STORE_H
 
-#include "scalar.h"
+#include "num/bits.h"
 
 /* The bits of a number that float16 or bfloat16 has. */
 static inline uint16_t

@@ -8,7 +8,7 @@
 #include "cpu/isa.h"
 #include "cpu/kernels/transpose_simd.h"
 #include "cpu/threads.h"
-#include "scalar.h"
+#include "num/bits.h"
 
 #include <stdlib.h>
 

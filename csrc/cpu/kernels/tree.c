@@ -4,7 +4,8 @@
  * How       work is (output, chunk of 1024); chunks of one output meet again in fold_totals.
  *           Three ways to walk a chunk: a contiguous run; neighbouring columns side by side;
  *           anything else is first copied into a run.
- * Source    the tree is scalar.h's, and cuda/reduce walks the same one. */
+ * Source    the tree is num/tree.h's, and cuda/reduce walks the same one. */
+#include "num/tree.h"
 #include "cpu/fp.h"
 #include "cpu/gather.h"
 #include "cpu/isa.h"

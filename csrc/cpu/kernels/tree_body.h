@@ -1,6 +1,6 @@
 /* tree_body.h -- products of one element type: T in memory, A in the lanes. No include guard.
  *   LOAD(x)  T to A      OP(a, b)  A      IDENTITY  OP(a, IDENTITY) has a's bits
- * FOLD(name) gives the functions' names. The tree is scalar.h's. */
+ * FOLD(name) gives the functions' names. The tree is num/tree.h's. */
 
 /* Lanes fold in halves; those past n hold the identity, so they may be left out. */
 static A

@@ -2,7 +2,7 @@
 #ifndef WARPKIT_VECTOR_H
 #define WARPKIT_VECTOR_H
 
-#include "scalar.h"
+#include "num/bits.h"
 #include "cpu/isa.h"
 
 #ifdef __AVX__

@@ -5,7 +5,7 @@
  * Better    than sorting each group by itself: 4 or 8 go through one sorting network side by
  *           side, so that each compare-exchange is a vector's and none is a branch.
  * Source    K. Batcher, "Sorting networks and their applications" (1968). */
-#include "scalar.h"
+#include "num/keys.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
 
@@ -26,7 +26,7 @@ typedef struct job {
     int sorted;
 } job;
 
-/* scalar.h's keys, of 16 bits: all NaN above `inf`, the bits of infinity, are one, the last. */
+/* num/keys.h's keys, of 16 bits: all NaN above `inf`, the bits of infinity, are one, the last. */
 static inline uint32_t
 key_16(uint16_t x, uint16_t inf)
 {

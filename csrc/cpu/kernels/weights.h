@@ -3,7 +3,7 @@
 #define WARPKIT_WEIGHTS_H
 
 #include "histogram.h"
-#include "exact.h"
+#include "num/exact.h"
 
 enum {
     WK_PIECES = 4,     /* words of a bin that are added to in vectors            */

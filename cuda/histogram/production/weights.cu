@@ -9,7 +9,8 @@
 // More      weights_near.cu: one short number a bin on chip, for the weights of about one size.
 // Many      weights_global.cu: only the places that weights have get limbs, and as many rows as a
 //           named room takes are summed in a pass.
-// Source    csrc/exact.h
+// Source    csrc/num/exact.h
+#include "num/tree.h"
 #include "histogram/production/weights.cuh"
 #include "histogram/production/weights_shared.cuh"
 

@@ -1,6 +1,6 @@
 // weights_pieces.cuh -- weights as integers, and where they are added; weights.cu has the story.
 #pragma once
-#include "exact.h"
+#include "num/exact.h"
 #include "histogram/bins.cuh"
 
 namespace wk::weights

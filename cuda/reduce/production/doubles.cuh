@@ -9,7 +9,7 @@
 //           available precision" (1971); J. Demmel, H. D. Nguyen, "Parallel Reproducible Summation"
 //           (2015) for the bias.
 #pragma once
-#include "exact.h"
+#include "num/exact.h"
 #include "runtime/cuda.cuh"
 
 namespace wk

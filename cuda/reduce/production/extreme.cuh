@@ -1,5 +1,6 @@
-// extreme.cuh -- the least and the largest, by keys that are ordered as integers (scalar.h).
+// extreme.cuh -- the least and the largest, by keys that are ordered as integers (num/keys.h).
 #pragma once
+#include "num/keys.h"
 #include "reduce/production/accumulator.cuh"
 #include "reduce/production/integers.cuh"
 
@@ -230,7 +231,7 @@ struct real_extremes : key_extremes<key_t<T>> {
     }
 };
 
-// As scalar.h orders complex numbers; NaN in either part beats all, as in NumPy.
+// As num/keys.h orders complex numbers; NaN in either part beats all, as in NumPy.
 template <typename T>
 struct complex_extremes {
     using R = decltype(T{}.re);

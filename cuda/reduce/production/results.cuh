@@ -170,7 +170,7 @@ quick_mean(const double_pair &s, int64_t count, double inverse, int dtype)
     return rounded(divided(s, n, inverse), dtype);
 }
 
-enum {                     // beside the flags of exact.h
+enum {                     // beside the flags of num/exact.h
     WK_PART_SHIFT = 8,     // those of imaginary parts
     WK_TOO_LARGE = 1 << 16 // elements that no doubles took
 };

@@ -4,7 +4,7 @@
 // A block has the table in shared memory. What threads hold in doubles is cut into digits of 24 bits,
 // added by the warp's integer adder, and then to the table's limbs: limb i, of 64 bits, weighs
 // 2^(24 i + base). Tables of parts, pieces and GPUs are added word by word, in any order. Of limbs of
-// which nothing was lost, integers give every result (exact.h); elements of any exponents come into
+// which nothing was lost, integers give every result (num/exact.h); elements of any exponents come into
 // limbs the same way, one by one.
 //
 // Source  R. Neal, "Fast exact summation using small and large superaccumulators" (2015), for limbs.
@@ -44,7 +44,7 @@ struct table_memory {
             stream_record streams[kStreams];
             rest_record rest;
         };
-        int64_t work[Acc::shape().work()]; // limbs of 32 bits: exact.h
+        int64_t work[Acc::shape().work()]; // limbs of 32 bits: num/exact.h
     };
 };
 

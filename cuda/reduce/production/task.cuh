@@ -1,6 +1,6 @@
 // task.cuh -- what the kernels of a reduction are told, and where its elements and results lie.
 #pragma once
-#include "exact.h"
+#include "num/exact.h"
 #include "reduce.h"
 #include "reduce_grid.h"
 #include "reduce/production/elements.cuh"

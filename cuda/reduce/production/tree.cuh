@@ -1,4 +1,4 @@
-// tree.cuh -- products of floats: rounded at each step, so the order is fixed: scalar.h's tree.
+// tree.cuh -- products of floats: rounded at each step, so the order is fixed: num/tree.h's.
 //
 // In, out   any strides: kept axes, then reduced ones (plan.h) -> one value per output.
 // How       a warp takes one chunk of the tree, lane l the elements l, l + 32, ...; the chunks'
@@ -6,6 +6,7 @@
 //           side by side instead, one thread each, with 32 lanes in registers.
 // Source    J. Luitjens, "Faster Parallel Reductions on Kepler" (2014).
 #pragma once
+#include "num/tree.h"
 #include "reduce/production/task.cuh"
 
 namespace wk

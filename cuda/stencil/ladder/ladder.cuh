@@ -7,6 +7,7 @@
 // elements from i - before on are the window of i. Where tiles have windows beyond the ends, each
 // element asks wk_extend what stands there.
 #pragma once
+#include "num/line.h"
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"
 

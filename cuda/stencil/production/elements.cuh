@@ -6,6 +6,7 @@
 // at run time, on both sides apart, converted on the way; a switch that all threads take alike.
 // A group goes to and comes from 16-byte boundaries of shared memory.
 #pragma once
+#include "num/halves.h"
 #include "prim/async.cuh"
 #include "prim/memory.cuh"
 #include "runtime/visit.cuh"

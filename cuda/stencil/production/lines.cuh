@@ -1,6 +1,7 @@
 // lines.cuh -- what the production stencils share: the job, coefficients as a kernel parameter, the
 // window of registers, and what stands beyond a line's ends.
 #pragma once
+#include "num/line.h"
 #include "prim/async.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/layout.cuh"

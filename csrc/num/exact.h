@@ -1,4 +1,4 @@
-/* exact.h -- exact sums as integers, and what is rounded from them; on the CPU and in kernels.
+/* num/exact.h -- exact sums as integers, and what is rounded from them; on the CPU and in kernels.
  *
  * A sum is limbs: limb i, an int64, weighs 2^(32 i + base). A piece m 2^e touches three of them,
  * so limbs take 2^29 pieces before a carry is needed, and all that is done to them is integer
@@ -7,10 +7,10 @@
  *
  * Source  R. Neal, "Fast exact summation using small and large superaccumulators" (2015);
  *         Collange, Defour, Graillat, Iakymchuk (2015), hal-00949355. */
-#ifndef WARPKIT_EXACT_H
-#define WARPKIT_EXACT_H
+#ifndef WARPKIT_NUM_EXACT_H
+#define WARPKIT_NUM_EXACT_H
 
-#include "scalar.h"
+#include "num/bits.h"
 
 #include <math.h>
 

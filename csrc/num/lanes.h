@@ -1,13 +1,13 @@
-/* lanes.h -- what a lane gets from others: CUDA's rules, and what absent lanes do to them.
+/* num/lanes.h -- what a lane gets from others: CUDA's rules, and what absent lanes do to them.
  *
  * A warp's 32 lanes fall into segments of `width`. The last warp of a line may lack lanes: whoever
  * would read an absent one keeps its own value, and absent lanes count for nothing in all else.
  *
  * Source  NVIDIA, "CUDA C++ Programming Guide", warp shuffle functions; "PTX ISA", shfl.sync. */
-#ifndef WARPKIT_LANES_H
-#define WARPKIT_LANES_H
+#ifndef WARPKIT_NUM_LANES_H
+#define WARPKIT_NUM_LANES_H
 
-#include "scalar.h"
+#include "num/bits.h"
 
 /* The lane whose value `lane` gets of a shuffle, of `there` lanes. Operands of UP, DOWN and XOR
  * count modulo 32, as in the instruction; IDX and ROTATE modulo the width. */

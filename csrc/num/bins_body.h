@@ -1,4 +1,4 @@
-/* bins_body.h -- bins by edges of type E, in increasing order. No include guard. */
+/* num/bins_body.h -- bins by edges of type E, in increasing order. No include guard. */
 
 #ifndef BINS_SEARCH_ONLY
 /* A guess put right by at most one bin, as numpy.histogram does it (numpy/lib/_histograms_impl.py);
