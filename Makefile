@@ -4,6 +4,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 SOURCES := $(shell find csrc cuda python -type f -not -name '*.so' -not -path '*/__pycache__/*' -not -path '*.egg-info/*') setup.py pyproject.toml
 C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
+# What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
+HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
 .PHONY: help demo notebooks test attack peer-tests schedules sanitize clang mutate sizes golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
@@ -145,11 +147,12 @@ format: $(VENV)/linters ## clang-format and ruff over the sources
 	$(VENV)/bin/ruff check -q --fix .
 	$(VENV)/bin/ruff format -q .
 
-lint: $(VENV)/linters ## fail on what make format would change, and on type errors
+lint: $(VENV)/linters ## fail on what make format would change, on type errors and on long functions
 	$(VENV)/bin/clang-format --dry-run -Werror $(C_FILES)
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lizard -m -C 20 -L 60 -w -l c -l cpp $(HOST_FILES)
 
 readme: $(INSTALLED) ## run README's examples and renew its output and tables
 	$(PY) tools/readme.py

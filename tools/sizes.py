@@ -26,7 +26,8 @@ import common
 
 ROOT = Path(__file__).resolve().parent.parent
 ARCH = "90"
-LIMITS = {"kernels": 9999, "kilobytes": 99999, "largest": 999, "seconds": 9999}
+# What there is, to be lowered: 800 kernels, 16 MB and 64 KB are wanted.
+LIMITS = {"kernels": 1200, "kilobytes": 26_500, "largest": 195}
 
 
 class Code(NamedTuple):
@@ -44,6 +45,13 @@ def sections(cubin: Path) -> dict[str, int]:
     return {name: int(size, 16) for name, size in found}
 
 
+def entries(cubin: Path) -> set[str]:
+    """The kernels: symbols that the driver may enter."""
+    command = ["readelf", "--syms", "--wide", str(cubin)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return set(re.findall(r" FUNC .*\[<other>: 10\] +\w+ (\S+)$", text, re.MULTILINE))
+
+
 def measure(job: Any, folder: Path) -> Code:
     cubin = folder / f"{job.object.stem}.cubin"
     clock = cubin.with_suffix(".seconds")
@@ -54,14 +62,10 @@ def measure(job: Any, folder: Path) -> Code:
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         clock.write_text(str(after.ru_utime - before.ru_utime))
-    found = sections(cubin)
-    kernels, functions = [], 0
-    for name, size in found.items():
-        if name.startswith(".text."):
-            if f".nv.constant0.{name[6:]}" in found:  # the parameters of a kernel
-                kernels.append(size)
-            else:
-                functions += size
+    code = {n[6:]: size for n, size in sections(cubin).items() if n.startswith(".text.")}
+    entered = entries(cubin)
+    kernels = [size for name, size in code.items() if name in entered]
+    functions = sum(code.values()) - sum(kernels)
     name = str(job.source.relative_to(ROOT))
     return Code(name, kernels, functions, float(clock.read_text()))
 
