@@ -7,7 +7,7 @@ from helpers import python
 
 # The child ends by SIGALRM if it hangs. It may find the device as it was, or lost.
 FORK = """
-import os, signal, sys, threading, time, warnings
+import faulthandler, os, signal, sys, threading, time, warnings
 import warpkit
 warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads is the point here
 device, delay = sys.argv[1] or None, float(sys.argv[2])
@@ -25,6 +25,7 @@ time.sleep(delay)
 pid = os.fork()
 if pid == 0:
     signal.alarm(20)
+    faulthandler.dump_traceback_later(10, file=sys.stdout)  # where it hangs
     ok = warpkit.reduce([1.0, 2.0], device="cpu") == 3
     for name in (None, device):
         try:
