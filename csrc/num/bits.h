@@ -6,7 +6,6 @@
 #define WARPKIT_NUM_BITS_H
 
 #include "warpkit.h"
-#include <limits.h>
 #include <string.h>
 
 #ifdef __CUDACC__

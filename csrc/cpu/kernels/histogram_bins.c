@@ -76,7 +76,6 @@ enum {
 #define VALUE(x) (x)
 #define OF(name) name##_f32
 #include "histogram_bins_body.h"
-#include "num/halves.h"
 
 static void
 uniform_f64(const wk_binner *b, const void *x, int64_t n, int64_t *bin)

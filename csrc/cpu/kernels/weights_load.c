@@ -99,7 +99,6 @@ WK_ISA_NAME(wk_weights_spread)(wk_dtype dtype, int part, const void *w, int64_t 
 #define T uint64_t
 #define INTEGERS(name) name##_u64
 #include "weights_integers_body.h"
-#include "num/halves.h"
 
 void
 WK_ISA_NAME(wk_weights_integers)(const wk_pieces *p, const void *w, int64_t first, int64_t n,
