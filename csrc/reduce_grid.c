@@ -97,16 +97,20 @@ repeat_rows(const wk_call *call, int columns, wk_grid *g)
 }
 
 static void
-plan_columns(const wk_call *call, int64_t processors, int columns, int resident, wk_grid *g)
+plan_columns(const wk_call *call, int64_t processors, wk_columns own, int resident, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const int64_t places = resident * processors, most = WK_BLOCK * columns;
-    g->kind = WK_BY_COLUMNS;
+    const int64_t places = resident * processors;
+    const int whole = r->n <= WK_FEW_ROWS ? own.few : own.whole;
+    const int all =
+        r->n <= FEW_ROWS || r->outputs >= processors * WHOLE_BLOCKS * WK_BLOCK * (int64_t)whole;
+    const int columns = all ? whole : own.shared;
+    g->kind = all ? WK_BY_WHOLE_COLUMNS : WK_BY_COLUMNS;
     g->columns = columns;
     g->aligned = reads_at_once(call, columns);
-    if (r->n <= FEW_ROWS || r->outputs >= processors * WHOLE_BLOCKS * most) {
-        g->width = WK_BLOCK; /* each thread has all rows of its columns */
-        g->groups = wk_blocks(r->outputs, most);
+    if (all) {
+        g->width = WK_BLOCK;
+        g->groups = wk_blocks(r->outputs, WK_BLOCK * columns);
         g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
         return;
     }
@@ -200,7 +204,7 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
 }
 
 void
-wk_plan_grid(const wk_call *call, int processors, int line_blocks, int columns, int few,
+wk_plan_grid(const wk_call *call, int processors, int line_blocks, wk_columns columns,
              int column_blocks, int in_order, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
@@ -213,7 +217,7 @@ wk_plan_grid(const wk_call *call, int processors, int line_blocks, int columns, 
     g->run = r->n;
     g->runs = g->parts = g->groups = g->tiles = 1;
     if (reads_columns(call)) {
-        plan_columns(call, processors, r->n <= WK_FEW_ROWS ? few : columns, column_blocks, g);
+        plan_columns(call, processors, columns, column_blocks, g);
         return;
     }
     if (r->n > 0 && call->mask.ndim < 0 && !pairs(r) &&

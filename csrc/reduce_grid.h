@@ -16,9 +16,10 @@ enum {
 };
 
 typedef enum {
-    WK_BY_LINES,  /* warps bring the elements of an output (lines.cuh)                     */
-    WK_BY_ROWS,   /* a thread has a short row, or a few have it together (rows.cuh)        */
-    WK_BY_COLUMNS /* neighbouring threads have neighbouring outputs (columns.cuh)           */
+    WK_BY_LINES,   /* warps bring the elements of an output (lines.cuh)                     */
+    WK_BY_ROWS,    /* a thread has a short row, or a few have it together (rows.cuh)        */
+    WK_BY_COLUMNS, /* neighbouring threads have neighbouring outputs (columns.cuh)          */
+    WK_BY_WHOLE_COLUMNS /* and each has all elements of its own (whole.cuh)                */
 } wk_grid_kind;
 
 /* What lines are read by. */
@@ -45,9 +46,14 @@ typedef struct wk_grid {
     int64_t blocks; /* at most                                                           */
 } wk_grid;
 
-/* columns, few: how many a thread has, of many rows and of few. line_blocks, column_blocks: how many
- * blocks a multiprocessor holds, which parts are to fill. in_order: an element's place matters. */
-void wk_plan_grid(const wk_call *call, int processors, int line_blocks, int columns, int few,
+/* Columns of a thread, which shares them, or has them whole, or of few rows. */
+typedef struct {
+    int shared, whole, few;
+} wk_columns;
+
+/* line_blocks, column_blocks: how many blocks a multiprocessor holds, which parts are to fill.
+ * in_order: an element's place matters. */
+void wk_plan_grid(const wk_call *call, int processors, int line_blocks, wk_columns columns,
                   int column_blocks, int in_order, wk_grid *grid);
 
 #ifdef __cplusplus

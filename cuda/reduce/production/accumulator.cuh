@@ -11,7 +11,7 @@
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
 //                              state; false: that takes one
 //   kByIndex                   it must know where elements lie
-//   kColumns                   of what is not certain: columns that one thread folds
+//   kColumns                   of what is not certain: columns of a thread that shares them
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
 //   filler(task)               what changes no result, or is left out by its bit
 //   start(task)                nothing has been taken

@@ -146,27 +146,35 @@ struct arg : certain<arg<E>> {
             add_batch(words, at, task);
             return;
         }
-        K ranks[N];
         rank_words(words, task);
-        unpack<T>(words, ranks);
         settle(task);
+        if constexpr (sizeof(T) == 1 || W % 2 == 0)
+            if (ok == all_of<N> && !may_win(range_of<T>(words).least, at)) return;
+        K ranks[N];
+        unpack<T>(words, ranks);
         add_ranks(ranks, ok, at);
     }
     // The index is only looked for where the rank may win.
     template <int N>
     __device__ void add_ranks(K (&ranks)[N], uint32_t ok, const place &at)
     {
-        const bool whole = ok == all_of<N>;
         K least = kLast;
+        if (ok != all_of<N>)
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            if (!whole && !(ok >> j & 1)) ranks[j] = kLast;
-            least = ranks[j] < least ? ranks[j] : least;
-        }
+            for (int j = 0; j < N; j++)
+                if (!(ok >> j & 1)) ranks[j] = kLast;
+#pragma unroll
+        for (int j = 0; j < N; j++) least = ranks[j] < least ? ranks[j] : least;
         if (!may_win(least, at)) return;
+        uint32_t equal = 0;
 #pragma unroll
-        for (int j = 0; j < N; j++)
-            if (ok >> j & 1 && ranks[j] == least) improve(&ranks[j], at(j));
+        for (int j = 0; j < N; j++) equal |= (uint32_t)(ranks[j] == least) << j;
+        equal &= ok;
+        if (at.turn) { // those behind the turn come first
+            const uint32_t turned = equal & at.behind();
+            equal = turned ? turned : equal;
+        }
+        if (equal) improve(&least, at(__ffs((int)equal) - 1));
     }
     template <int N>
     __device__ void add(const T (&x)[N], uint32_t ok, const place &at, const reduce_task &task)

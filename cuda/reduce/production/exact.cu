@@ -56,7 +56,8 @@ WK_LAUNCHER(reduce, cuda, exact)
     case WK_FAMILY_SUM:
         return with_parts(call, wk_pair_parts, wk::reduce_sum, wk::reduce_complex_sum);
     case WK_FAMILY_SQUARES:
-        return with_parts(call, wk_pair_squares, wk::reduce_squares, wk::reduce_complex);
+        return with_parts(call, wk_pair_squares, wk::reduce_squares,
+                          wk::reduce_complex_squares);
     default: break;
     }
     const bool moments = wk_only_moments(call->args.reduce.fold, call->outs);

@@ -13,6 +13,7 @@ wk_status reduce_squares(wk_call *call);
 wk_status reduce_moments(wk_call *call);
 wk_status reduce_summary(wk_call *call);
 wk_status reduce_complex_sum(wk_call *call);
+wk_status reduce_complex_squares(wk_call *call);
 wk_status reduce_complex(wk_call *call);
 wk_status reduce_int_moments(wk_call *call);
 wk_status reduce_int_summary(wk_call *call);

@@ -114,9 +114,9 @@ struct float_sums {
     static constexpr int kWords = 1 + kOfSum + kOfSquares + kOfEnds + (kAll ? 1 : 0);
 
     static constexpr int kVectors = 4, kTurn = 4, kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kBlocks = kAll || (kWide && kSquares) || kParts == 2 ? 2 : 3,
-                         kColumnBlocks = 2;
+    static constexpr int kBlocks = kAll || (kWide && kSquares) ? 2 : 3, kColumnBlocks = 2;
     static constexpr int kRowBlocks = (kWide && kSquares) || kAll || kParts == 2 ? 2 : 3;
+
     static constexpr int kColumns = sizeof(T) > 4                ? 1 // of a thread
                                     : sizeof(T) == 4 || kSquares ? 2
                                                                  : 4;
@@ -434,7 +434,12 @@ struct float_sums {
     finish_at_once(const T (&elements)[N], const reduce_task &task, int64_t output)
     {
         if (task.integers_only) return false;
-        if constexpr (kParts == 2) {
+        if constexpr (kParts == 2 && !kSum) {
+            R x[2 * N];
+            memcpy(x, elements, sizeof x);
+            if constexpr (kWide && N > kFew) return false;
+            return task.plain && finish_batch(x, task, output);
+        } else if constexpr (kParts == 2) {
             R x[2][N];
 #pragma unroll
             for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
@@ -443,6 +448,8 @@ struct float_sums {
         } else {
             if constexpr (!kAll && (!(kWide && kSquares) || N <= kFew))
                 if (task.plain && finish_batch(elements, task, output)) return true;
+            if constexpr (kAll && !kWide)
+                if (finish_each(elements, task, output)) return true;
             if constexpr (kSquares) {
                 if (task.n > kFew || task.counts || task.has_initial || task.keeps)
                     return false;
@@ -459,27 +466,31 @@ struct float_sums {
     static __device__ __forceinline__ bool finish_batch(const R (&elements)[N],
                                                         const reduce_task &task, int64_t at)
     {
-        F x[N];
-#pragma unroll
-        for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
         if constexpr (kFloat16 && !kSquares) {
             double total;
             if (!sum_of_halves(elements, &total)) return false;
             const int flags = wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
             return finish_plain<kDtype>({total, 0, 0}, flags, task, at);
         } else if constexpr (kWide && kSquares) {
-            return finish_squares_of_few(x, task, at);
+            return finish_squares_of_few(elements, task, at);
         } else if constexpr (kWide) {
             bool minus;
-            const double_pair p = sum_of(x, &minus);
+            const double_pair p = sum_of(elements, &minus);
             if (!(fabs(p.high) < 0x1p1000)) return false;
             return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
         } else {
             batch_range<F> range;
+            F x[N];
+#pragma unroll
+            for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
             range.find(x);
             const double s = plain_sum(x);
             if constexpr (!kSquares) {
                 if (!range.within(kPlain)) return false;
+                if (task.fold[0] == WK_SUM) { // -0.0 too
+                    store_as<kDtype>(task.out[0], at, round_to(s, kDtype));
+                    return true;
+                }
                 const bool minus = wk_bits_f64(s) == 1ull << 63;
                 return finish_plain<kDtype>({s, 0, 0}, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
             } else {
@@ -489,11 +500,66 @@ struct float_sums {
                     q[j % 2] = __fma_rn((double)x[j], (double)x[j], q[j % 2]);
                 q[0] += q[1];
                 if (!range.finite()) return false;
-                return finish_one<kDtype>({s, 0, (double)range.magnitude * 0x1p-48},
-                                          {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO, task,
-                                          at);
+                return finish_one<kDtype, kSum>({s, 0, (double)range.magnitude * 0x1p-48},
+                                                {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO,
+                                                task, at);
             }
         }
+    }
+    // Of two numbers: half of their distance, often a tie.
+    static __device__ __forceinline__ answer half_of_difference(double x, double y)
+    {
+        double_pair p = {0, 0, 0};
+        const bool less = x < y;
+        p.high = two_sum(less ? y : x, less ? -x : -y, &p.low) / 2;
+        p.low /= 2;
+        return rounded(p, kDtype);
+    }
+    // Several results of a batch, as far as its sums tell them.
+    template <int N>
+    static __device__ __forceinline__ bool finish_each(const R (&elements)[N],
+                                                       const reduce_task &task, int64_t at)
+    {
+        batch_range<F> range;
+        F x[N];
+        double q[2] = {0, 0};
+        real_extremes<R> ends;
+        if (task.counts || task.has_initial || task.keeps) return false;
+        ends.start();
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            x[j] = value_of(elements[j]);
+            q[j % 2] = __fma_rn((double)x[j], (double)x[j], q[j % 2]);
+            const key_t<R> key = key_of(elements[j]);
+            if (j < task.n) ends.take_range(key, key);
+        }
+        range.find(x);
+        if (!range.finite()) return false;
+        const double_pair squares = {q[0] + q[1], 0, (q[0] + q[1]) * 0x1p-48};
+        double_pair sum = {plain_sum(x), 0, 0};
+        if (!range.within(kPlain)) sum.lost = (double)range.magnitude * 0x1p-48;
+#pragma unroll 1
+        for (int i = 0; i < task.folds; i++) {
+            const int fold = task.fold[i];
+            answer a = {sum.high, sum.is_zero()};
+            if (task.out_dtype[i] != kDtype) return false;
+            if (fold == WK_MIN || fold == WK_MAX)
+                a = {number_of<R>(fold == WK_MIN ? ends.least : ends.most), true};
+            else if (N > 1 && fold == WK_STD && task.n == 2 && task.spread == 4)
+                a = half_of_difference((double)x[0], (double)x[N > 1]);
+            else if (fold == WK_VAR || fold == WK_STD || fold == WK_NORM)
+                a = quick_plain<kDtype>(sum, squares, task, fold);
+            else if (!a.known && fold == WK_SUM)
+                a = rounded(sum, kDtype);
+            else if (!a.known && fold == WK_MEAN)
+                a = sum.lost == 0 ? near_mean<kDtype>(sum.high, task)
+                                  : quick_mean(sum, task.n, task.inverse, kDtype);
+            else if (fold != WK_SUM && fold != WK_MEAN)
+                return false;
+            if (!a.known) return false;
+            store_as<kDtype>(task.out[i], at, a.value);
+        }
+        return true;
     }
     // One result in the elements' own dtype. False: it takes all of finish_floats.
     static __device__ __forceinline__ bool finish_own(const double_pair (&sum)[kParts],
@@ -505,6 +571,9 @@ struct float_sums {
             return finish_plain<kDtype>(sum[0], flags, task, output);
         else if constexpr (kParts == 1 && !kAll)
             return finish_one<kDtype, kSum>(sum[0], squares, flags, task, output);
+        else if constexpr (kParts == 2 && !kSum)
+            return finish_one<kDtype, false>(sum[0], squares, flags | flags >> WK_PART_SHIFT,
+                                             task, output);
         else if constexpr (kParts == 2 && !kSquares)
             return finish_plain<kDtype>(sum[0], flags, task, 2 * output) &&
                    finish_plain<kDtype>(sum[1], flags >> WK_PART_SHIFT | (flags & WK_TOO_LARGE),

@@ -158,8 +158,10 @@ reduce(wk_call *call)
     task.integers_only = wk_setting_value(WK_SET_SUMS, 0); // WARPKIT_SUMS=integers asks for it
     if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
         return merge_parts<Acc>(call, task);
-    wk_plan_grid(call, processors(call), Acc::kBlocks, columns_of_thread<Acc>(false),
-                 columns_of_thread<Acc>(true), Acc::kColumnBlocks, Acc::kByIndex, &plan);
+    const wk_columns columns = {shared_columns<Acc>(), columns_of_thread<Acc>(false),
+                                columns_of_thread<Acc>(true)};
+    wk_plan_grid(call, processors(call), Acc::kBlocks, columns, Acc::kColumnBlocks,
+                 Acc::kByIndex, &plan);
     task.team = plan.team;
     task.width = plan.width;
     task.height = plan.height;
@@ -182,9 +184,11 @@ reduce(wk_call *call)
     const auto in = first_element<T>(&call->in);
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
     if (plan.kind == WK_BY_COLUMNS)
+        return launch(call, grid, kThreads, 0, fold_columns<Acc>, in, task);
+    if (plan.kind == WK_BY_WHOLE_COLUMNS)
         return launch(call, grid, kThreads, 0,
-                      task.n <= WK_FEW_ROWS ? fold_columns<Acc, true>
-                                            : fold_columns<Acc, false>,
+                      task.n <= WK_FEW_ROWS ? fold_whole_columns<Acc, true>
+                                            : fold_whole_columns<Acc, false>,
                       in, task);
     if (plan.kind == WK_BY_LINES)
         return launch(call, grid, kThreads, 0,

@@ -78,7 +78,7 @@ struct tile {
 #pragma unroll
         for (int t = 0; t < kTurns; t++) {
             ok[t] = 0;
-            at[t] = {0, 0, 1};
+            at[t] = {0, 0, 0};
         }
     }
     __device__ __forceinline__ void read(int j, const vector *from)
@@ -117,8 +117,8 @@ struct tile {
 #pragma unroll
         for (int k = 0; k < kTurns; k++) {
             ok[k] = all_of<Acc::kBatch>;
-            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer, kPer,
-                     v + k * Acc::kTurn * kWarp, Acc::kTurn};
+            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer,
+                     log2_of(kPer), v + k * Acc::kTurn * kWarp, Acc::kTurn};
         }
     }
     // Of a run those vectors that there are, or its ends: up to 15 elements before and behind.
@@ -138,12 +138,13 @@ struct tile {
             if (t * kStep >= run.vectors + kStep || lane >= n) return;
             push(run.from[m]);
             ok[0] = 1u << (Acc::kBatch - 1);
-            at[0] = {task.first + run.first + m - (Acc::kBatch - 1), 0, Acc::kBatch};
+            at[0] = {task.first + run.first + m - (Acc::kBatch - 1), 0, log2_of(Acc::kBatch)};
             return;
         }
 #pragma unroll
         for (int k = 0; k < kTurns; k++)
-            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer, kPer};
+            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer,
+                     log2_of(kPer)};
 #pragma unroll
         for (int j = 0; j < Acc::kVectors; j++)
             if (j * kWarp < left) read(j, v + j * kWarp);
@@ -169,7 +170,7 @@ struct tile {
     {
         constexpr int kMore = Acc::kBatch < 4 ? Acc::kBatch : 4; // on their way together
         const int64_t first = t * Acc::kBatch * lanes + lane;
-        at[0] = {task.first + first, lanes, 1};
+        at[0] = {task.first + first, lanes, 0};
         if (task.folded.ndim <= 1 && mask == nullptr && !task.pairs()) {
             const T *x = from + first * task.stride;
             const int64_t pitch = lanes * task.stride;

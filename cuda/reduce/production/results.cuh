@@ -247,6 +247,28 @@ struct float_outcome {
     int flags;
 };
 
+// What a double of the relative error e rounds to in fewer digits, wherever it lies.
+template <int kDtype>
+__device__ __forceinline__ answer
+settled_near(double x, double e)
+{
+    const double low = round_to(x - e, kDtype);
+    // Far from the ends of the dtype's range, and of float64's.
+    return {low, low == round_to(x + e, kDtype) && x > 0x1p-120 && x < 0x1p120};
+}
+
+// The mean of a dtype of few digits, of a sum that a double holds: nearly always enough.
+template <int kDtype>
+__device__ __forceinline__ answer
+near_mean(double sum, const reduce_task &task)
+{
+    const double q = sum * task.inverse;
+    if (__fma_rn(-q, (double)task.n, sum) == 0 && task.n < (int64_t)1 << 52)
+        return {round_to(q, kDtype), true};
+    const answer a = settled_near<kDtype>(fabs(q), fabs(q) * 0x1p-50);
+    return {q < 0 ? -a.value : a.value, a.known};
+}
+
 // A sum or a mean of all elements, of which there are some, in their own dtype. False: integers tell.
 template <int kDtype>
 __device__ __forceinline__ bool
@@ -259,21 +281,15 @@ finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t o
     } else if (s.is_zero()) {
         a.value = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
     } else {
-        a = task.fold[0] == WK_SUM ? rounded(s, kDtype)
-                                   : quick_mean(s, task.n, task.inverse, kDtype);
+        const bool mean = task.fold[0] == WK_MEAN;
+        a.known = false;
+        if (kDtype != WK_F64 && mean && s.low == 0 && s.lost == 0)
+            a = near_mean<kDtype>(s.high, task);
+        if (!a.known)
+            a = mean ? quick_mean(s, task.n, task.inverse, kDtype) : rounded(s, kDtype);
     }
     if (a.known) store_as<kDtype>(task.out[0], output, a.value);
     return a.known;
-}
-
-// What a double of the relative error e rounds to in fewer digits, wherever it lies.
-template <int kDtype>
-__device__ __forceinline__ answer
-settled_near(double x, double e)
-{
-    const double low = round_to(x - e, kDtype);
-    // Far from the ends of the dtype's range, and of float64's.
-    return {low, low == round_to(x + e, kDtype) && x > 0x1p-120 && x < 0x1p120};
 }
 
 // A norm, a variance or its root of all elements of a dtype of few digits, from the first doubles
@@ -388,12 +404,13 @@ __device__ __forceinline__ double_pair
 sum_of(const double (&x)[N], bool *minus)
 {
     double_pair p = {x[0], 0, 0};
+    if constexpr (N > 1) p.high = two_sum(p.high, x[1], &p.low);
 #pragma unroll
-    for (int j = 1; j < N; j++) {
+    for (int j = 2; j < N; j++) {
         double carry, more;
         p.high = two_sum(p.high, x[j], &carry);
-        p.low = j > 1 ? two_sum(p.low, carry, &more) : carry;
-        if (j > 1) p.lost += fabs(more);
+        p.low = two_sum(p.low, carry, &more);
+        p.lost += fabs(more);
     }
     *minus = wk_bits_f64(p.high) == 1ull << 63;
     p.high = two_sum(p.high, p.low, &p.low);

@@ -95,7 +95,7 @@ fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn
         for (int j = part * kElements; j < n; j += kElements * lanes) {
             T x[kElements];
             const uint32_t ok = read_few<Acc>(x, row, j, n, task);
-            if (take_few(acc, x, ok, {task.first + j, kElements, kElements}, n, task, output))
+            if (take_few(acc, x, ok, {task.first + j, 0, log2_of(kElements)}, n, task, output))
                 return true;
         }
         return false;
@@ -104,7 +104,7 @@ fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn
     for (int j = part * N; j < n; j += N * lanes) {
         T x[N];
         uint32_t ok = 0;
-        place at = {task.first + j, N, N};
+        place at = {task.first + j, 0, log2_of(N)};
         if (!whole) {
             ok = read_few<Acc>(x, row, j, n, task);
         } else {

@@ -1,4 +1,5 @@
-// reduce / exact, sums of squares of floats and their roots.
+// reduce / exact, sums of squares of floats, and of complex numbers whose parts lie beside no others', and
+// their roots.
 #include "reduce/production/exact.cuh"
 
 wk_status
@@ -7,4 +8,11 @@ wk::reduce_squares(wk_call *call)
     return with_floats(call, [&](auto zero) {
         return reduce<float_sums<decltype(zero), 1, false, true, false>>(call);
     });
+}
+
+wk_status
+wk::reduce_complex_squares(wk_call *call)
+{
+    return call->in.dtype == WK_C64 ? reduce<float_sums<float, 2, false, true, false>>(call)
+                                    : reduce<float_sums<double, 2, false, true, false>>(call);
 }

@@ -36,13 +36,10 @@ struct divide_by {
     }
 };
 
+// What most threads read comes first, in few lines of the constant memory: each is a miss, anew with each
+// launch.
 struct reduce_task {
-    // The input: kept axes, then folded ones; the mask's strides beside them.
-    layout kept, folded;
-    int64_t where_kept[kAxes], where_folded[kAxes];
-    const uint8_t *where; // null: all elements count
     int64_t outputs, n;
-    int64_t first;  // index of the first element in the whole fold
     int64_t stride; // of the last folded axis
 
     // The grid (reduce_grid.h).
@@ -54,36 +51,43 @@ struct reduce_task {
     divide_by vectors_of_run;
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
 
+    bool skip_nan, has_initial, integers_only;
+    bool counts; // not all elements count: NaN or a mask may leave some out
+    bool plain;  // one result of all elements, of their dtype or an integer's; there are some
+    bool in_double; // one result of all elements, a float64; there are some
+    bool keeps;     // `shared` is the state of pieces: it stays
+
+    // Kernels are compiled for element sizes; these tell the dtypes of one size apart.
+    bool truth, halves; // the elements are bool; float16 or bfloat16
+    uint8_t dtype;      // of the elements
+    int infinity; // the bits of float16's or bfloat16's, else 0x7fff, which no magnitude exceeds
+    int planes, flip; // flip: all ones for max, argmax
+    uint64_t mask;    // an element is zero where these bits are: all but the signs of floats
+    uint64_t
+        bias; // the sign bits of unsigned elements, else 0: x ^ bias is ordered as if signed
+
     // Where it goes: to the words of each output that its parts, pieces or GPUs share, else to the
     // results.
     uint64_t *shared;  // parts: zero before and after; a piece's: the state
     unsigned *tickets; // of each group of outputs, zero before and after; null: nobody finishes
     uint64_t *records; // of each part, where these cannot be added up by atomics
-    bool keeps;        // `shared` is the state of pieces: it stays
-    layout places;     // the pieces' outputs among the whole's, from `output` on
-    int64_t output;
-    void *out[kResults];
-    uint8_t out_dtype[kResults], fold[kResults], dtype; // dtype: of the elements
-    int folds;
     wk_mailbox mailbox;
-
-    // Kernels are compiled for element sizes; these tell the dtypes of one size apart.
-    uint64_t mask; // an element is zero where these bits are: all but the signs of floats
-    uint64_t
-        bias; // the sign bits of unsigned elements, else 0: x ^ bias is ordered as if signed
-    int infinity; // the bits of float16's or bfloat16's, else 0x7fff, which no magnitude exceeds
-    bool truth, halves; // the elements are bool; float16 or bfloat16
-
-    int planes, flip; // flip: all ones for max, argmax
-    bool skip_nan, has_initial, integers_only;
-    bool counts; // not all elements count: NaN or a mask may leave some out
-    bool plain;  // one result of all elements, of their dtype or an integer's; there are some
-    bool in_double; // one result of all elements, a float64; there are some
-    wk_value initial;
-    double ddof;
+    int folds;
+    uint8_t out_dtype[kResults], fold[kResults];
     double inverse, inverse_spread; // of n, and of n (n - ddof), where all elements count
     double spread;                  // n (n - ddof), if that is an integer; else zero
-    uintptr_t in;                   // address of the first element
+    void *out[kResults];
+
+    const uint8_t *where; // null: all elements count
+    int64_t first;        // index of the first element in the whole fold
+    // The input: kept axes, then folded ones; the mask's strides beside them.
+    layout kept, folded;
+    int64_t where_kept[kAxes], where_folded[kAxes];
+    layout places; // the pieces' outputs among the whole's, from `output` on
+    int64_t output;
+    wk_value initial;
+    double ddof;
+    uintptr_t in; // address of the first element
 
     // Where the imaginary part of a complex number lies from its real one, or the real one from
     // there: x is any element's address.
@@ -99,26 +103,39 @@ struct reduce_task {
     }
 };
 
-// Which elements a batch holds: number j is the fold's first + j / group * jump + j % group; of a row
-// that was turned round, `turn` further on, and from `turned` on from the start. Of whole vectors it
-// says where they lie, and how many there are.
+// Which elements a batch holds: of groups of 2^shift, number j is the fold's first + (j >> shift) * jump
+// and what is left of j; of a row that was turned round, one group, `turn` further on, and from
+// `turned` on from the start. Of whole vectors it says where they lie, and how many there are.
 struct place {
     int64_t first, jump;
-    int group;
+    int shift;
     const void *from = nullptr;
     int vectors = 0;
     int turn = 0, turned = 0;
 
     __device__ int64_t operator()(int j) const
     {
-        const int64_t at = first + j / group * jump + j % group + turn;
+        const int64_t at =
+            first + (int64_t)(j >> shift) * jump + (j & ((1 << shift) - 1)) + turn;
         return turn && at >= turned ? at - turned : at;
     }
     __device__ int64_t least() const // of all, or less
     {
         return turn ? 0 : first;
     }
+    // Of a row that was turned round, the elements from its start, by bits.
+    __device__ uint32_t behind() const
+    {
+        const int64_t before = turned - turn - first;
+        return before <= 0 ? ~0u : before < 32 ? ~0u << before : 0;
+    }
 };
+
+__host__ __device__ constexpr int
+log2_of(int n) // a power of two
+{
+    return n > 1 ? 1 + log2_of(n / 2) : 0;
+}
 
 // A bit for each of N elements.
 template <int N>

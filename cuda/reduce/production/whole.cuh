@@ -1,0 +1,398 @@
+// whole.cuh -- columns side by side that a thread has whole: rows are few, or columns enough for all
+// threads.
+//
+// A thread reads 4 bytes of each of its rows, or an element if that is longer, of few rows up to 16; of
+// several columns where elements are small (by one load, where rows start so that it can), with up to 16
+// rows on their way. Nothing is joined, and no warp waits for another. Where all rows are one batch, its
+// results may need no accumulator.
+#pragma once
+#include "prim/turn.cuh"
+#include "reduce/production/lines.cuh"
+
+namespace wk
+{
+
+// A thread's elements of a row, in words.
+template <typename T, int C>
+struct alignas(C * sizeof(T) < 4 ? 4 : C * sizeof(T)) row_of {
+    static constexpr bool kLoads = C * sizeof(T) >= 4; // else element by element
+    static constexpr int kWords = kLoads ? C * (int)sizeof(T) / 4 : 1;
+    uint32_t word[kWords];
+
+    // The c-th one comes in.
+    __device__ __forceinline__ void set(int c, T e)
+    {
+        if constexpr (sizeof(T) < 4) {
+            constexpr int kBits = 8 * sizeof(T), kPer = 4 / (int)sizeof(T);
+            uint32_t bits = 0;
+            memcpy(&bits, &e, sizeof e);
+            uint32_t &w = word[c / kPer];
+            w = (w & ~(((1u << kBits) - 1) << c % kPer * kBits)) | bits << c % kPer * kBits;
+        } else {
+            memcpy(word + c * (int)sizeof(T) / 4, &e, sizeof e);
+        }
+    }
+    __device__ __forceinline__ T get(int c) const
+    {
+        T e;
+        if constexpr (sizeof(T) < 4) {
+            constexpr int kBits = 8 * sizeof(T), kPer = 4 / (int)sizeof(T);
+            const uint32_t bits = word[c / kPer] >> c % kPer * kBits;
+            memcpy(&e, &bits, sizeof e);
+        } else {
+            memcpy(&e, word + c * (int)sizeof(T) / 4, sizeof e);
+        }
+        return e;
+    }
+};
+
+// Columns of a thread that has them whole, and of one that has few rows of each: as many as its
+// registers hold, and 16 bytes.
+template <class Acc>
+constexpr int
+columns_of_thread(bool few)
+{
+    constexpr int kItem = (int)sizeof(typename Acc::T);
+    int most = few ? 16 / kItem : 4 / kItem, c = 1;
+    if (most > 4) most = 4;
+    if (most > 20 / Acc::kWords) most = 20 / Acc::kWords;
+    while (2 * c <= most) c *= 2;
+    return c;
+}
+
+// N rows of C columns, the c-th column's elements; of bytes by words that are turned round.
+template <int N, typename T, int C>
+__device__ __forceinline__ void
+column_of(const row_of<T, C> *rows, int c, T (&x)[N])
+{
+    if constexpr (sizeof(T) == 1 && C == 4) {
+        uint32_t own[N / 4];
+#pragma unroll
+        for (int w = 0; w < N; w += 4) {
+            uint32_t four[4];
+#pragma unroll
+            for (int j = 0; j < 4; j++) four[j] = rows[w + j].word[0];
+            turn_words<4>(four);
+            own[w / 4] = four[c]; // what is turned for the other columns too is computed once
+        }
+        memcpy(x, own, sizeof x);
+    } else if constexpr (sizeof(T) == 2) { // pairs of rows
+        uint32_t own[N / 2];
+#pragma unroll
+        for (int j = 0; j < N; j += 2)
+            own[j / 2] = __byte_perm(rows[j].word[c / 2], rows[j + 1].word[c / 2],
+                                     c % 2 ? 0x7632 : 0x5410);
+        memcpy(x, own, sizeof x);
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++) x[j] = rows[j].get(c);
+    }
+}
+
+// Where a thread's columns lie in their first row, or in the only one that they are read from.
+template <typename T, int C>
+struct columns_at {
+    const T *x;
+    int64_t offset[C]; // from there, of those that there are
+    int64_t pitch;     // from a row that is read to the next
+    int64_t row[C];    // of the fold: what the first row has of each
+    int rows;          // of the fold from one to the next
+    int apart;         // columns
+
+    // All of the columns from `output` on, or of those of them that there are.
+    __device__ __forceinline__ void to(const T *in, const reduce_task &task, int64_t output,
+                                       int step)
+    {
+        x = in + spot_of(task.kept, task.where_kept, output).at;
+        pitch = task.stride;
+        rows = 1;
+        apart = step;
+        find(task, output, task.outputs, in);
+    }
+    // From `column` on; where there is none, another's place.
+    __device__ __forceinline__ void find(const reduce_task &task, int64_t column, int64_t end,
+                                         const T *in)
+    {
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            const int64_t own = column + c * apart;
+            offset[c] = c;
+            if (!task.aligned)
+                offset[c] =
+                    own < end ? spot_of(task.kept, task.where_kept, own).at - (x - in) : 0;
+        }
+    }
+};
+
+// N rows of a thread's columns, as far as there are so many left; a bit for each. In place of the others
+// there are fillers.
+template <int N, class Acc, int C>
+__device__ __forceinline__ uint32_t
+load_rows(row_of<typename Acc::T, C> (&read)[N], const typename Acc::T *x,
+          const columns_at<typename Acc::T, C> &from, const reduce_task &task, int left)
+{
+    using R = row_of<typename Acc::T, C>;
+    const bool at_once = R::kLoads && (C == 1 || task.aligned);
+    if (left >= N) { // without conditions, which would take half of the time
+        if (at_once) {
+#pragma unroll
+            for (int j = 0; j < N; j++, x += from.pitch)
+                read[j] = *reinterpret_cast<const R *>(x);
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++, x += from.pitch)
+#pragma unroll
+                for (int c = 0; c < C; c++) read[j].set(c, x[from.offset[c]]);
+        }
+        return all_of<N>;
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++)
+#pragma unroll
+        for (int c = 0; c < C; c++) read[j].set(c, Acc::filler(task));
+    if (at_once) {
+#pragma unroll
+        for (int j = 0; j < N; j++, x += from.pitch)
+            if (j < left) read[j] = *reinterpret_cast<const R *>(x);
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++, x += from.pitch)
+#pragma unroll
+            for (int c = 0; c < C; c++)
+                if (j < left) read[j].set(c, x[from.offset[c]]);
+    }
+    return left < N ? (1u << left) - 1 : all_of<N>;
+}
+
+// Rows of a thread's columns from number i on, on their way together, to their accumulators.
+template <int N, class Acc, int C>
+__device__ __forceinline__ void
+take_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduce_task &task,
+          int i, int left)
+{
+    row_of<typename Acc::T, C> read[N];
+    const uint32_t ok = load_rows<N, Acc>(read, from.x + i * from.pitch, from, task, left);
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        typename Acc::T column[N];
+        const place at = {task.first + (int64_t)i * from.rows + from.row[c], from.rows, 0};
+        uint32_t some = ok;
+        column_of(read, c, column);
+        leave_out<Acc>(column, &some, task);
+        acc[c].take(column, some, at, task);
+    }
+}
+
+// So many rows are on their way together.
+template <class Acc, int C>
+constexpr int rows_at_once = C * sizeof(typename Acc::T) > 8
+                                 ? 128 / (C * (int)sizeof(typename Acc::T))
+                                 : 16;
+
+// A thread's rows of its columns. Others on their way while these are taken would be spilled: H100, a copy's
+// rate, 16384 x n float32 .61 in place of .89.
+template <class Acc, int C>
+__device__ __forceinline__ void
+fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
+                     const reduce_task &task, int left)
+{
+    constexpr int N = rows_at_once<Acc, C>;
+    const bool one = left <= N; // batch
+    for (int i = 0; left > 0;) {
+        if (left > N / 2 || one) {
+            take_rows<N>(acc, from, task, i, left);
+            i += N;
+            left -= N;
+        } else { // the last ones
+            take_rows<WK_FEW_ROWS>(acc, from, task, i, left);
+            i += WK_FEW_ROWS;
+            left -= WK_FEW_ROWS;
+        }
+    }
+}
+
+// What a thread has of a column, to the words that its pieces share. False: sums take integers.
+template <class Acc>
+__device__ __forceinline__ bool
+share_column(const Acc &acc, const reduce_task &task, int64_t output)
+{
+    constexpr table_shape kShape = Acc::shape();
+    const auto to = (unsigned long long *)shared_words(task, output, kShape.words());
+    const bool exact = acc.exact();
+    if (exact) {
+        double x[4];
+        if constexpr (Acc::kHasSum) {
+#pragma unroll
+            for (int p = 0; p < Acc::kPieces; p++) {
+#pragma unroll
+                for (int k = 0; k < Acc::kS; k++) x[k] = acc.sum[p].s[k];
+                add_own_doubles(x, Acc::kS, kShape.sum_base, to + kShape.sum_at(p));
+            }
+        }
+        if constexpr (Acc::kHasSquares) {
+#pragma unroll
+            for (int k = 0; k < Acc::kQ; k++) x[k] = acc.squares.s[k];
+            add_own_doubles(x, Acc::kQ, kShape.square_base(), to + kShape.square_at());
+        }
+        add_word(kShape, to, kFlags, (unsigned)acc.flags);
+        add_word(kShape, to, kCount, (unsigned)acc.count);
+    }
+    if constexpr (Acc::kEnds) {
+        uint64_t words[2];
+        acc.ends.save_rising(words);
+        for (int w = 0; w < 2; w++) add_word(kShape, to, kShape.ends_at() + w, words[w]);
+    }
+    if constexpr (kShape.all)
+        add_word(kShape, to, kShape.all_at(), (unsigned long long)acc.nonzeros);
+    return exact;
+}
+
+// A column, or the block's part of it, by integers, by the whole block.
+template <class Acc>
+__device__ __forceinline__ void
+column_exactly(const typename Acc::T *in, const reduce_task &task, int64_t output,
+               int64_t begin, int64_t end, table_memory<Acc> *table)
+{
+    if (!task.keeps) {
+        finish_exactly(in, task, output, Acc::shape(), table->word, table->work);
+        return;
+    }
+    clear_table(table);
+    __syncthreads(); // all is zero before anything is added
+    add_output_exactly(in, task, output, begin, end, Acc::shape(), table->word);
+    __syncthreads(); // the table is whole
+    if (threadIdx.x < kWarp)
+        share_table(table,
+                    (unsigned long long *)shared_words(task, output, Acc::shape().words()));
+    __syncthreads(); // the table has been read
+}
+
+// Blocks of a multiprocessor. More leave each too few registers, and what these spill goes to the memory, too:
+// H100, 16 x n, of a copy's rate with 4 blocks and 3 float32 sums .76 .90, float64 .87 .92; 33 x n .71 .88.
+template <class Acc>
+constexpr int
+whole_blocks(bool few)
+{
+    bool small = few && Acc::kBlocks > 2;
+    if constexpr (!Acc::kCertain)
+        small &= !Acc::kHasSquares && !Acc::kWide && Acc::kPieces == 1;
+    else
+        small |= Acc::kBlocks > 2 && sizeof(typename Acc::T) <= 4;
+    return small ? 4 : Acc::kBlocks;
+}
+
+// All rows of a thread's columns from `output` on: each is finished that is not stored. A bit for each
+// that takes integers.
+template <class Acc, bool kFew, int C>
+__device__ __forceinline__ uint32_t
+fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, int apart,
+           uint32_t stored)
+{
+    columns_at<typename Acc::T, C> from;
+    uint32_t unknown = 0;
+    Acc acc[C];
+    from.to(in, task, output, apart);
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        from.row[c] = 0;
+        acc[c].start(task);
+        stored |= (uint32_t)(output + c * apart >= task.outputs) << c;
+    }
+    if constexpr (kFew)
+        take_rows<WK_FEW_ROWS>(acc, from, task, 0, (int)task.n);
+    else
+        fold_rows_of_columns(acc, from, task, (int)task.n);
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        bool known = stored >> c & 1;
+        if constexpr (!Acc::kCertain)
+            if (!known && task.keeps) known = share_column(acc[c], task, output + c * apart);
+        if (!known && (Acc::kCertain || !task.keeps))
+            known = deliver(acc[c], task, output + c * apart);
+        unknown |= (uint32_t)!known << c;
+    }
+    return unknown;
+}
+
+// The same where all rows are one batch, which may take no accumulator. A bit for each that is stored,
+// or not there.
+template <class Acc, int N, int C>
+__device__ __forceinline__ uint32_t
+finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, int apart)
+{
+    row_of<typename Acc::T, C> read[N];
+    columns_at<typename Acc::T, C> from;
+    uint32_t stored = 0;
+    from.to(in, task, output, apart);
+    load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        typename Acc::T column[N];
+        const int64_t to = output + c * apart;
+        column_of(read, c, column);
+        stored |= (uint32_t)(to >= task.outputs || Acc::finish_at_once(column, task, to)) << c;
+    }
+    return stored;
+}
+
+template <class Acc, int C>
+struct whole_memory {
+    table_memory<Acc> table;
+    uint32_t marks[WK_ITEMS][kWarps]
+                  [C]; // a bit for each of an item's columns: it takes integers
+};
+
+// kFew: there are no more than WK_FEW_ROWS.
+template <class Acc, bool kFew, int C = columns_of_thread<Acc>(kFew)>
+__global__ void
+__launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
+    fold_whole_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
+{
+    static_assert(keeps_contract<Acc>, "accumulator.cuh");
+    static_assert((C & (C - 1)) == 0 && sizeof(typename Acc::T) * C <= 16, "one load of a row");
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    // A thread's lie side by side where they are one load, else so that threads' are.
+    const int apart = task.aligned ? 1 : kWarp;
+    const int64_t step = (int64_t)gridDim.x * kThreads * C;
+    int64_t output = (int64_t)blockIdx.x * kThreads * C + warp * C * kWarp +
+                     (task.aligned ? lane * C : lane);
+    if constexpr (Acc::kCertain) {
+        for (; output < task.outputs; output += step)
+            fold_whole<Acc, kFew, C>(in, task, output, apart, 0);
+    } else {
+        constexpr int N = kFew ? WK_FEW_ROWS : rows_at_once<Acc, C>;
+        __shared__ whole_memory<Acc, C> memory;
+        int items = 0;
+        bool fine = true;
+        for (int64_t group = blockIdx.x; group < task.groups;
+             group += gridDim.x, items++, output += step) {
+            uint32_t stored = output < task.outputs ? 0 : all_of<C>, unknown = 0;
+            if constexpr (Acc::kAtOnce)
+                if (task.n <= N && stored == 0)
+                    stored = finish_whole<Acc, N, C>(in, task, output, apart);
+            if (stored != all_of<C>)
+                unknown = fold_whole<Acc, kFew, C>(in, task, output, apart, stored);
+            fine &= unknown == 0;
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                const uint32_t bits = __ballot_sync(kAllLanes, unknown >> c & 1);
+                if (lane == 0) memory.marks[items][warp][c] = bits;
+            }
+        }
+        if (!__syncthreads_or(!fine)) return; // also: all marks are set
+#pragma unroll 1
+        for (int k = 0; k < items * kWarps * C; k++) {
+            const int c = k % C, item = k / C / kWarps;
+            const int64_t group = blockIdx.x + (int64_t)item * gridDim.x;
+            for (uint32_t left = memory.marks[item][k / C % kWarps][c]; left;
+                 left &= left - 1) {
+                const int other = __ffs((int)left) - 1;
+                const int64_t own = (group * kWarps + k / C % kWarps) * C * kWarp +
+                                    (task.aligned ? other * C + c : other + c * kWarp);
+                column_exactly<Acc>(in, task, own, 0, task.n, &memory.table);
+            }
+        }
+    }
+}
+
+} // namespace wk
