@@ -7,17 +7,36 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+/* Counted from the first context on: a handler that is registered while another thread forks does not
+ * run in that child, which would take the devices of its parent for its own. */
+static volatile int forks;
+
+static void
+count_fork(void)
+{
+    forks++;
+}
+
+static void
+watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
 wk_context *
 wk_context_new(const char *folder)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     wk_context *context = calloc(1, sizeof *context);
     if (context == NULL) return NULL;
+    pthread_once(&once, watch_forks);
     snprintf(context->folder, sizeof context->folder, "%s", folder);
     context->slots[WK_CPU] = (wk_slot){.tried = 1, .count = 1, .backend = &wk_cpu_backend};
     return context;
@@ -64,7 +83,7 @@ load(wk_context *context, wk_kind kind)
         return;
     }
     wk_plugin_open_fn *open = (wk_plugin_open_fn *)dlsym(handle, "wk_plugin_open");
-    static wk_host host = {wk_thread_count, wk_parallel, wk_interrupted, NULL};
+    static wk_host host = {wk_thread_count, wk_parallel, wk_interrupted, NULL, &forks};
     host.settings = wk_settings_now();
     const wk_plugin *plugin = open ? open(&host) : NULL;
     if (plugin == NULL || !wk_plugin_fits(plugin)) {

@@ -401,6 +401,8 @@ typedef struct wk_host {
                      void *arg);
     int (*interrupted)(void);           /* the thread's call is to stop: see interrupt.h */
     const struct wk_settings *settings; /* settings.h */
+    const volatile int *forks;          /* how many forks made this process, of those since the
+                                         * first context */
 } wk_host;
 
 /* About a microsecond, for a thread that looks again and again at what others do. */

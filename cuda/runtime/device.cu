@@ -9,8 +9,6 @@
 #include <atomic>
 #include <cstdio>
 #include <new>
-#include <pthread.h>
-#include <unistd.h>
 
 namespace
 {
@@ -22,8 +20,7 @@ constexpr uint64_t kKeep = 256ull << 20, kKeepShare = 16;
 
 // Written once, by the process's first count(); read-only after that, but for what each gpu's
 // own lock guards. CUDA itself is state of the process, and so is this.
-std::atomic<pid_t> owner{0};
-std::atomic<bool> forked{false}; // this process is a child of the owner
+std::atomic<int> forks_before{-1}; // of wk::host, when the devices were counted
 std::atomic<unsigned> failed_calls{0};
 int device_count = 0;
 wk::gpu *gpus = nullptr; // for good: threads may be at work when the process ends
@@ -100,10 +97,16 @@ carveout()
     return (int)wk_setting_value(WK_SET_CARVEOUT, -1);
 }
 
+static int
+forks()
+{
+    return host ? *host->forks : 0; // a program of its own has no core
+}
+
 wk_status
 check_process(wk_error *error)
 {
-    if (!forked.load(std::memory_order_relaxed)) return WK_OK; // getpid() is a system call
+    if (forks_before.load(std::memory_order_relaxed) == forks()) return WK_OK;
     return WK_FAIL(error, WK_EDEVICE,
                    "this process was forked from one that uses device '%s', which no child can "
                    "go on using; "
@@ -155,7 +158,7 @@ int
 count_devices(wk_error *error)
 {
     int count = 0;
-    if (owner.load() == getpid()) return device_count;
+    if (gpus) return check_process(error) == WK_OK ? device_count : 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
     if (code != cudaSuccess || count == 0) {
         cudaGetLastError();
@@ -167,8 +170,7 @@ count_devices(wk_error *error)
         WK_FAIL(error, WK_EMEMORY, "cannot allocate what is kept for %d devices", count);
         return 0;
     }
-    owner.store(getpid());
-    pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
+    forks_before.store(forks());
     device_count = count;
     return count;
 }
