@@ -222,7 +222,7 @@ def in_child(question):
 
 
 @pytest.mark.unsanitized
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
 def test_a_fork_of_a_process_that_uses_the_gpu_uses_the_cpu(monkeypatch):
     asked = given(monkeypatch, Choice(CPU, GPU, 0.0))
     assert _auto.choose("reduce", 2**40, 0) == "cuda:0"
@@ -233,7 +233,7 @@ def test_a_fork_of_a_process_that_uses_the_gpu_uses_the_cpu(monkeypatch):
 
 
 @pytest.mark.unsanitized
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
 def test_a_fork_does_not_wait_for_its_parents_measurement(monkeypatch):
     given(monkeypatch, Choice(CPU, GPU, 0.0), devices=("cpu",))
     with _auto._lock:
