@@ -14,8 +14,6 @@ INTEGERS = "cuda/reduce/production/table.cu"
 FOLD_LINES = "cuda/reduce/production/lines.cuh"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
-FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
-ARG = "cuda/reduce/production/arg.cuh"
 
 PLAN = "csrc/tiles.c"
 TILES = "cuda/transpose/production/tiles.cu"
@@ -165,11 +163,6 @@ PLANTED = [
     (FOLD_COLUMNS, "(narrow ? (own + c) / (int)task.outputs : 0);", "0;"),
     (FOLD_COLUMNS, "take_tail(in, task, tail, c, &memory);", ";"),
     (FOLD_COLUMNS, "ends        ? task.n", "false       ? task.n"),
-    (FOLD_WHOLE, "(task.aligned ? other * C + c : other + c * kWarp)", "(other + c * kWarp)"),
-    (FOLD_WHOLE, "output + c * apart >= task.outputs) << c;", "false) << c;"),
-    (ARG, "equal = turned ? turned : equal;", ";"),
-    (RESULTS, "__fma_rn(-q, (double)task.n, sum) == 0", "true"),
-    (FLOATS, "if (!range.within(kPlain)) sum.lost", "if (false) sum.lost"),
     # transposes: the plan
     (
         PLAN,
