@@ -83,8 +83,9 @@ def test_sums_of_arrays_that_cross_in_pieces(device, sums, dtype, shape, setting
 def check_there(device, a, op, axis=None):
     """Of an array on the device: others cross in pieces."""
     there = warpkit.asarray(a, device=device)
-    want = np.asarray(warpkit.reduce(a, op, axis, device="cpu"))
-    assert_same(warpkit.reduce(there, op, axis).numpy(), want)
+    want, got = warpkit.reduce(a, op, axis, device="cpu"), warpkit.reduce(there, op, axis)
+    for one, other in zip(got, want, strict=True) if isinstance(op, tuple) else [(got, want)]:
+        assert_same(one.numpy(), np.asarray(other))
 
 
 def elements(dtype):
@@ -179,18 +180,37 @@ def test_narrow_matrices(gpu, dtype, shape):
         check_there(gpu, a[1:], op, 0)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64"])
+FEW_ROWS = [(1, 700), (2, 804), (3, 1_028), (3, 2_051), (4, 999), (16, 1_101), (17, 333)]
+
+
 @pytest.mark.parametrize(
-    "shape", sizes((1, 700), (3, 2_051), (4, 999), (16, 1_101), (17, 333)), ids=str
+    "dtype", ["int8", "float16", "bfloat16", "float32", "float64", "complex64"]
 )
-def test_few_rows(gpu, dtype, shape):
-    """A thread has all of its columns, side by side where these are one load."""
+@pytest.mark.parametrize("shape", sizes(*FEW_ROWS), ids=str)
+def test_few_rows(device, sums, dtype, shape):
+    """A thread has all of its columns, side by side where these are one load; those that doubles do
+    not tell are marked."""
     a = values(dtype, shape)
-    for op in ("sum", "mean", "var", "norm"):
-        check_there(gpu, a, op, 0)
-        check_there(gpu, a[:, 1:], op, 0)
-    if dtype in ("float32", "float64"):
-        check_there(gpu, wide(dtype, shape), "sum", 0)
+    ops = ["sum", "mean", "var", "norm"]
+    if a.dtype.kind != "c":
+        ops += [("min", "max", "mean", "std"), "argmax", "argmin"]
+    for op in ops:
+        check_there(device, a, op, 0)
+        check_there(device, a[:, 1:], op, 0)
+    for op in ("sum", "norm", ("sum", "std")) if dtype in ("float32", "float64") else ():
+        check_there(device, wide(dtype, shape), op, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_results_of_few_that_are_ties(device, sums, dtype):
+    """Neighbours, whose mean lies half-way between two numbers, and half of whose distance may."""
+    dtype = values(dtype, 1).dtype
+    base = np.arange(1, 257)
+    for rows in ([base, base + 1], [base, base, base + 1, base + 1], [base, base + 2, base + 1]):
+        a = (np.array(rows) / 256).astype(dtype) + np.array(1, dtype)
+        for op in ("mean", "std", ("mean", "std"), ("min", "max", "mean", "std")):
+            check_there(device, a, op, 0)
+            check_there(device, np.ascontiguousarray(a.T), op, 1)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

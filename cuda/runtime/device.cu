@@ -20,7 +20,7 @@ constexpr uint64_t kKeep = 256ull << 20, kKeepShare = 16;
 
 // Written once, by the process's first count(); read-only after that, but for what each gpu's
 // own lock guards. CUDA itself is state of the process, and so is this.
-std::atomic<int> forks_before{-1}; // of wk::host, when the devices were counted
+std::atomic<int> forks_before{-1}; // host->forks, when the devices were counted
 std::atomic<unsigned> failed_calls{0};
 int device_count = 0;
 wk::gpu *gpus = nullptr; // for good: threads may be at work when the process ends

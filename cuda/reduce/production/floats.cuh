@@ -116,7 +116,6 @@ struct float_sums {
     static constexpr int kVectors = 4, kTurn = 4, kBatch = kTurn * 16 / (int)sizeof(T);
     static constexpr int kBlocks = kAll || (kWide && kSquares) ? 2 : 3, kColumnBlocks = 2;
     static constexpr int kRowBlocks = (kWide && kSquares) || kAll || kParts == 2 ? 2 : 3;
-
     static constexpr int kColumns = sizeof(T) > 4                ? 1 // of a thread
                                     : sizeof(T) == 4 || kSquares ? 2
                                                                  : 4;

@@ -1,5 +1,5 @@
-// reduce / exact, sums of squares of floats, and of complex numbers whose parts lie beside no others', and
-// their roots.
+// reduce / exact, sums of squares and their roots of floats, and of complex numbers whose parts lie
+// beside no others'.
 #include "reduce/production/exact.cuh"
 
 wk_status

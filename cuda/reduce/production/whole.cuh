@@ -3,8 +3,8 @@
 //
 // A thread reads 4 bytes of each of its rows, or an element if that is longer, of few rows up to 16; of
 // several columns where elements are small (by one load, where rows start so that it can), with up to 16
-// rows on their way. Nothing is joined, and no warp waits for another. Where all rows are one batch, its
-// results may need no accumulator.
+// rows on their way. Nothing is joined, and no warp waits for another before all are done. Where all rows
+// are one batch, its results may need no accumulator.
 #pragma once
 #include "prim/turn.cuh"
 #include "reduce/production/lines.cuh"
@@ -189,8 +189,8 @@ constexpr int rows_at_once = C * sizeof(typename Acc::T) > 8
                                  ? 128 / (C * (int)sizeof(typename Acc::T))
                                  : 16;
 
-// A thread's rows of its columns. Others on their way while these are taken would be spilled: H100, a copy's
-// rate, 16384 x n float32 .61 in place of .89.
+// A thread's rows of its columns. Others on their way while these are taken would be spilled: H100,
+// 16384 x n float32, .61 of a copy's rate in place of .89.
 template <class Acc, int C>
 __device__ __forceinline__ void
 fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
@@ -267,8 +267,9 @@ column_exactly(const typename Acc::T *in, const reduce_task &task, int64_t outpu
     __syncthreads(); // the table has been read
 }
 
-// Blocks of a multiprocessor. More leave each too few registers, and what these spill goes to the memory, too:
-// H100, 16 x n, of a copy's rate with 4 blocks and 3 float32 sums .76 .90, float64 .87 .92; 33 x n .71 .88.
+// Blocks of a multiprocessor. More leave each too few registers, and what these spill goes to the
+// memory too: H100, of a copy's rate with 4 blocks and 3, 16 x n float32 sums .76 .90, float64 .87 .92,
+// 33 x n float64 .71 .88.
 template <class Acc>
 constexpr int
 whole_blocks(bool few)
@@ -338,8 +339,8 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
 template <class Acc, int C>
 struct whole_memory {
     table_memory<Acc> table;
-    uint32_t marks[WK_ITEMS][kWarps]
-                  [C]; // a bit for each of an item's columns: it takes integers
+    // A bit for each of an item's columns: it takes integers.
+    uint32_t marks[WK_ITEMS][kWarps][C];
 };
 
 // kFew: there are no more than WK_FEW_ROWS.
