@@ -197,8 +197,24 @@ def test_few_rows(device, sums, dtype, shape):
     for op in ops:
         check_there(device, a, op, 0)
         check_there(device, a[:, 1:], op, 0)
-    for op in ("sum", "norm", ("sum", "std")) if dtype in ("float32", "float64") else ():
+    for op in (
+        ("sum", "norm", ("sum", "std"), ("min", "sum", "mean"))
+        if dtype in ("float32", "float64")
+        else ()
+    ):
         check_there(device, wide(dtype, shape), op, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])
+def test_the_first_of_elements_that_rank_as_fillers_do(gpu, dtype):
+    info = np.iinfo(dtype)
+    for n in (1, 33, 700, 9_001):
+        for op, value in (("argmin", info.max), ("argmax", info.min)):
+            a = np.full(n + 3, value, dtype)
+            for part in (a, a[1:], a[::2]):
+                check_there(gpu, part, op)
+            check_there(gpu, np.stack([a] * 3)[:, 1:], op, 1)
+            check_there(gpu, np.stack([a] * 3), op, 0)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])

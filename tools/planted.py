@@ -14,6 +14,7 @@ INTEGERS = "cuda/reduce/production/table.cu"
 FOLD_LINES = "cuda/reduce/production/lines.cuh"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
+FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
 
 PLAN = "csrc/tiles.c"
 TILES = "cuda/transpose/production/tiles.cu"
@@ -163,6 +164,8 @@ PLANTED = [
     (FOLD_COLUMNS, "(narrow ? (own + c) / (int)task.outputs : 0);", "0;"),
     (FOLD_COLUMNS, "take_tail(in, task, tail, c, &memory);", ";"),
     (FOLD_COLUMNS, "ends        ? task.n", "false       ? task.n"),
+    (FOLD_WHOLE, "(task.aligned ? other * C + c : other + c * kWarp)", "(other + c * kWarp)"),
+    (FOLD_WHOLE, "stored |= (uint32_t)(output + c * apart >= task.outputs) << c;", ";"),
     # transposes: the plan
     (
         PLAN,
