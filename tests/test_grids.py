@@ -205,6 +205,33 @@ def test_few_rows(device, sums, dtype, shape):
         check_there(device, wide(dtype, shape), op, 0)
 
 
+def some_integers(dtype, kind, n):
+    """Integers whose sums and squares doubles hold, or do not; many of these are ties."""
+    rng = np.random.default_rng(5)
+    info = np.iinfo(dtype)
+    if kind == "any":
+        return rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+    if kind == "ends":
+        near = [info.min, info.min + 1, 0, 1, info.max - 1, info.max]
+        return rng.choice(np.array(near, dtype), n)
+    if kind == "powers":
+        return (np.uint64(1) << rng.integers(0, info.bits - 1, n).astype(np.uint64)).astype(dtype)
+    least = max(-9, info.min) if kind == "small" else info.max // 2
+    return (rng.integers(0, 2 if kind == "near" else 18, n) + least).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("kind", ["any", "ends", "powers", "small", "near"])
+def test_few_integers(gpu, dtype, kind):
+    """Up to four are finished in doubles, without an accumulator."""
+    for n in (1, 2, 3, 4, 5):
+        a = some_integers(dtype, kind, n * 517).reshape(n, 517)
+        for op in ("mean", "var", "std", "norm"):
+            check_there(gpu, a, op, 0)
+            check_there(gpu, a[:, 1:], op, 0)
+            check_there(gpu, np.ascontiguousarray(a.T), op, 1)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])
 def test_the_first_of_elements_that_rank_as_fillers_do(gpu, dtype):
     info = np.iinfo(dtype)

@@ -53,4 +53,17 @@ visit_size(wk_dtype dtype, F &&f)
     }
 }
 
+// The same where no element is longer than 8 bytes.
+template <typename F>
+wk_status
+visit_word(wk_dtype dtype, F &&f)
+{
+    switch (wk_itemsize[dtype]) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
+    }
+}
+
 } // namespace wk

@@ -36,19 +36,6 @@ with_floats(wk_call *call, F &&f)
     }
 }
 
-// One kernel for all integers of a size.
-template <typename F>
-wk_status
-with_integers(wk_call *call, F &&f)
-{
-    switch (wk_itemsize[call->in.dtype]) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    default: return f(uint64_t{});
-    }
-}
-
 // Halves are ordered as integers.
 template <typename F>
 wk_status
@@ -59,7 +46,7 @@ with_all(wk_call *call, F &&f)
     case WK_F64: return f(double{});
     case WK_C64: return f(complex<float>{});
     case WK_C128: return f(complex<double>{});
-    default: return with_integers(call, f);
+    default: return visit_word(call->in.dtype, f);
     }
 }
 

@@ -16,13 +16,15 @@ wk::reduce_int_moments(wk_call *call)
 {
     if (wk_itemsize[call->in.dtype] == 8 && only_sums(call))
         return reduce<int_summary<uint64_t, false, false>>(call);
-    return with_integers(
-        call, [&](auto zero) { return reduce<int_summary<decltype(zero), false>>(call); });
+    return visit_word(call->in.dtype, [&](auto zero) {
+        return reduce<int_summary<decltype(zero), false>>(call);
+    });
 }
 
 wk_status
 wk::reduce_int_summary(wk_call *call)
 {
-    return with_integers(
-        call, [&](auto zero) { return reduce<int_summary<decltype(zero), true>>(call); });
+    return visit_word(call->in.dtype, [&](auto zero) {
+        return reduce<int_summary<decltype(zero), true>>(call);
+    });
 }

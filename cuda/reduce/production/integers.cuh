@@ -282,6 +282,89 @@ struct int_moments {
     }
 };
 
+// ---- a few integers, in doubles -----------------------------------------------------------------
+
+__device__ __forceinline__ double
+double_of(uint32_t x) // an addition, which is faster than a conversion
+{
+    return wk_from_bits_f64((uint64_t)0x433 << 52 | x) - 0x1p52;
+}
+
+// Rounded; what was rounded off is in `rest`.
+__device__ __forceinline__ double
+double_of(uint64_t x, double *rest)
+{
+    const double high = double_of((uint32_t)(x >> 32)) * 0x1p32, low = double_of((uint32_t)x),
+                 sum = high + low;
+    *rest = low - (sum - high);
+    return sum;
+}
+
+// The mean of what was made signed. False: it takes more.
+template <int N>
+__device__ __forceinline__ bool
+finish_mean_of_few(const int64_t (&y)[N], const reduce_task &task, int64_t output)
+{
+    int64_t high = task.bias ? task.n << 31 : 0, low = 0;
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        high += y[j] >> 32;
+        low += (uint32_t)y[j];
+    }
+    double_pair p = {0, 0, 0};
+    p.high = two_sum((double)high * 0x1p32, (double)low, &p.low);
+    const answer a = quick_mean(p, task.n, task.inverse, WK_F64);
+    if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
+    return a.known;
+}
+
+// The norm, the variance or its root of what was made signed, by 2^31 or 2^63. False: it takes more.
+template <int N, typename S>
+__device__ __forceinline__ bool
+finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t output)
+{
+    const int fold = task.fold[0], n = (int)task.n;
+    const bool spread = fold == WK_VAR || fold == WK_STD;
+    if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
+    if constexpr (sizeof(S) == 4) { // all is exact
+        uint64_t all[2] = {0, 0};
+        const auto add = [&](uint32_t x) { add_words(all, (uint64_t)x * x, 0); };
+        if (spread) {
+#pragma unroll
+            for (int j = 1; j < N; j++) {
+#pragma unroll
+                for (int i = 0; i < j; i++) {
+                    const auto a = (uint32_t)y[i], b = (uint32_t)y[j];
+                    if (j < n) add(y[i] < y[j] ? b - a : a - b);
+                }
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                const auto x = (uint32_t)y[j];
+                if (j < n) add(task.bias ? x ^ (uint32_t)task.bias : y[j] < 0 ? -x : x);
+            }
+        }
+        const double high = (double)(int)all[1] * 0x1p64 +
+                            double_of((uint32_t)(all[0] >> 32)) * 0x1p32,
+                     low = double_of((uint32_t)all[0]), sum = high + low;
+        return finish_squares({sum, low - (sum - high), 0}, spread, task, output);
+    } else {
+        const square_sum all = add_squares_of_few<N>(
+            n, spread,
+            [&](int j, double *rest) {
+                const auto x = (uint64_t)y[j];
+                const uint64_t size = task.bias ? x ^ task.bias : y[j] < 0 ? -x : x;
+                return double_of(j < n ? size : 0, rest);
+            },
+            [&](int i, int j, double *rest) {
+                const auto a = (uint64_t)y[i], b = (uint64_t)y[j];
+                return double_of(y[i] < y[j] ? b - a : a - b, rest);
+            });
+        return finish_squares(pair_of(all, false), spread, task, output);
+    }
+}
+
 enum class what { values, nonzeros, products };
 
 // One word: the sum of values, the count of those that are not zero, or the product. The sum and the

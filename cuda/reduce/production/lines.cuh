@@ -498,45 +498,27 @@ __launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : 2)
     }
 }
 
-// The states of all pieces, or of another GPU: added to this one's, or finished.
+// The states of all pieces, or of another GPU: added to this one's, or finished. Of tables: merge_tables.
 template <class Acc>
 __global__ void
 __launch_bounds__(kThreads) merge_states(const reduce_task __grid_constant__ task,
                                          uint64_t *state, const uint64_t *other)
 {
-    if constexpr (Acc::kCertain) {
-        const int64_t step = (int64_t)gridDim.x * kThreads;
-        for (int64_t o = (int64_t)blockIdx.x * kThreads + threadIdx.x; o < task.outputs;
-             o += step) {
-            uint64_t words[Acc::kWords];
-            Acc acc;
-            acc.start(task);
-            for (int w = 0; w < Acc::kWords; w++) words[w] = state[o * Acc::kWords + w];
+    const int64_t step = (int64_t)gridDim.x * kThreads;
+    for (int64_t o = (int64_t)blockIdx.x * kThreads + threadIdx.x; o < task.outputs;
+         o += step) {
+        uint64_t words[Acc::kWords];
+        Acc acc;
+        acc.start(task);
+        for (int w = 0; w < Acc::kWords; w++) words[w] = state[o * Acc::kWords + w];
+        acc.merge(words);
+        if (other) {
+            for (int w = 0; w < Acc::kWords; w++) words[w] = other[o * Acc::kWords + w];
             acc.merge(words);
-            if (other) {
-                for (int w = 0; w < Acc::kWords; w++) words[w] = other[o * Acc::kWords + w];
-                acc.merge(words);
-                acc.save(words);
-                for (int w = 0; w < Acc::kWords; w++) state[o * Acc::kWords + w] = words[w];
-            } else {
-                deliver(acc, task, o);
-            }
-        }
-    } else {
-        __shared__ table_memory<Acc> memory;
-        for (int64_t o = blockIdx.x; o < task.outputs; o += gridDim.x) {
-            const auto words = (unsigned long long *)state + o * Acc::shape().words();
-#pragma unroll 1
-            for (int w = threadIdx.x; w < Acc::shape().words(); w += kThreads) {
-                if (other)
-                    add_word(Acc::shape(), words, w, other[o * Acc::shape().words() + w]);
-                else
-                    memory.word[w] = words[w];
-            }
-            __syncthreads(); // the table is whole
-            if (!other && threadIdx.x < kWarp)
-                finish_words(memory.word, memory.work, Acc::shape(), task, o, false);
-            __syncthreads(); // the table has been read before the next is written
+            acc.save(words);
+            for (int w = 0; w < Acc::kWords; w++) state[o * Acc::kWords + w] = words[w];
+        } else {
+            deliver(acc, task, o);
         }
     }
 }

@@ -136,11 +136,12 @@ root_of(const double_pair &p)
 // A sum of squares, but for 2^-98 of it; exact where no number is tiny and nothing was left over.
 struct square_sum {
     double high = 0, low = 0;
-    bool left = false;
+    bool left = false, some = false; // some: not all were zero
 
     __device__ __forceinline__ void add(double x, double rest) // rest: what was rounded off x
     {
         const double square = x * x;
+        some |= x != 0;
         double carry;
         high = two_sum(high, square, &carry);
         carry += __fma_rn(2 * x, rest, __fma_rn(x, x, -square));
@@ -418,38 +419,71 @@ sum_of(const double (&x)[N], bool *minus)
 }
 
 // The squares of the first n of x, which others follow that are -0.0, or of all differences, of which
-// n Q - S^2 is the sum: nothing is cancelled. What is off is in `lost`, INFINITY where it is not known.
-template <int N>
-__device__ __forceinline__ double_pair
-squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
+// n Q - S^2 is the sum: nothing is cancelled. element(j, &rest) and difference(i, j, &rest) are rounded;
+// what was rounded off is in `rest`.
+template <int N, class X, class D>
+__device__ __forceinline__ square_sum
+add_squares_of_few(int n, bool differences, X &&element, D &&difference)
 {
     square_sum all;
-    bool some = false; // is not zero
+    double rest = 0;
     if (differences) {
 #pragma unroll
         for (int i = 0; i < N; i++) {
 #pragma unroll
             for (int j = i + 1; j < N; j++) {
                 if (j >= n) break;
-                double rest;
-                const double apart = two_sum(x[j], -x[i], &rest);
-                some |= apart != 0;
+                const double apart = difference(i, j, &rest);
                 all.add(apart, rest);
             }
         }
     } else {
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            some |= x[j] != 0;
-            all.add(x[j], 0);
+            const double x = element(j, &rest);
+            all.add(x, rest);
         }
     }
+    return all;
+}
+
+// As a pair; what is off is in `lost`, INFINITY where it is not known.
+__device__ __forceinline__ double_pair
+pair_of(const square_sum &all, bool wide)
+{
     double_pair r;
     r.high = two_sum(all.high, all.low, &r.low);
     r.lost = all.left || wide ? r.high * 0x1p-98 : 0;
     // No product may overflow, and no product's rest matter that vanishes.
-    if (some && !(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = INFINITY;
+    if (all.some && !(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = INFINITY;
     return r;
+}
+
+template <int N>
+__device__ __forceinline__ double_pair
+squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
+{
+    const square_sum all = add_squares_of_few<N>(
+        n, differences, [&](int j, double *) { return x[j]; },
+        [&](int i, int j, double *rest) { return two_sum(x[j], -x[i], rest); });
+    return pair_of(all, wide);
+}
+
+// The norm, the variance or its root in float64, of squares of elements or of differences. False: it takes
+// more.
+__device__ __forceinline__ bool
+finish_squares(double_pair r, bool spread, const reduce_task &task, int64_t output)
+{
+    const int fold = task.fold[0];
+    if (!(r.high >= 0 && r.lost < INFINITY)) return false;
+    answer a = {0, true};
+    if (r.high != 0) {
+        if (spread) r = divided(r, task.spread, task.inverse_spread);
+        if (fold != WK_VAR) r = root_of(r);
+        a = rounded(r, WK_F64);
+    }
+    if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
+    return a.known;
 }
 
 // The norm, the variance or its root of a few doubles. False: it takes more.
@@ -460,13 +494,7 @@ finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t out
     const int fold = task.fold[0];
     const bool spread = fold == WK_VAR || fold == WK_STD;
     if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
-    double_pair r = squares_of_few(x, (int)task.n, spread, true);
-    if (!(r.high > 0 && r.lost < INFINITY)) return false;
-    if (spread) r = divided(r, task.spread, task.inverse_spread);
-    if (fold != WK_VAR) r = root_of(r);
-    const answer a = rounded(r, WK_F64);
-    if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
-    return a.known;
+    return finish_squares(squares_of_few(x, (int)task.n, spread, true), spread, task, output);
 }
 
 // All results of an output of up to four floats, which the others follow that are -0.0. False: what
@@ -512,8 +540,9 @@ finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
     if (!task.in_double) return false;
     if (size >= kMost || (int64_t)o.sum[1] != sum >> 63) {
         if (fold != WK_MEAN) return false;
-        double_pair p = {(double)(int64_t)o.sum[1] * 0x1p64, 0, 0};
-        p.add((double)(uint32_t)(o.sum[0] >> 32) * 0x1p32);
+        double_pair p = {0, 0, 0}; // its parts lie apart
+        p.high = two_sum((double)(int64_t)o.sum[1] * 0x1p64,
+                         (double)(uint32_t)(o.sum[0] >> 32) * 0x1p32, &p.low);
         p.add((double)(uint32_t)o.sum[0]);
         const answer a = quick_mean(p, task.n, task.inverse, WK_F64);
         if (a.known) static_cast<double *>(task.out[0])[output] = a.value;

@@ -9,7 +9,7 @@ namespace wk
 template <typename E, bool kAll, bool kSquares = true>
 struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2;
+    static constexpr bool kPacked = sizeof(T) <= 2, kAtOnce = !kAll && sizeof(T) >= 4;
     using M = int_moments<T, kSquares>;
     static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
                          kTurn = sizeof(T) == 1 ? 2 : 4;
@@ -84,6 +84,21 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
             ends.merge(words + 1 + M::kWords);
             nonzeros += (int64_t)words[kWords - 1];
         }
+    }
+    // One float64 result of a few elements that fillers follow. False: it takes an accumulator.
+    template <int N>
+    static __device__ __forceinline__ bool
+    finish_at_once(const T (&x)[N], const reduce_task &task, int64_t output)
+    {
+        if (!task.in_double) return false;
+        signed_t<T> y[N];
+        to_signed(x, task, y);
+        if (task.fold[0] == WK_MEAN) {
+            if constexpr (sizeof(T) == 8) return finish_mean_of_few(y, task, output);
+        } else if constexpr (kSquares && N <= kFew) {
+            return finish_squares_of_integers(y, task, output);
+        }
+        return false;
     }
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {

@@ -445,4 +445,27 @@ finish_exactly(const void *in, const reduce_task &task, int64_t output, table_sh
     __syncthreads(); // the table has been read
 }
 
+__global__ void
+__launch_bounds__(kThreads)
+    merge_tables(const reduce_task __grid_constant__ task, table_shape shape, uint64_t *state,
+                 const uint64_t *other)
+{
+    constexpr table_shape kMost = shape_of(true, 2, true, true, true);
+    __shared__ unsigned long long word[kMost.words()];
+    __shared__ int64_t work[kMost.work()];
+    for (int64_t o = blockIdx.x; o < task.outputs; o += gridDim.x) {
+        const auto own = (unsigned long long *)state + o * shape.words();
+#pragma unroll 1
+        for (int w = threadIdx.x; w < shape.words(); w += kThreads) {
+            if (other)
+                add_word(shape, own, w, other[o * shape.words() + w]);
+            else
+                word[w] = own[w];
+        }
+        __syncthreads(); // the table is whole
+        if (!other && threadIdx.x < kWarp) finish_words(word, work, shape, task, o, false);
+        __syncthreads(); // the table has been read before the next is written
+    }
+}
+
 } // namespace wk

@@ -331,4 +331,8 @@ clear_table(table_memory<Acc> *memory)
     if (threadIdx.x == 0) memory->some = false;
 }
 
+// The states of all pieces, or of another GPU: added to this one's, or finished.
+__global__ void merge_tables(const reduce_task __grid_constant__ task, table_shape shape,
+                             uint64_t *state, const uint64_t *other);
+
 } // namespace wk

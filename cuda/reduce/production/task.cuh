@@ -25,7 +25,7 @@ struct divide_by {
         int l = 0;
         while (((uint64_t)1 << l) < d) l++;
         divisor = d;
-        factor = (uint32_t)((((uint64_t)1 << l) - d << 32) / d + 1);
+        factor = (uint32_t)(((((uint64_t)1 << l) - d) << 32) / d + 1);
         first = l < 1 ? l : 1;
         second = l > 1 ? l - 1 : 0;
     }

@@ -27,7 +27,8 @@ struct alignas(C * sizeof(T) < 4 ? 4 : C * sizeof(T)) row_of {
             uint32_t bits = 0;
             memcpy(&bits, &e, sizeof e);
             uint32_t &w = word[c / kPer];
-            w = (w & ~(((1u << kBits) - 1) << c % kPer * kBits)) | bits << c % kPer * kBits;
+            const uint32_t others = C > 1 ? w & ~(((1u << kBits) - 1) << c % kPer * kBits) : 0;
+            w = others | bits << c % kPer * kBits;
         } else {
             memcpy(word + c * (int)sizeof(T) / 4, &e, sizeof e);
         }
@@ -220,19 +221,21 @@ share_column(const Acc &acc, const reduce_task &task, int64_t output)
     const auto to = (unsigned long long *)shared_words(task, output, kShape.words());
     const bool exact = acc.exact();
     if (exact) {
-        double x[4];
+        struct {
+            double s[4];
+        } x; // a plain array would be one with others of its type, which it would keep in memory
         if constexpr (Acc::kHasSum) {
 #pragma unroll
             for (int p = 0; p < Acc::kPieces; p++) {
 #pragma unroll
-                for (int k = 0; k < Acc::kS; k++) x[k] = acc.sum[p].s[k];
-                add_own_doubles(x, Acc::kS, kShape.sum_base, to + kShape.sum_at(p));
+                for (int k = 0; k < Acc::kS; k++) x.s[k] = acc.sum[p].s[k];
+                add_own_doubles(x.s, Acc::kS, kShape.sum_base, to + kShape.sum_at(p));
             }
         }
         if constexpr (Acc::kHasSquares) {
 #pragma unroll
-            for (int k = 0; k < Acc::kQ; k++) x[k] = acc.squares.s[k];
-            add_own_doubles(x, Acc::kQ, kShape.square_base(), to + kShape.square_at());
+            for (int k = 0; k < Acc::kQ; k++) x.s[k] = acc.squares.s[k];
+            add_own_doubles(x.s, Acc::kQ, kShape.square_base(), to + kShape.square_at());
         }
         add_word(kShape, to, kFlags, (unsigned)acc.flags);
         add_word(kShape, to, kCount, (unsigned)acc.count);
@@ -358,8 +361,12 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
     int64_t output = (int64_t)blockIdx.x * kThreads * C + warp * C * kWarp +
                      (task.aligned ? lane * C : lane);
     if constexpr (Acc::kCertain) {
-        for (; output < task.outputs; output += step)
-            fold_whole<Acc, kFew, C>(in, task, output, apart, 0);
+        for (; output < task.outputs; output += step) {
+            uint32_t stored = 0;
+            if constexpr (Acc::kAtOnce && kFew)
+                stored = finish_whole<Acc, WK_FEW_ROWS, C>(in, task, output, apart);
+            if (stored != all_of<C>) fold_whole<Acc, kFew, C>(in, task, output, apart, stored);
+        }
     } else {
         constexpr int N = kFew ? WK_FEW_ROWS : rows_at_once<Acc, C>;
         __shared__ whole_memory<Acc, C> memory;
