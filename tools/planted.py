@@ -15,6 +15,7 @@ FOLD_LINES = "cuda/reduce/production/lines.cuh"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
 FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
+OF_INTEGERS = "cuda/reduce/production/integers.cuh"
 
 PLAN = "csrc/tiles.c"
 TILES = "cuda/transpose/production/tiles.cu"
@@ -45,6 +46,7 @@ COUNTERS = "cuda/histogram/ladder/ladder.cuh"
 SMEM_ATOMIC = "cuda/histogram/ladder/02_smem_atomic.cu"
 SMEM_PRIVATE = "cuda/histogram/ladder/03_smem_private.cu"
 MATCH_ANY = "cuda/histogram/ladder/04_match_any.cu"
+KEYS = "cuda/prim/keys.cuh"
 GROUPS = "cuda/histogram/warp_groups.cuh"
 SORTED_SMEM = "cuda/histogram/ladder/warp_sorted_smem.cu"
 SORTED_LINEAR = "cuda/histogram/ladder/warp_sorted_linear.cu"
@@ -166,6 +168,12 @@ PLANTED = [
     (FOLD_COLUMNS, "ends        ? task.n", "false       ? task.n"),
     (FOLD_WHOLE, "(task.aligned ? other * C + c : other + c * kWarp)", "(other + c * kWarp)"),
     (FOLD_WHOLE, "stored |= (uint32_t)(output + c * apart >= task.outputs) << c;", ";"),
+    # a few integers, in doubles
+    (OF_INTEGERS, "task.bias ? task.n << 31 : 0", "0"),
+    (OF_INTEGERS, "*rest = low - (sum - high);", "*rest = 0;"),
+    (OF_INTEGERS, "if (j < n) add(y[i] < y[j]", "add(y[i] < y[j]"),
+    (OF_INTEGERS, "{sum, low - (sum - high), 0}", "{sum, 0, 0}"),
+    (OF_INTEGERS, "double_of(j < n ? size : 0, rest)", "double_of(size, rest)"),
     # transposes: the plan
     (
         PLAN,
@@ -285,13 +293,13 @@ PLANTED = [
     (WEIGHTS, "d.third | (uint32_t)d.below", "d.third"),
     (WEIGHTS, "if (v[i]) limb[(k + i) * l.rows] = 0;", ";"),
     (WEIGHTS, "if (flags) t.flags[r] = 0;", ";"),
-    # per-warp histograms: bits and keys
-    (GROUPS, "return size == 0 ? 0 : x;", "return x;"),
-    (GROUPS, "return infinity<T> | last >> 1;", "return x;"),
-    (GROUPS, "last >> 1", "last"),
-    (GROUPS, "return x ^ (x & sign<T> ? all : sign<T>);", "return x ^ sign<T>;"),
-    (GROUPS, "return std::is_signed_v<T> ? x ^ sign<T> : x;", "return x;"),
-    (GROUPS, "if constexpr (std::is_same_v<T, truth>) return x != 0;", ";"),
+    # elements as keys, and those that stand for all that are equal
+    (KEYS, "(W)nan : size ? x[j] : (W)0;", "(W)nan : x[j];"),
+    (KEYS, "size > infinity ? (W)nan : size", "size"),
+    (KEYS, "(infinity & (K)-infinity) >> 1", "(infinity & (K)-infinity)"),
+    (KEYS, "x[j] ^= x[j] & kTop ? (W)kAll : (W)kTop;", "x[j] ^= (W)kTop;"),
+    (KEYS, " x[j] ^= zero;", " ;"),
+    (KEYS, "x[j] = x[j] != 0;", ";"),
     # where runs begin and end, and whose slots are whose
     (GROUPS, "lane < m.count && (lane == 0 ||", "(lane == 0 ||"),
     (GROUPS, "(lane == 0 || m.mine != left)", "m.mine != left"),
@@ -303,7 +311,7 @@ PLANTED = [
     (SORTED_SELECT, "rank -= above ? below : 0;", ";"),
     (FNS, "lane + 1", "lane"),
     (WARP_MATCH_ANY, ", m.mine) & there;", ", m.mine);"),
-    (BITONIC, ": ~(groups::bits<T>)0;", ": 0;"),
+    (BITONIC, "mine[k] = ~(groups::bits<K>)0;", "mine[k] = 0;"),
     (BITONIC, "min(next, counts[k])", "next"),
     (BITONIC, "0xfffffffeu << lane", "0xffffffffu << lane"),
     (BITONIC, "lane < counts[k] && (lane == 0 ||", "(lane == 0 ||"),

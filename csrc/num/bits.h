@@ -10,8 +10,11 @@
 
 #ifdef __CUDACC__
 #define WK_FN static __host__ __device__ __forceinline__
+/* Long, and rarely called. */
+#define WK_FN_ONCE static __host__ __device__ __attribute__((noinline, unused))
 #else
 #define WK_FN static inline
+#define WK_FN_ONCE static inline
 #endif
 
 WK_FN uint32_t

@@ -56,14 +56,22 @@ wk_f32_of_bf16(uint16_t x)
     return wk_from_bits_f32((uint32_t)x << 16);
 }
 
+/* To float16 or bfloat16: long, and rarely asked for. */
+WK_FN_ONCE double
+wk_rounded_half(double x, wk_dtype to)
+{
+    return to == WK_F16 ? (double)wk_f32_of_f16(wk_f16_of_f64(x))
+                        : (double)wk_f32_of_bf16(wk_bf16_of_f64(x));
+}
+
 /* Rounded to a float type. Of what one operation on numbers of that type gave in float64 it is what
  * that type's own operation gives: float64 has more than twice the bits. */
 WK_FN double
 wk_rounded(double x, wk_dtype to)
 {
     switch (to) {
-    case WK_F16: return (double)wk_f32_of_f16(wk_f16_of_f64(x));
-    case WK_BF16: return (double)wk_f32_of_bf16(wk_bf16_of_f64(x));
+    case WK_F16:
+    case WK_BF16: return wk_rounded_half(x, to);
     case WK_F32: return (double)(float)x;
     default: return x;
     }

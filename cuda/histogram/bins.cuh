@@ -47,6 +47,15 @@ in_range(const wk_histogram_args &h, T x)
         return (uint64_t)x >= h.low && (uint64_t)x <= h.high;
 }
 
+// Of an x in the range of equal bins.
+__device__ __forceinline__ int64_t
+uniform_bin(const bins_task &b, double x)
+{
+    return b.edges_dtype == WK_F32
+               ? wk_uniform_bin_f32(&b.args, (const float *)b.edges, (float)x)
+               : wk_uniform_bin_f64(&b.args, (const double *)b.edges, x);
+}
+
 // Step by step as NumPy finds it; -1: in no bin.
 template <typename T>
 __device__ int64_t
@@ -57,10 +66,7 @@ bin_of(const bins_task &b, T element)
     if (h.kind == WK_BINS_VALUES)
         return (uint64_t)x < (uint64_t)h.bins ? (int64_t)x : -1; // never floats
     if (h.kind == WK_BINS_UNIFORM) {
-        if (!in_range(h, x)) return -1;
-        return b.edges_dtype == WK_F32
-                   ? wk_uniform_bin_f32(&h, (const float *)b.edges, (float)x)
-                   : wk_uniform_bin_f64(&h, (const double *)b.edges, (double)x);
+        return in_range(h, x) ? uniform_bin(b, (double)x) : -1;
     }
     switch (b.edges_dtype) {
     case WK_I64: return wk_edges_bin_i64((int64_t)x, (const int64_t *)b.edges, h.bins);

@@ -26,12 +26,12 @@ constexpr unsigned kHalf = 1 << 15;
 
 using counter = unsigned long long;
 
-template <typename P>
+template <typename K>
 struct counting {
-    const typename P::element *in;
+    source<K, false> from;
     int64_t n;
     int skip; // elements between the 16 bytes' boundary and the first
-    word_of<typename P::value> low;
+    K low;
     int values;
     counter *table;
 };
@@ -39,25 +39,27 @@ struct counting {
 // Calls f(key - low, is there one?) for kPer elements a thread, from row on, which is the block's.
 // Elements were read before, to find low and values, and another stream may have written to them
 // since: what has no counter is left out. Of one and two bytes every key has one.
-template <typename P, typename F>
+template <typename K, typename F>
 __device__ __forceinline__ void
-for_keys(const counting<P> &c, int64_t row, F &&f)
+for_keys(const counting<K> &c, int64_t row, F &&f)
 {
-    using K = word_of<typename P::value>;
-    const int64_t i = (row * blockDim.x + threadIdx.x) * kPer<P> - c.skip;
-    K keys[kPer<P>];
-    keys_of_row<P>(load_row(c.in, c.n, i), keys);
+    const int64_t i = (row * blockDim.x + threadIdx.x) * kPer<K> - c.skip;
+    K keys[kPer<K>];
+    const uint4 packed = load_row(c.from.in, c.n, i);
+    memcpy(keys, &packed, sizeof keys);
+    c.from.make_keys(keys);
 #pragma unroll
-    for (int v = 0; v < kPer<P>; v++) {
+    for (int v = 0; v < kPer<K>; v++) {
         const auto key = (unsigned)(K)(keys[v] - c.low);
         const bool counted = sizeof(K) <= 2 || key < (unsigned)c.values;
         f(key, counted && i + v >= 0 && i + v < c.n);
     }
 }
 
-template <typename P>
+template <typename K>
 __global__ void
-__launch_bounds__(kRunThreads) count_few(counting<P> c, int64_t rows, int copies)
+__launch_bounds__(kRunThreads)
+    count_few(const counting<K> __grid_constant__ c, int64_t rows, int copies)
 {
     __shared__ unsigned counts[kFewValues];
     unsigned *mine = counts + threadIdx.x / kWarp % copies * c.values;
@@ -85,9 +87,10 @@ speaks(unsigned key, bool there, unsigned *lanes)
     return there && (alike & before) == 0;
 }
 
-template <typename P>
+template <typename K>
 __global__ void
-__launch_bounds__(kRunThreads) count_directly(counting<P> c, int64_t rows)
+__launch_bounds__(kRunThreads)
+    count_directly(const counting<K> __grid_constant__ c, int64_t rows)
 {
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x)
         for_keys(c, row, [&](unsigned key, bool there) {
@@ -96,12 +99,12 @@ __launch_bounds__(kRunThreads) count_directly(counting<P> c, int64_t rows)
         });
 }
 
-template <typename P>
+template <typename K>
 __global__ void
-__launch_bounds__(kManyThreads) count_many(counting<P> c, int64_t rows)
+__launch_bounds__(kManyThreads) count_many(const counting<K> __grid_constant__ c, int64_t rows)
 {
     WK_DYNAMIC_SHARED(unsigned, halves);                        // two counters a word
-    constexpr int kTogether = kHalf / (kManyThreads * kPer<P>); // rows between barriers
+    constexpr int kTogether = kHalf / (kManyThreads * kPer<K>); // rows between barriers
     for (int i = threadIdx.x; i < kManyValues / 2; i += kManyThreads) halves[i] = 0;
     for (int64_t row = (int64_t)blockIdx.x * kTogether; row < rows;
          row += (int64_t)gridDim.x * kTogether) { // the same trips for all threads
@@ -124,13 +127,11 @@ __launch_bounds__(kManyThreads) count_many(counting<P> c, int64_t rows)
     }
 }
 
-// Counters of the values from `low` on: that of low + i is number i ^ turn.
-template <typename T>
+// Counters of values that follow each other: the i-th one's is number i ^ turn.
 struct listing {
     const counter *table;
     int values;
     unsigned turn;
-    word_of<T> low;
 
     __device__ __forceinline__ counter at(int i) const
     {
@@ -142,9 +143,8 @@ constexpr int kListed = 8192; // counters of a block
 constexpr int kListWarps = kManyThreads / kWarp;
 
 // How many of a warp's counters are not zero: of all lanes.
-template <typename T>
 __device__ __forceinline__ int
-count_listed(const listing<T> &l, int begin)
+count_listed(const listing &l, int begin)
 {
     int own = 0;
     for (int i = begin; i < begin + kListed / kListWarps; i += kWarp)
@@ -158,9 +158,8 @@ first_listed() // of the warp's counters
     return (int)blockIdx.x * kListed + (int)threadIdx.x / kWarp * (kListed / kListWarps);
 }
 
-template <typename T>
-__global__ void
-__launch_bounds__(kManyThreads) sum_listed(const listing<T> __grid_constant__ l, int *blocks)
+static __global__ void
+__launch_bounds__(kManyThreads) sum_listed(const listing __grid_constant__ l, int *blocks)
 {
     __shared__ int sums[kListWarps];
     int all = 0;
@@ -169,13 +168,13 @@ __launch_bounds__(kManyThreads) sum_listed(const listing<T> __grid_constant__ l,
     if (threadIdx.x == 0) blocks[blockIdx.x] = all;
 }
 
-// The values that occur: a warp takes rows of 32 counters and ranks by ballot. blocks: how many each
+// The values that occur, the first one's key being `low`: a warp takes rows of 32 counters and ranks by ballot. blocks: how many each
 // block lists.
-template <typename T>
+template <typename K>
 __global__ void
 __launch_bounds__(kManyThreads)
-    list_values(const listing<T> __grid_constant__ l, const int *blocks, T *out,
-                int64_t *counts, int64_t *total)
+    list_values(const listing __grid_constant__ l, const key_order<K> __grid_constant__ order,
+                K low, const int *blocks, K *out, int64_t *counts, int64_t *total)
 {
     __shared__ int sums[kListWarps];
     const int lane = threadIdx.x % kWarp, begin = first_listed();
@@ -190,7 +189,7 @@ __launch_bounds__(kManyThreads)
         const unsigned there = __ballot_sync(kAllLanes, count != 0);
         const int rank = slot + __popc(there & ((1u << lane) - 1));
         if (count) {
-            out[rank] = from_key<T>((word_of<T>)(l.low + (word_of<T>)(i + lane)));
+            out[rank] = order.element_of((K)(low + (K)(i + lane)));
             counts[rank] = (int64_t)count;
         }
         slot += __popc(there);
@@ -199,19 +198,19 @@ __launch_bounds__(kManyThreads)
 }
 
 // What has been counted to the call's results.
-template <typename T>
+template <typename K>
 wk_status
-launch_list(wk_call *call, const listing<T> &l)
+launch_list(wk_call *call, const listing &l, K low)
 {
     const auto blocks = (unsigned)((l.values + kListed - 1) / kListed);
     void *sums = nullptr;
     if (blocks > 1 &&
         (allocate(call, blocks * (int64_t)sizeof(int), &sums) != WK_OK ||
-         launch(call, blocks, kManyThreads, 0, sum_listed<T>, l, (int *)sums) != WK_OK))
+         launch(call, blocks, kManyThreads, 0, sum_listed, l, (int *)sums) != WK_OK))
         return call->error.status;
-    return launch(call, blocks, kManyThreads, 0, list_values<T>, l, (const int *)sums,
-                  (T *)call->out[0].data, (int64_t *)call->out[1].data,
-                  (int64_t *)call->out[2].data);
+    return launch(call, blocks, kManyThreads, 0, list_values<K>, l,
+                  key_order<K>(call->in.dtype), low, (const int *)sums, (K *)call->out[0].data,
+                  (int64_t *)call->out[1].data, (int64_t *)call->out[2].data);
 }
 
 inline wk_status
@@ -224,7 +223,7 @@ allocate_table(wk_call *call, int64_t values, counter **table)
 }
 
 // Numbers below `values`, not negative, by the histogram's production row; turn as listing has it.
-template <typename T>
+template <typename K>
 wk_status
 launch_values(wk_call *call, wk_dtype dtype, int64_t n, int64_t values, unsigned turn)
 {
@@ -246,43 +245,43 @@ launch_values(wk_call *call, wk_dtype dtype, int64_t n, int64_t values, unsigned
     sub.args.histogram.n = n;
     sub.args.histogram.bins = values;
     if (wk_histogram_cuda_counters(&sub) != WK_OK) return wk_fail_as(&call->error, &sub.error);
-    const word_of<T> low = turn ? (word_of<T>)0 : kZeroKey<T>; // the key of the first in order
-    return launch_list<T>(call, {table, (int)values, turn, low});
+    // The first in order is the least of all, or 0.
+    const K low = turn ? (K)0 : key_order<K>(call->in.dtype).zero;
+    return launch_list(call, {table, (int)values, turn}, low);
 }
 
 // Keys low .. low + values - 1 of n elements to the call's results.
-template <typename P>
+template <typename K>
 wk_status
-launch_counted(wk_call *call, const typename P::element *in, int64_t n,
-               word_of<typename P::value> low, int values)
+launch_counted(wk_call *call, const source<K, false> &from, int64_t n, K low, int values)
 {
-    using T = typename P::value;
     counter *table = nullptr;
     if (allocate_table(call, values, &table) != WK_OK ||
         clear(call, table, values * (int64_t)sizeof(counter)) != WK_OK)
         return call->error.status;
-    const counting<P> c = {in, n, (int)((uintptr_t)in % 16 / sizeof *in), low, values, table};
+    const counting<K> c = {from, n,      (int)((uintptr_t)from.in % 16 / sizeof(K)),
+                           low,  values, table};
     const bool few = values <= kFewValues;
     const int bytes = kManyValues / 2 * (int)sizeof(unsigned);
     const bool many = !few && n >= kManyElements && most_shared(call) >= bytes;
-    const int64_t wide = (many ? kManyThreads : kRunThreads) * kPer<P>;
+    const int64_t wide = (many ? kManyThreads : kRunThreads) * kPer<K>;
     const int64_t rows = (n + c.skip + wide - 1) / wide;
     const int64_t most = many ? processors(call) : (int64_t)processors(call) * kFewBlocks;
     const unsigned grid = (unsigned)(rows < 1 ? 1 : rows < most ? rows : most);
     wk_status status = WK_OK;
     if (few) {
         const int copies = kFewValues / values < kRunWarps ? kFewValues / values : kRunWarps;
-        status = launch(call, grid, kRunThreads, 0, count_few<P>, c, rows, copies);
-    } else if constexpr (sizeof(T) > 1) {
+        status = launch(call, grid, kRunThreads, 0, count_few<K>, c, rows, copies);
+    } else if constexpr (sizeof(K) > 1) {
         if (many)
             WK_TRY(&call->error,
-                   cudaFuncSetAttribute(count_many<P>,
+                   cudaFuncSetAttribute(count_many<K>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-        status = many ? launch(call, grid, kManyThreads, bytes, count_many<P>, c, rows)
-                      : launch(call, grid, kRunThreads, 0, count_directly<P>, c, rows);
+        status = many ? launch(call, grid, kManyThreads, bytes, count_many<K>, c, rows)
+                      : launch(call, grid, kRunThreads, 0, count_directly<K>, c, rows);
     }
     if (status) return status;
-    return launch_list<T>(call, {table, values, 0, low});
+    return launch_list(call, {table, values, 0}, low);
 }
 
 } // namespace wk

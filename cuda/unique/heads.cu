@@ -11,20 +11,12 @@
 #include "runtime/layout.cuh"
 #include "unique/runs.cuh"
 
-namespace
-{
-
-// Where all bits count, order does not matter: one kernel for both kinds of integers.
-template <typename T>
-using same_bits = std::conditional_t<std::is_integral_v<T>, wk::word_of<T>, T>;
-
-} // namespace
-
 WK_LAUNCHER(run_length, cuda, heads)
 {
-    return wk::visit_real(call->in.dtype, [&](auto zero) {
-        using T = same_bits<decltype(zero)>;
-        return wk::launch_runs<wk::elements_of<T>>(call, wk::first_element<T>(&call->in),
-                                                   call->args.runs.n);
+    return wk::visit_word(call->in.dtype, [&](auto zero) {
+        using K = decltype(zero);
+        const wk::source<K, false> from = {wk::first_element<K>(&call->in),
+                                           wk::key_order<K>(call->in.dtype)};
+        return wk::launch_runs(call, from, call->args.runs.n);
     });
 }

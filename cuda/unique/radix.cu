@@ -32,18 +32,17 @@ struct passes {
     int64_t *table, *totals;
 };
 
-template <typename P>
+template <typename K, bool kMade>
 wk_status
-launch_pass(wk_call *call, const passes &p, const typename P::element *in, int shift,
-            wk::word_of<typename P::value> *out)
+launch_pass(wk_call *call, const passes &p, const wk::source<K, kMade> &from, int shift, K *out)
 {
-    if (wk::launch(call, p.grid, wk::kSortThreads, 0, wk::count_digits<P>, in, p.s, shift,
-                   p.table) != WK_OK ||
+    if (wk::launch(call, p.grid, wk::kSortThreads, 0, wk::count_digits<K, kMade>, from, p.s,
+                   shift, p.table) != WK_OK ||
         wk::launch(call, wk::kDigits / wk::kSortWarps, wk::kSortThreads, 0, wk::scan_digits,
                    p.table, (int)p.grid, p.totals) != WK_OK)
         return call->error.status;
-    return wk::launch(call, p.grid, wk::kSortThreads, 0, wk::deal_keys<P>, in, p.s, shift,
-                      (const int64_t *)p.table, (const int64_t *)p.totals, out);
+    return wk::launch(call, p.grid, wk::kSortThreads, 0, wk::deal_keys<K, kMade>, from, p.s,
+                      shift, (const int64_t *)p.table, (const int64_t *)p.totals, out);
 }
 
 template <typename K>
@@ -64,15 +63,14 @@ prepare(wk_call *call, int64_t n, passes *p)
 }
 
 // Digits in which some keys differ, lowest first; then the runs of what lies sorted.
-template <typename T>
+template <typename K>
 wk_status
-sort(wk_call *call, const T *in, int64_t n, unsigned long long differ)
+sort(wk_call *call, const wk::source<K, false> &elements, int64_t n, unsigned long long differ)
 {
-    using K = wk::word_of<T>;
-    passes p;
+    passes p = {};
     void *keys[2];
     int to = 0;
-    const K *from = nullptr; // NULL: the elements themselves
+    wk::source<K, true> from = {nullptr, elements.order}; // null: the elements themselves
     if (prepare<K>(call, n, &p) != WK_OK) return call->error.status;
     // Another stream may write to the elements after they were counted: then a block deals more keys
     // to a digit than it has places there, at most those of its stretch.
@@ -82,68 +80,57 @@ sort(wk_call *call, const T *in, int64_t n, unsigned long long differ)
     for (int shift = 0; shift < 8 * (int)sizeof(K); shift += wk::kDigitBits) {
         if ((differ >> shift & (wk::kDigits - 1)) == 0) continue;
         K *out = (K *)keys[to];
-        const wk_status status = from
-                                     ? launch_pass<wk::keys_of<T>>(call, p, from, shift, out)
-                                     : launch_pass<wk::elements_of<T>>(call, p, in, shift, out);
+        const wk_status status = from.in ? launch_pass(call, p, from, shift, out)
+                                         : launch_pass(call, p, elements, shift, out);
         if (status) return status;
-        from = out;
+        from.in = out;
         to = 1 - to;
     }
-    return wk::launch_runs<wk::keys_of<T>>(call, from, n);
+    return wk::launch_runs(call, from, n);
 }
 
 // One or two bytes: as many counters as patterns.
-template <typename T>
+template <typename K>
 wk_status
-find_short(wk_call *call, const T *in, int64_t n)
+find_short(wk_call *call, const wk::source<K, false> &from, int64_t n)
 {
-    constexpr int kPatterns = sizeof(T) == 1 ? 256 : 65536;
-    if constexpr (std::is_integral_v<T>) {
-        constexpr bool kSigned = std::is_signed_v<T>;
-        const wk_dtype dtype = sizeof(T) == 1 ? WK_U8 : WK_U16;
-        if (n >= wk::kManyElements)
-            return wk::launch_values<T>(call, dtype, n, kPatterns, kSigned ? kPatterns / 2 : 0);
-    }
-    return wk::launch_counted<wk::elements_of<T>>(call, in, n, 0, kPatterns);
+    constexpr int kPatterns = sizeof(K) == 1 ? 256 : 65536;
+    const wk_dtype dtype = sizeof(K) == 1 ? WK_U8 : WK_U16;
+    if (from.order.integers() && n >= wk::kManyElements)
+        return wk::launch_values<K>(call, dtype, n, kPatterns,
+                                    from.order.zero ? kPatterns / 2 : 0);
+    return wk::launch_counted(call, from, n, (K)0, kPatterns);
 }
 
-template <typename T>
+template <typename K>
 wk_status
-find_long(wk_call *call, const T *in, int64_t n)
+find_long(wk_call *call, const wk::source<K, false> &from, int64_t n)
 {
-    using P = wk::elements_of<T>;
-    using K = wk::word_of<T>;
-    if (n == 0) return wk::launch_runs<P>(call, in, n);
+    if (n == 0) return wk::launch_runs(call, from, n);
     wk::findings found = {};
-    if (wk::launch_survey<P>(call, in, n, &found) != WK_OK) return call->error.status;
+    if (wk::launch_survey(call, from, n, &found) != WK_OK) return call->error.status;
     const unsigned long long range = found.high - found.below;
-    if constexpr (std::is_integral_v<T>) {
-        constexpr K zero = wk::kZeroKey<T>;
-        const unsigned long long most = found.high - zero; // wraps where there are negatives
-        if (range >= wk::kFewValues && found.below - zero <= most && most < kMostCounted &&
-            (int64_t)most < n / kCounted)
-            return wk::launch_values<T>(call, call->in.dtype, n, (int64_t)most + 1, 0);
-    }
+    const K zero = from.order.zero;
+    const unsigned long long most = found.high - zero; // wraps where there are negatives
+    if (from.order.integers() && range >= wk::kFewValues && found.below - zero <= most &&
+        most < kMostCounted && (int64_t)most < n / kCounted)
+        return wk::launch_values<K>(call, call->in.dtype, n, (int64_t)most + 1, 0);
     if (range >= (unsigned long long)wk::kManyValues)
-        return sort(call, in, n, found.clear & found.set);
-    return wk::launch_counted<P>(call, in, n, (K)found.below, (int)range + 1);
-}
-
-template <typename T>
-wk_status
-find(wk_call *call)
-{
-    const T *in = wk::first_element<T>(&call->in);
-    if constexpr (sizeof(T) <= 2)
-        return find_short(call, in, call->args.runs.n);
-    else
-        return find_long(call, in, call->args.runs.n);
+        return sort(call, from, n, found.clear & found.set);
+    return wk::launch_counted(call, from, n, (K)found.below, (int)range + 1);
 }
 
 } // namespace
 
 WK_LAUNCHER(unique_counts, cuda, radix)
 {
-    return wk::visit_real(call->in.dtype,
-                          [&](auto zero) { return find<decltype(zero)>(call); });
+    return wk::visit_word(call->in.dtype, [&](auto zero) {
+        using K = decltype(zero);
+        const wk::source<K, false> from = {wk::first_element<K>(&call->in),
+                                           wk::key_order<K>(call->in.dtype)};
+        if constexpr (sizeof(K) <= 2)
+            return find_short(call, from, call->args.runs.n);
+        else
+            return find_long(call, from, call->args.runs.n);
+    });
 }

@@ -8,7 +8,7 @@
 // Stable: rows, lanes, warps, tiles and blocks keep their order.
 #pragma once
 #include "runtime/launch.cuh"
-#include "unique/keys.cuh"
+#include "prim/keys.cuh"
 #include "unique/scan.cuh"
 
 namespace wk
@@ -39,10 +39,10 @@ digit_of(K key, int shift)
 }
 
 // table[digit][block]: how many keys of a block's stretch have the digit.
-template <typename P>
+template <typename K, bool kMade>
 __global__ void
-__launch_bounds__(kSortThreads)
-    count_digits(const typename P::element *in, stretch s, int shift, int64_t *table)
+__launch_bounds__(kSortThreads) count_digits(const source<K, kMade> __grid_constant__ from,
+                                             stretch s, int shift, int64_t *table)
 {
     __shared__ unsigned counts[kSortWarps][kDigits]; // a table a warp: fewer adds meet
     const int t = threadIdx.x, w = t / kWarp;
@@ -52,7 +52,7 @@ __launch_bounds__(kSortThreads)
     const int64_t end = stop < s.n ? stop : s.n;
 #pragma unroll 8
     for (int64_t i = begin + t; i < end; i += kSortThreads)
-        atomicAdd(&counts[w][digit_of(P::key(in[i]), shift)], 1u);
+        atomicAdd(&counts[w][digit_of(from.key_at(i), shift)], 1u);
     __syncthreads(); // every add is done before the counts are read
     int64_t sum = 0;
     for (int i = 0; i < kSortWarps; i++) sum += counts[i][t];
@@ -103,13 +103,12 @@ rank_keys(const K *keys, int left, int shift, int lane, unsigned *counts, uint16
     }
 }
 
-template <typename P>
+template <typename K, bool kMade>
 __global__ void
 __launch_bounds__(kSortThreads, kSortBlocks)
-    deal_keys(const typename P::element *in, stretch s, int shift, const int64_t *table,
-              const int64_t *totals, word_of<typename P::value> *out)
+    deal_keys(const source<K, kMade> __grid_constant__ from, stretch s, int shift,
+              const int64_t *table, const int64_t *totals, K *out)
 {
-    using K = word_of<typename P::value>;
     constexpr int kRows = kSortRows<K>;
     __shared__ sort_tile<K> tile;
     const int t = threadIdx.x, lane = t % kWarp, w = t / kWarp;
@@ -121,12 +120,12 @@ __launch_bounds__(kSortThreads, kSortBlocks)
     for (int64_t at = begin; at < end; at += kSortTile<K>) { // the same trips for all threads
         const int here = end - at < kSortTile<K> ? (int)(end - at) : kSortTile<K>;
         const int left = here - w * kRows * kWarp - lane; // from the lane's first key on
-        const typename P::element *mine = in + at + w * kRows * kWarp + lane;
+        const K *mine = from.in + at + w * kRows * kWarp + lane;
         K keys[kRows];
         uint16_t ranks[kRows];
 #pragma unroll
-        for (int r = 0; r < kRows; r++)
-            keys[r] = r * kWarp < left ? P::key(mine[r * kWarp]) : 0;
+        for (int r = 0; r < kRows; r++) keys[r] = r * kWarp < left ? mine[r * kWarp] : (K)0;
+        from.make_keys(keys);
         for (int i = lane; i <= kDigits; i += kWarp) tile.counts[w][i] = 0;
         __syncwarp(); // every count of the warp is zero before the first is read
         rank_keys(keys, left, shift, lane, tile.counts[w], ranks);

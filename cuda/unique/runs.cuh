@@ -35,15 +35,16 @@ join(heads a, heads b)
     return {a.count + b.count, b.last > a.last ? b.last : a.last};
 }
 
-template <typename P>
+template <typename K, bool kMade>
 __global__ void
 __launch_bounds__(kRunThreads, kRunBlocks)
-    count_heads(const typename P::element *in, rows r, heads *warps, heads *blocks)
+    count_heads(const source<K, kMade> __grid_constant__ from, rows r, heads *warps,
+                heads *blocks)
 {
     __shared__ heads mine[kRunWarps];
     const int w = threadIdx.x / kWarp;
     heads own = {0, -1};
-    for_rows<P>(in, r, [&](unsigned bits, const auto *, int64_t i) {
+    for_rows(from, r, [&](unsigned bits, const K *, int64_t i) {
         own.count += __popc(bits);
         if (bits) own.last = i + 31 - __clz((int)bits);
     });
@@ -70,33 +71,32 @@ heads_before(const heads *warps, const heads *blocks, heads *mine)
     return h;
 }
 
-template <typename P>
+template <typename K, bool kMade>
 __global__ void
 __launch_bounds__(kRunThreads, kRunBlocks)
-    write_heads(const typename P::element *in, rows r, const heads *warps, const heads *blocks,
-                typename P::value *values, int64_t *counts, int64_t *total)
+    write_heads(const source<K, kMade> __grid_constant__ from, rows r, const heads *warps,
+                const heads *blocks, K *values, int64_t *counts, int64_t *total)
 {
-    using K = word_of<typename P::value>;
     __shared__ heads shares[kRunWarps];
-    __shared__ K found[kRunWarps][kWarp * kPer<P>];         // keys of a row's heads ...
-    __shared__ uint16_t places[kRunWarps][kWarp * kPer<P>]; // ... and where they are in it
+    __shared__ K found[kRunWarps][kWarp * kPer<K>];         // keys of a row's heads ...
+    __shared__ uint16_t places[kRunWarps][kWarp * kPer<K>]; // ... and where they are in it
     const int lane = threadIdx.x % kWarp, w = threadIdx.x / kWarp;
     heads left = heads_before(warps, blocks, shares);
-    for_rows<P>(in, r, [&](unsigned bits, const K *keys, int64_t i) {
+    for_rows(from, r, [&](unsigned bits, const K *keys, int64_t i) {
         int own = 0;
         int slot = sum_before(__popc(bits), lane, &own);
         if (own == 0) return; // of no lane: inside a run
 #pragma unroll
-        for (int v = 0; v < kPer<P>; v++) {
+        for (int v = 0; v < kPer<K>; v++) {
             if (!(bits >> v & 1)) continue;
             found[w][slot] = keys[v];
-            places[w][slot++] = (uint16_t)(lane * kPer<P> + v);
+            places[w][slot++] = (uint16_t)(lane * kPer<K> + v);
         }
         __syncwarp(); // all heads are there before they are stored
-        const int64_t row = i - lane * kPer<P>;
+        const int64_t row = i - lane * kPer<K>;
         for (int s = lane; s < own; s += kWarp) {
             const int64_t before = s ? row + places[w][s - 1] : left.last;
-            values[left.count + s] = from_key<typename P::value>(found[w][s]);
+            values[left.count + s] = from.element_of_one(found[w][s]);
             if (left.count + s > 0) counts[left.count + s - 1] = row + places[w][s] - before;
         }
         left = {left.count + own, row + places[w][own - 1]};
@@ -108,12 +108,12 @@ __launch_bounds__(kRunThreads, kRunBlocks)
 }
 
 // Runs of n elements to the call's results.
-template <typename P>
+template <typename K, bool kMade>
 wk_status
-launch_runs(wk_call *call, const typename P::element *in, int64_t n)
+launch_runs(wk_call *call, const source<K, kMade> &from, int64_t n)
 {
-    constexpr int64_t wide = kPer<P> * kWarp;
-    rows r = {n, (int)((uintptr_t)in % 16 / sizeof *in), 0};
+    constexpr int64_t wide = kPer<K> * kWarp;
+    rows r = {n, (int)((uintptr_t)from.in % 16 / sizeof(K)), 0};
     const int64_t all = (n + r.skip + wide - 1) / wide;
     const int64_t enough = (all + kRunWarps * kRowsAhead - 1) / (kRunWarps * kRowsAhead);
     const int64_t most = (int64_t)processors(call) * kRunBlocks;
@@ -123,10 +123,11 @@ launch_runs(wk_call *call, const typename P::element *in, int64_t n)
     if (allocate(call, grid * (kRunWarps + 1) * (int64_t)sizeof(heads), &table) != WK_OK)
         return call->error.status;
     heads *warps = (heads *)table, *blocks = warps + grid * kRunWarps;
-    if (launch(call, grid, kRunThreads, 0, count_heads<P>, in, r, warps, blocks) != WK_OK)
+    if (launch(call, grid, kRunThreads, 0, count_heads<K, kMade>, from, r, warps, blocks) !=
+        WK_OK)
         return call->error.status;
-    return launch(call, grid, kRunThreads, 0, write_heads<P>, in, r, warps, blocks,
-                  (typename P::value *)call->out[0].data, (int64_t *)call->out[1].data,
+    return launch(call, grid, kRunThreads, 0, write_heads<K, kMade>, from, r, warps, blocks,
+                  (K *)call->out[0].data, (int64_t *)call->out[1].data,
                   (int64_t *)call->out[2].data);
 }
 

@@ -2,13 +2,14 @@
 // and how far the smallest and the largest are apart.
 #pragma once
 #include "runtime/launch.cuh"
-#include "unique/keys.cuh"
+#include "prim/keys.cuh"
 
 namespace wk
 {
 
 constexpr int kSurveyThreads = 256;
 constexpr int kSurveyBlocks = 8; // a multiprocessor: all its threads, few atomics at the end
+constexpr int kSurveyed = 8;     // elements of a thread on their way
 
 struct findings {                   // all zero at first, so that every one grows
     unsigned long long clear, set;  // bits that some key has clear, or set
@@ -19,6 +20,10 @@ template <typename K>
 struct extent {
     K clear, set, below, high;
 
+    __device__ __forceinline__ void see(K key)
+    {
+        join({(K)~key, key, (K)~key, key});
+    }
     __device__ __forceinline__ void join(const extent &o)
     {
         clear |= o.clear;
@@ -28,20 +33,24 @@ struct extent {
     }
 };
 
-template <typename P>
+template <typename K>
 __global__ void
 __launch_bounds__(kSurveyThreads)
-    survey(const typename P::element *in, int64_t n, findings *out)
+    survey(const source<K, false> __grid_constant__ from, int64_t n, findings *out)
 {
-    using K = word_of<typename P::value>;
     __shared__ extent<K> warps[kSurveyThreads / kWarp];
     extent<K> own = {};
     const int64_t step = (int64_t)gridDim.x * kSurveyThreads;
-#pragma unroll 8
-    for (int64_t i = (int64_t)blockIdx.x * kSurveyThreads + threadIdx.x; i < n; i += step) {
-        const K key = P::key(in[i]), other = (K)~key;
-        own.join({other, key, other, key});
+    int64_t i = (int64_t)blockIdx.x * kSurveyThreads + threadIdx.x;
+    for (; i + (kSurveyed - 1) * step < n; i += kSurveyed * step) {
+        K keys[kSurveyed];
+#pragma unroll
+        for (int j = 0; j < kSurveyed; j++) keys[j] = from.in[i + j * step];
+        from.make_keys(keys);
+#pragma unroll
+        for (int j = 0; j < kSurveyed; j++) own.see(keys[j]);
     }
+    for (; i < n; i += step) own.see(from.key_at(i));
 #pragma unroll
     for (int lanes = kWarp / 2; lanes > 0; lanes /= 2)
         own.join({__shfl_xor_sync(kAllLanes, own.clear, lanes),
@@ -59,18 +68,17 @@ __launch_bounds__(kSurveyThreads)
 }
 
 // Waits.
-template <typename P>
+template <typename K>
 wk_status
-launch_survey(wk_call *call, const typename P::element *in, int64_t n, findings *found)
+launch_survey(wk_call *call, const source<K, false> &from, int64_t n, findings *found)
 {
-    using K = word_of<typename P::value>;
     void *there = nullptr;
     const int64_t wanted = (n + kSurveyThreads - 1) / kSurveyThreads;
     const int64_t most = (int64_t)processors(call) * kSurveyBlocks;
     if (allocate(call, sizeof *found, &there) != WK_OK ||
         clear(call, there, sizeof *found) != WK_OK ||
-        launch(call, (unsigned)(wanted < most ? wanted : most), kSurveyThreads, 0, survey<P>,
-               in, n, (findings *)there) != WK_OK)
+        launch(call, (unsigned)(wanted < most ? wanted : most), kSurveyThreads, 0, survey<K>,
+               from, n, (findings *)there) != WK_OK)
         return call->error.status;
     const cudaStream_t stream = session_of(call)->stream;
     WK_TRY(&call->error,

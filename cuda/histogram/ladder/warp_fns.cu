@@ -18,14 +18,14 @@ namespace groups = wk::groups;
 
 constexpr int kWarps = groups::kThreads / wk::kWarp;
 
-template <typename T>
+template <typename K>
 __global__ void
-fns(const groups::task<T> __grid_constant__ t)
+fns(const groups::task<K> __grid_constant__ t)
 {
     const int lane = threadIdx.x % wk::kWarp;
     int64_t group = (int64_t)blockIdx.x * kWarps + threadIdx.x / wk::kWarp;
     for (; group * wk::kWarp < t.n; group += (int64_t)gridDim.x * kWarps) {
-        const groups::member<T> m = groups::member_of(t, group, lane);
+        const groups::member<K> m = groups::member_of(t, group, lane);
         const unsigned heads = groups::heads_of(m, lane);
         groups::write_run(t, group, m, heads, lane, (int)__fns(heads, 0, lane + 1));
     }
@@ -36,7 +36,7 @@ fns(const groups::task<T> __grid_constant__ t)
 WK_LAUNCHER(warp_histogram, cuda, fns)
 {
     if (groups::check_sorted(call, "fns") != WK_OK) return call->error.status;
-    return groups::visit_bits(call->in.dtype, [&](auto zero) {
+    return wk::visit_word(call->in.dtype, [&](auto zero) {
         return groups::launch_rung(call, fns<decltype(zero)>);
     });
 }

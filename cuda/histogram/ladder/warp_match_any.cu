@@ -21,20 +21,20 @@ namespace groups = wk::groups;
 
 constexpr int kWarps = groups::kThreads / wk::kWarp;
 
-template <typename T>
+template <typename K>
 __global__ void
-match_any(const groups::task<T> __grid_constant__ t)
+match_any(const groups::task<K> __grid_constant__ t)
 {
     const int lane = threadIdx.x % wk::kWarp;
     int64_t group = (int64_t)blockIdx.x * kWarps + threadIdx.x / wk::kWarp;
     for (; group * wk::kWarp < t.n; group += (int64_t)gridDim.x * kWarps) {
-        const groups::member<T> m = groups::member_of(t, group, lane);
+        const groups::member<K> m = groups::member_of(t, group, lane);
         const unsigned there = wk::kAllLanes >> (wk::kWarp - m.count);
         const unsigned alike = __match_any_sync(wk::kAllLanes, m.mine) & there;
         const bool head = __ffs((int)alike) - 1 == lane;
         const unsigned heads = __ballot_sync(wk::kAllLanes, head);
         const int64_t slot = m.at + groups::slot_of(heads, lane);
-        t.values[slot] = (groups::word<T>)(head ? m.mine : 0);
+        t.values[slot] = (groups::word<K>)(head ? m.mine : 0);
         t.counts[slot] = head ? __popc(alike) : 0;
         if (lane == 0) t.totals[group] = __popc(heads);
     }
@@ -44,7 +44,7 @@ match_any(const groups::task<T> __grid_constant__ t)
 
 WK_LAUNCHER(warp_histogram, cuda, match_any)
 {
-    return groups::visit_bits(call->in.dtype, [&](auto zero) {
+    return wk::visit_word(call->in.dtype, [&](auto zero) {
         return groups::launch_rung(call, match_any<decltype(zero)>);
     });
 }

@@ -28,14 +28,14 @@ nth_bit(unsigned bits, int rank)
     return at;
 }
 
-template <typename T>
+template <typename K>
 __global__ void
-sorted_linear(const groups::task<T> __grid_constant__ t)
+sorted_linear(const groups::task<K> __grid_constant__ t)
 {
     const int lane = threadIdx.x % wk::kWarp;
     int64_t group = (int64_t)blockIdx.x * kWarps + threadIdx.x / wk::kWarp;
     for (; group * wk::kWarp < t.n; group += (int64_t)gridDim.x * kWarps) {
-        const groups::member<T> m = groups::member_of(t, group, lane);
+        const groups::member<K> m = groups::member_of(t, group, lane);
         const unsigned heads = groups::heads_of(m, lane);
         groups::write_run(t, group, m, heads, lane, nth_bit(heads, lane));
     }
@@ -46,7 +46,7 @@ sorted_linear(const groups::task<T> __grid_constant__ t)
 WK_LAUNCHER(warp_histogram, cuda, sorted_linear)
 {
     if (groups::check_sorted(call, "sorted_linear") != WK_OK) return call->error.status;
-    return groups::visit_bits(call->in.dtype, [&](auto zero) {
+    return wk::visit_word(call->in.dtype, [&](auto zero) {
         return groups::launch_rung(call, sorted_linear<decltype(zero)>);
     });
 }

@@ -23,30 +23,30 @@ namespace groups = wk::groups;
 constexpr int kWarps = groups::kThreads / wk::kWarp;
 
 // Of the elements that follow each other from this lane's on, how many are equal to it.
-template <typename T>
+template <typename K>
 __device__ int
-run_length(const groups::member<T> &m, int lane)
+run_length(const groups::member<K> &m, int lane)
 {
     int length = lane < m.count;
 #pragma unroll
     for (int d = 1; d < wk::kWarp; d *= 2) {
-        const groups::bits<T> other = __shfl_down_sync(wk::kAllLanes, m.mine, d);
+        const groups::bits<K> other = __shfl_down_sync(wk::kAllLanes, m.mine, d);
         const int more = __shfl_down_sync(wk::kAllLanes, length, d);
         if (length == d && lane + d < wk::kWarp && other == m.mine) length += more;
     }
     return length;
 }
 
-template <typename T>
+template <typename K>
 __global__ void
-sorted_smem(const groups::task<T> __grid_constant__ t)
+sorted_smem(const groups::task<K> __grid_constant__ t)
 {
-    __shared__ groups::word<T> values[kWarps][wk::kWarp];
+    __shared__ groups::word<K> values[kWarps][wk::kWarp];
     __shared__ int counts[kWarps][wk::kWarp];
     const int lane = threadIdx.x % wk::kWarp, warp = threadIdx.x / wk::kWarp;
     int64_t group = (int64_t)blockIdx.x * kWarps + warp;
     for (; group * wk::kWarp < t.n; group += (int64_t)gridDim.x * kWarps) {
-        const groups::member<T> m = groups::member_of(t, group, lane);
+        const groups::member<K> m = groups::member_of(t, group, lane);
         const unsigned heads = groups::heads_of(m, lane);
         const int length = run_length(m, lane);
         values[warp][lane] = 0;
@@ -54,7 +54,7 @@ sorted_smem(const groups::task<T> __grid_constant__ t)
         __syncwarp(); // all slots are zero before heads take theirs; the last group's were read
         if (heads >> lane & 1) {
             const int rank = groups::slot_of(heads, lane);
-            values[warp][rank] = (groups::word<T>)m.mine;
+            values[warp][rank] = (groups::word<K>)m.mine;
             counts[warp][rank] = length;
         }
         __syncwarp(); // heads have written before other lanes read
@@ -69,7 +69,7 @@ sorted_smem(const groups::task<T> __grid_constant__ t)
 WK_LAUNCHER(warp_histogram, cuda, sorted_smem)
 {
     if (groups::check_sorted(call, "sorted_smem") != WK_OK) return call->error.status;
-    return groups::visit_bits(call->in.dtype, [&](auto zero) {
+    return wk::visit_word(call->in.dtype, [&](auto zero) {
         return groups::launch_rung(call, sorted_smem<decltype(zero)>);
     });
 }

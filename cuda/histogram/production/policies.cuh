@@ -76,8 +76,9 @@ struct by_steps {
     {
 #pragma unroll 1
         for (int i = 0; i < N; i++) {
-            const int64_t bin = bin_of(task, x[i]);
-            number[i] = (unsigned)(bin < 0 ? task.args.bins : bin);
+            const value_t<T> v = value_of(x[i]);
+            number[i] = (unsigned)(in_range(task.args, v) ? uniform_bin(task, (double)v)
+                                                          : task.args.bins);
         }
     }
 };

@@ -24,41 +24,48 @@ constexpr int kThreads = 512; // a fourth of what a multiprocessor holds
 constexpr int kEach = 8; // groups a warp: shuffles wait for 30 clocks each, 15 times in turn
 constexpr int64_t kOfWarp = kEach * wk::kWarp;
 
-// The groups from `first` on; kWhole: there are all elements of all eight, else `left` of them.
-template <typename T, bool kSort, bool kWhole>
+// The warp's groups from `from` on, the lane's first; kWhole: there are all elements of all eight, else
+// `left` of them.
+template <bool kSort, wk::kinds kKinds, bool kWhole, typename K>
 __device__ __forceinline__ void
-count_groups(const groups::task<T> &t, int64_t first, int64_t left, int lane)
+load_groups(groups::bits<K> (&mine)[kEach], const groups::word<K> *from,
+            const wk::key_order<K> &order, int left, int lane)
 {
-    const int64_t at = first * wk::kWarp + lane;
-    groups::bits<T> mine[kEach];
 #pragma unroll
-    for (int k = 0; k < kEach; k++) {
-        const bool there = kWhole || k * wk::kWarp + lane < left;
-        mine[k] = there ? groups::bits_of<T>(__ldcs(t.in + at + k * wk::kWarp)) : 0;
-        if (kSort) mine[k] = there ? groups::key_of<T>(mine[k]) : ~(groups::bits<T>)0; // last
-    }
-    if (kSort) wk::sort_lanes(mine, wk::sort_turns(lane));
+    for (int k = 0; k < kEach; k++)
+        mine[k] = kWhole || k * wk::kWarp + lane < left ? __ldcs(from + k * wk::kWarp) : 0;
+    if (!kSort) return order.template unify<kKinds>(mine);
+    order.template keys_of<kKinds>(mine);
+#pragma unroll
+    for (int k = 0; k < kEach; k++)
+        if (!kWhole && k * wk::kWarp + lane >= left) mine[k] = ~(groups::bits<K>)0; // last
+}
 
+// Runs of what ascends, to the groups from number `first` on.
+template <bool kSort, wk::kinds kKinds, bool kWhole, typename K>
+__device__ __forceinline__ void
+count_runs(groups::bits<K> (&mine)[kEach], const groups::task<K> &t, int64_t first, int left,
+           int lane)
+{
     int counts[kEach]; // elements of the group, then of this lane's run
     unsigned heads[kEach];
 #pragma unroll
     for (int k = 0; k < kEach; k++) {
-        const int64_t rest = left - k * wk::kWarp;
-        counts[k] = kWhole || rest > wk::kWarp ? wk::kWarp : (int)rest;
-        const groups::bits<T> before = __shfl_up_sync(wk::kAllLanes, mine[k], 1);
+        counts[k] = kWhole ? wk::kWarp : min(left - k * wk::kWarp, wk::kWarp);
+        const groups::bits<K> before = __shfl_up_sync(wk::kAllLanes, mine[k], 1);
         const bool head = lane < counts[k] && (lane == 0 || mine[k] != before);
         heads[k] = __ballot_sync(wk::kAllLanes, head);
         const int next =
             __clz((int)__brev(heads[k] & 0xfffffffeu << lane)); // 32: there is none
         counts[k] = head ? min(next, counts[k]) - lane : 0;
-        if (kSort) mine[k] = groups::bits_of_key<T>(mine[k]);
     }
+    if (kSort) t.order.template elements_of<kKinds>(mine);
     int total = 0;
 #pragma unroll
     for (int k = 0; k < kEach; k++) {
         const int64_t slot = (first + k) * wk::kWarp + groups::slot_of(heads[k], lane);
         if (kWhole || k * wk::kWarp < left) {
-            __stcs(t.values + slot, (groups::word<T>)(counts[k] ? mine[k] : 0));
+            __stcs(t.values + slot, (groups::word<K>)(counts[k] ? mine[k] : 0));
             __stcs(t.counts + slot, counts[k]);
         }
         if (lane == k) total = __popc(heads[k]);
@@ -67,37 +74,48 @@ count_groups(const groups::task<T> &t, int64_t first, int64_t left, int lane)
         __stcs(t.totals + first + lane, total);
 }
 
-template <typename T, bool kSort>
+template <typename K, bool kSort, wk::kinds kKinds>
 __global__ void
-__launch_bounds__(kThreads) warp_bitonic(const groups::task<T> __grid_constant__ t)
+__launch_bounds__(kThreads) warp_bitonic(const groups::task<K> __grid_constant__ t)
 {
-    const int64_t warp = ((int64_t)blockIdx.x * kThreads + threadIdx.x) / wk::kWarp;
-    const int64_t left = t.n - warp * kOfWarp;
     const int lane = threadIdx.x % wk::kWarp;
-    if (left >= kOfWarp)
-        count_groups<T, kSort, true>(t, warp * kEach, left, lane);
+    const int64_t warp = ((int64_t)blockIdx.x * kThreads + threadIdx.x) / wk::kWarp;
+    const int64_t rest = t.n - warp * kOfWarp;
+    const int left = rest < kOfWarp ? (int)rest : (int)kOfWarp;
+    const groups::word<K> *from = t.in + warp * kOfWarp + lane;
+    groups::bits<K> mine[kEach];
+    if (left == kOfWarp)
+        load_groups<kSort, kKinds, true, K>(mine, from, t.order, left, lane);
     else if (left > 0)
-        count_groups<T, kSort, false>(t, warp * kEach, left, lane);
+        load_groups<kSort, kKinds, false, K>(mine, from, t.order, left, lane);
+    else
+        return;
+    if (kSort) wk::sort_lanes(mine, wk::sort_turns(lane)); // long: there is one copy
+    if (left == kOfWarp)
+        count_runs<kSort, kKinds, true, K>(mine, t, warp * kEach, left, lane);
+    else
+        count_runs<kSort, kKinds, false, K>(mine, t, warp * kEach, left, lane);
 }
 
-template <typename T>
+template <typename K, wk::kinds kKinds>
 wk_status
-launch_tiles(wk_call *call, void (*kernel)(const groups::task<T> __grid_constant__))
+launch_tiles(wk_call *call)
 {
     constexpr int64_t tile = kThreads * kEach; // elements
     const int64_t tiles = (call->args.warp_histogram.n + tile - 1) / tile;
-    return wk::launch(call, (unsigned)tiles, kThreads, 0, kernel, groups::task_of<T>(call));
+    const auto kernel = call->args.warp_histogram.sorted ? warp_bitonic<K, false, kKinds>
+                                                         : warp_bitonic<K, true, kKinds>;
+    return wk::launch(call, (unsigned)tiles, kThreads, 0, kernel, groups::task_of<K>(call));
 }
 
 } // namespace
 
 WK_LAUNCHER(warp_histogram, cuda, bitonic)
 {
-    if (call->args.warp_histogram.sorted)
-        return groups::visit_bits(call->in.dtype, [&](auto zero) {
-            return launch_tiles(call, warp_bitonic<decltype(zero), false>);
-        });
-    return wk::visit_real(call->in.dtype, [&](auto zero) {
-        return launch_tiles(call, warp_bitonic<decltype(zero), true>);
+    return wk::visit_word(call->in.dtype, [&](auto zero) {
+        using K = decltype(zero);
+        if constexpr (sizeof(K) > 1)
+            if (call->in.dtype >= WK_F16) return launch_tiles<K, wk::kinds::floats>(call);
+        return launch_tiles<K, wk::kinds::integers>(call);
     });
 }
