@@ -328,7 +328,7 @@ def generated_code():
 
 
 def compressed(nvcc):
-    """Options by which machine code takes a third of the room, where nvcc has them (from 12.8 on)."""
+    """Machine code takes a third of the room so, where nvcc can do it: from 12.8 on."""
     known = "--compress-mode" in run([nvcc, "--help"], "asking nvcc for its options")
     return ["--compress-mode=size"] * known
 

@@ -155,6 +155,14 @@ def test_integers_from_zero_to_few_are_counted(device, dtype, top):
 
 
 @pytest.mark.large
+def test_any_byte_but_zero_is_true(device):
+    bytes_ = np.resize(np.array([0, 2, 1, 0, 255, 3, 3, 0], np.uint8), 4_001)
+    for op in (warpkit.run_length, warpkit.unique_counts):
+        got, want = op(bytes_.view(bool), device=device), op(bytes_ != 0, device=device)
+        assert got.values.tobytes() == want.values.tobytes()
+        np.testing.assert_array_equal(got.counts, want.counts)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16"])
 def test_many_short_integers_are_counted_by_pattern(device, dtype):
     check("unique_counts", raw_bits(dtype, 2**18 + 5), device)

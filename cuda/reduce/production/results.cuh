@@ -494,7 +494,9 @@ finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t out
     const int fold = task.fold[0];
     const bool spread = fold == WK_VAR || fold == WK_STD;
     if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
-    return finish_squares(squares_of_few(x, (int)task.n, spread, true), spread, task, output);
+    const double_pair squares = squares_of_few(x, (int)task.n, spread, true);
+    if (!(squares.high > 0)) return false; // one element differs from none, not even NaN
+    return finish_squares(squares, spread, task, output);
 }
 
 // All results of an output of up to four floats, which the others follow that are -0.0. False: what
