@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,9 +32,7 @@ def with_options(
         return function(*arguments, out, device, pair, variant, None)
     from warpkit import _progress  # threads, which most calls do without
 
-    def run(counter: Any) -> Any:
-        return function(*arguments, out, device, pair, variant, counter)
-
+    run = functools.partial(function, *arguments, out, device, pair, variant)
     return _progress.run(run, progress, function.__name__)
 
 

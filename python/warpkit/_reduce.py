@@ -105,14 +105,12 @@ def reduce(
     if dtype is not None and np.dtype(dtype) == bool:
         a, ops, dtype = _cast(a, bool, ops), _of_bools(ops, initial), None
     one = len(ops) == 1
-
-    def call(a: Any) -> Any:
-        arguments = (a, ops[0] if one else ops, axis, keepdims, dtype, initial, where, ddof)
-        return with_options(_core.reduce, arguments, out, device, stream, variant, progress)
-
-    result = call(a)
+    # No function in here: what it used would be a cell, which the shortest calls would make too.
+    fold = (ops[0] if one else ops, axis, keepdims, dtype, initial, where, ddof)
+    options = (out, device, stream, variant, progress)
+    result = with_options(_core.reduce, (a, *fold), *options)
     if result is NotImplemented:
-        result = call(_cast(a, dtype, ops))
+        result = with_options(_core.reduce, (_cast(a, dtype, ops), *fold), *options)
     _warn(a, ops, axis, where, ddof, (result,) if one else result)
     if fields is None:
         return result
