@@ -538,7 +538,7 @@ finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
     constexpr uint64_t kMost = (uint64_t)1 << 53;
     const int fold = task.fold[0];
     const auto sum = (int64_t)o.sum[0];
-    const uint64_t size = sum < 0 ? (uint64_t)-sum : (uint64_t)sum, n = (uint64_t)task.n;
+    const uint64_t size = sum < 0 ? -o.sum[0] : o.sum[0], n = (uint64_t)task.n;
     if (!task.in_double) return false;
     if (size >= kMost || (int64_t)o.sum[1] != sum >> 63) {
         if (fold != WK_MEAN) return false;
