@@ -328,7 +328,7 @@ def generated_code():
 
 
 def compressed(nvcc):
-    """Machine code takes a third of the room so, where nvcc can do it: from 12.8 on."""
+    """Options that compress machine code, where nvcc has them: from 12.8 on."""
     known = "--compress-mode" in run([nvcc, "--help"], "asking nvcc for its options")
     return ["--compress-mode=size"] * known
 

@@ -39,21 +39,8 @@ struct two_words {
     uint64_t low, high;
 };
 
-// Calls f(U{}) with an unsigned integer of the element's size: enough where bits only move.
-template <typename F>
-wk_status
-visit_size(wk_dtype dtype, F &&f)
-{
-    switch (wk_itemsize[dtype]) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(two_words{});
-    }
-}
-
-// The same where no element is longer than 8 bytes.
+// Calls f(U{}) with an unsigned integer of the element's size, 8 bytes at most: enough where bits only
+// move, or the kernel is told what they mean.
 template <typename F>
 wk_status
 visit_word(wk_dtype dtype, F &&f)
@@ -64,6 +51,14 @@ visit_word(wk_dtype dtype, F &&f)
     case 4: return f(uint32_t{});
     default: return f(uint64_t{});
     }
+}
+
+// The same for elements of any size.
+template <typename F>
+wk_status
+visit_size(wk_dtype dtype, F &&f)
+{
+    return wk_itemsize[dtype] > 8 ? f(two_words{}) : visit_word(dtype, f);
 }
 
 } // namespace wk
