@@ -339,7 +339,8 @@ def cuda_jobs():
     flags = ["-std=c++17", "-O3", "--threads=1", "-fmad=false", *compressed(nvcc)]
     flags += ["-lineinfo"] * (setting("WARPKIT_LINEINFO", "0", "1") == "1")
     flags += ["-I", ROOT / "csrc", "-I", ROOT / "cuda"]
-    flags += ["-Xcompiler=-fPIC,-fvisibility=hidden,-Wall", "-Wno-deprecated-gpu-targets"]
+    flags += ["-Xcompiler=-fPIC,-fvisibility=hidden", "-Wno-deprecated-gpu-targets"]
+    flags += ["-Xcompiler=-Wall,-Wno-unknown-pragmas,-Wno-unused-function"]
     flags += generated_code()
     flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
     flags += shlex.split(os.environ.get("NVCCFLAGS", ""))

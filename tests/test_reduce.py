@@ -282,6 +282,12 @@ def test_the_sign_of_zero(device, dtype):
         check(device, both, "sum", 1, where=[[True] * n, [False] * n])
         check(device, negative, "sum", initial=-0.0)
         check(device, negative, "sum", initial=0.0)
+    few = np.array([[0.0, -0.0], [-0.0, 0.0], [-0.0, -0.0], [0.0, 0.0]], dtype)
+    for rows, axis in ((few, 1), (np.ascontiguousarray(few.T), 0)):
+        for ops in (("min", "max", "mean", "std"), ("var", "norm")):
+            for op, got in zip(ops, warpkit.reduce(rows, ops, axis, device=device), strict=True):
+                assert_same(got, reference.reduce(rows, op, axis))
+                check(device, rows, op, axis)
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)

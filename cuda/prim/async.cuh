@@ -33,6 +33,21 @@ copy_async_line(void *to, const void *from)
            : "memory");
 }
 
+// What this thread has asked for since it said so last is one group.
+__device__ __forceinline__ void
+commit_copies()
+{
+    WK_PTX((void)0, "cp.async.commit_group;" ::: "memory");
+}
+
+// Waits for all of this thread's groups but the latest ones.
+template <int kLatest>
+__device__ __forceinline__ void
+await_groups_but()
+{
+    WK_PTX((void)0, "cp.async.wait_group %0;" ::"n"(kLatest) : "memory");
+}
+
 // Waits for all of this thread's copies.
 __device__ __forceinline__ void
 await_copies()

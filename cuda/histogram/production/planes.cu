@@ -18,8 +18,6 @@ namespace wk::histogram
 namespace
 {
 
-constexpr int kPlanes = 2;
-
 struct planes_task { // of numbers first ... first + bins; a number is `most` at most
     unsigned most, first, bins, kept;
     unsigned words, last; // of the first plane; of the second, its first words

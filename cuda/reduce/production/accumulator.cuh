@@ -65,6 +65,19 @@ leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
                 *ok &= ~((uint32_t)is_nan(one, task) << j);
             }
         }
+    } else if constexpr (is_half<
+                             typename Acc::T>) { // two in a word, which is not taken apart else
+        uint32_t words[(N + 1) / 2] = {};
+        memcpy(words, x, sizeof x);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const int shift = j % 2 * 16;
+            if (!is_nan(typename Acc::T{(uint16_t)(words[j / 2] >> shift)})) continue;
+            words[j / 2] &= ~(0xffffu << shift);
+            words[j / 2] |= (uint32_t)Acc::filler(task).bits << shift;
+            *ok &= ~(1u << j);
+        }
+        memcpy(x, words, sizeof x);
     } else {
 #pragma unroll
         for (int j = 0; j < N; j++) {

@@ -191,6 +191,31 @@ struct float_sums {
             nonzeros += some;
         }
     }
+    // Elements whose halves stay two in a word until they are asked for: as registers of their own they
+    // would be put together and taken apart over and over.
+    template <int N>
+    struct packed {
+        std::conditional_t<kHalf, uint32_t, R> x[kHalf ? (N + 1) / 2 : N];
+
+        __device__ __forceinline__ explicit packed(const R (&elements)[N])
+        {
+            if constexpr (kHalf && N % 2) x[N / 2] = 0;
+            memcpy(x, elements, sizeof elements);
+        }
+        __device__ __forceinline__ F operator[](int j) const
+        {
+            if constexpr (kHalf)
+                return value_of(R{(uint16_t)(x[j / 2] >> j % 2 * 16)});
+            else
+                return x[j];
+        }
+        template <int M>
+        __device__ __forceinline__ void drop() // the first ones
+        {
+#pragma unroll
+            for (int w = 0; w < M / 2; w++) x[w] = x[M / 2 + w];
+        }
+    };
     template <int part, int N>
     __device__ __forceinline__ void add(const R (&elements)[N])
     {
@@ -203,15 +228,14 @@ struct float_sums {
                 return;
             }
         }
-        R some[N];
-        memcpy(some, elements, sizeof some);
+        packed<N> some(elements);
 #pragma unroll 1
         for (int done = 0; done < N; done += M) {
             F x[M];
 #pragma unroll
-            for (int j = 0; j < M; j++) x[j] = value_of(some[j]);
+            for (int j = 0; j < M; j++) x[j] = some[j];
             add_values(part, x);
-            if constexpr (M < N) memcpy(some, some + M, M * sizeof(R));
+            if constexpr (M < N) some.template drop<M>();
         }
     }
     template <int N>
@@ -275,9 +299,10 @@ struct float_sums {
     static __device__ __forceinline__ bool sum_of_halves(const R (&elements)[N], double *total)
     {
         if constexpr (kFloat16) {
+            const packed<N> some(elements);
             F x[N];
 #pragma unroll
-            for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
+            for (int j = 0; j < N; j++) x[j] = some[j];
             *total = plain_sum(x);
             return *total - *total == 0;
         } else {
@@ -478,10 +503,11 @@ struct float_sums {
             if (!(fabs(p.high) < 0x1p1000)) return false;
             return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
         } else {
+            const packed<N> some(elements);
             batch_range<F> range;
             F x[N];
 #pragma unroll
-            for (int j = 0; j < N; j++) x[j] = value_of(elements[j]);
+            for (int j = 0; j < N; j++) x[j] = some[j];
             range.find(x);
             const double s = plain_sum(x);
             if constexpr (!kSquares) {
@@ -510,7 +536,7 @@ struct float_sums {
     {
         double_pair p = {0, 0, 0};
         const bool less = x < y;
-        p.high = two_sum(less ? y : x, less ? -x : -y, &p.low) / 2;
+        p.high = fabs(two_sum(less ? y : x, less ? -x : -y, &p.low)) / 2; // -0.0 and 0.0 too
         p.low /= 2;
         return rounded(p, kDtype);
     }

@@ -318,49 +318,54 @@ finish_mean_of_few(const int64_t (&y)[N], const reduce_task &task, int64_t outpu
     return a.known;
 }
 
-// The norm, the variance or its root of what was made signed, by 2^31 or 2^63. False: it takes more.
-template <int N, typename S>
+// The same of integers of one or two bytes.
+template <typename T, int N>
+__device__ __forceinline__ bool
+finish_mean_of_small(const int32_t (&y)[N], const reduce_task &task, int64_t output)
+{
+    int32_t sum = task.bias ? (int32_t)task.n << (bits_of<T> - 1) : 0;
+#pragma unroll
+    for (int j = 0; j < N; j++) sum += y[j];
+    static_cast<double *>(task.out[0])[output] =
+        quotient((double)sum, (double)task.n, task.inverse);
+    return true;
+}
+
+// The norm, the variance or its root of what was made signed, by half of T's range. False: it takes more.
+template <typename T, int N, typename S>
 __device__ __forceinline__ bool
 finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t output)
 {
     const int fold = task.fold[0], n = (int)task.n;
     const bool spread = fold == WK_VAR || fold == WK_STD;
     if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
+    using U = std::make_unsigned_t<S>;
+    const auto size = [&](int j) {
+        const U x = (U)y[j], all = task.bias ? x + bias_of<T>(task) : y[j] < 0 ? -x : x;
+        return j < n ? all : (U)0;
+    };
+    const auto apart = [&](int i, int j) {
+        const U a = (U)y[i], b = (U)y[j];
+        return y[i] < y[j] ? b - a : a - b;
+    };
     if constexpr (sizeof(S) == 4) { // all is exact
         uint64_t all[2] = {0, 0};
-        const auto add = [&](uint32_t x) { add_words(all, (uint64_t)x * x, 0); };
-        if (spread) {
-#pragma unroll
-            for (int j = 1; j < N; j++) {
-#pragma unroll
-                for (int i = 0; i < j; i++) {
-                    const auto a = (uint32_t)y[i], b = (uint32_t)y[j];
-                    if (j < n) add(y[i] < y[j] ? b - a : a - b);
-                }
-            }
-        } else {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                const auto x = (uint32_t)y[j];
-                if (j < n) add(task.bias ? x ^ (uint32_t)task.bias : y[j] < 0 ? -x : x);
-            }
-        }
+        const auto add = [&](U x) { add_words(all, (uint64_t)x * x, 0); };
+        each_of_few<N>(
+            n, spread, [&](int j) { add(size(j)); }, [&](int i, int j) { add(apart(i, j)); });
         const double high = (double)(int)all[1] * 0x1p64 +
                             double_of((uint32_t)(all[0] >> 32)) * 0x1p32,
                      low = double_of((uint32_t)all[0]), sum = high + low;
         return finish_squares({sum, low - (sum - high), 0}, spread, task, output);
     } else {
-        const square_sum all = add_squares_of_few<N>(
-            n, spread,
-            [&](int j, double *rest) {
-                const auto x = (uint64_t)y[j];
-                const uint64_t size = task.bias ? x ^ task.bias : y[j] < 0 ? -x : x;
-                return double_of(j < n ? size : 0, rest);
-            },
-            [&](int i, int j, double *rest) {
-                const auto a = (uint64_t)y[i], b = (uint64_t)y[j];
-                return double_of(y[i] < y[j] ? b - a : a - b, rest);
-            });
+        square_sum all;
+        const auto add = [&](U x) {
+            double rest;
+            const double near = double_of(x, &rest);
+            all.add(near, rest);
+        };
+        each_of_few<N>(
+            n, spread, [&](int j) { add(size(j)); }, [&](int i, int j) { add(apart(i, j)); });
         return finish_squares(pair_of(all, false), spread, task, output);
     }
 }

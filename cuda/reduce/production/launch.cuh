@@ -198,8 +198,8 @@ reduce(wk_call *call)
                       plan.reads == WK_READS_RUN && plan.runs == 1 ? fold_lines<Acc, true>
                                                                    : fold_lines<Acc, false>,
                       in, task);
-    size_t bytes = (size_t)kWarps *
-                   (size_t)bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
+    const int rows = bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
+    size_t bytes = (size_t)(kWarps * stages_of_rows(rows) * rows);
     if constexpr (!Acc::kCertain) bytes = std::max(bytes, sizeof(table_memory<Acc>));
     if (grant(call, fold_rows<Acc>, bytes + sizeof(uint32_t) * kWarps * kWarp) != WK_OK)
         return call->error.status; // and the marks

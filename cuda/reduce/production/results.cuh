@@ -418,33 +418,25 @@ sum_of(const double (&x)[N], bool *minus)
     return p;
 }
 
-// The squares of the first n of x, which others follow that are -0.0, or of all differences, of which
-// n Q - S^2 is the sum: nothing is cancelled. element(j, &rest) and difference(i, j, &rest) are rounded;
-// what was rounded off is in `rest`.
+// Calls element(j) for each of N, or difference(i, j) for each two of the first n, whose squares' sum is
+// n Q - S^2: nothing is cancelled.
 template <int N, class X, class D>
-__device__ __forceinline__ square_sum
-add_squares_of_few(int n, bool differences, X &&element, D &&difference)
+__device__ __forceinline__ void
+each_of_few(int n, bool differences, X &&element, D &&difference)
 {
-    square_sum all;
-    double rest = 0;
     if (differences) {
 #pragma unroll
         for (int i = 0; i < N; i++) {
 #pragma unroll
             for (int j = i + 1; j < N; j++) {
                 if (j >= n) break;
-                const double apart = difference(i, j, &rest);
-                all.add(apart, rest);
+                difference(i, j);
             }
         }
     } else {
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            const double x = element(j, &rest);
-            all.add(x, rest);
-        }
+        for (int j = 0; j < N; j++) element(j);
     }
-    return all;
 }
 
 // As a pair; what is off is in `lost`, INFINITY where it is not known.
@@ -459,13 +451,19 @@ pair_of(const square_sum &all, bool wide)
     return r;
 }
 
+// Of the first n of x, which others follow that are -0.0.
 template <int N>
 __device__ __forceinline__ double_pair
 squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
 {
-    const square_sum all = add_squares_of_few<N>(
-        n, differences, [&](int j, double *) { return x[j]; },
-        [&](int i, int j, double *rest) { return two_sum(x[j], -x[i], rest); });
+    square_sum all;
+    each_of_few<N>(
+        n, differences, [&](int j) { all.add(x[j], 0); },
+        [&](int i, int j) {
+            double rest;
+            const double apart = two_sum(x[j], -x[i], &rest);
+            all.add(apart, rest);
+        });
     return pair_of(all, wide);
 }
 

@@ -9,7 +9,7 @@ namespace wk
 template <typename E, bool kAll, bool kSquares = true>
 struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2, kAtOnce = !kAll && sizeof(T) >= 4;
+    static constexpr bool kPacked = sizeof(T) <= 2, kAtOnce = !kAll;
     using M = int_moments<T, kSquares>;
     static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
                          kTurn = sizeof(T) == 1 ? 2 : 4;
@@ -85,7 +85,8 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
             nonzeros += (int64_t)words[kWords - 1];
         }
     }
-    // One float64 result of a few elements that fillers follow. False: it takes an accumulator.
+    // One float64 result of elements that fillers follow, as far as these are few. False: it takes an
+    // accumulator.
     template <int N>
     static __device__ __forceinline__ bool
     finish_at_once(const T (&x)[N], const reduce_task &task, int64_t output)
@@ -95,8 +96,13 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
         to_signed(x, task, y);
         if (task.fold[0] == WK_MEAN) {
             if constexpr (sizeof(T) == 8) return finish_mean_of_few(y, task, output);
-        } else if constexpr (kSquares && N <= kFew) {
-            return finish_squares_of_integers(y, task, output);
+            if constexpr (sizeof(T) < 4) return finish_mean_of_small<T>(y, task, output);
+        } else if constexpr (kSquares) {
+            constexpr int M = N < kFew ? N : kFew;
+            signed_t<T> few[M];
+#pragma unroll
+            for (int j = 0; j < M; j++) few[j] = y[j];
+            return task.n <= M && finish_squares_of_integers<T>(few, task, output);
         }
         return false;
     }

@@ -4,59 +4,7 @@
 namespace wk
 {
 
-// ---- limbs to doubles -------------------------------------------------------------------------
-
-// A sum in limbs as a pair, by a warp; all lanes get it.
-static __device__ double_pair
-pair_of_limbs(const unsigned long long *limb, int count, int base, double lost)
-{
-    constexpr int64_t kHalf = 1 << (kDigit - 1);
-    constexpr int kBelow = 8; // limbs of the window below the uppermost: for carries from there
-    const int lane = threadIdx.x % kWarp;
-    int top = -1;
-#pragma unroll 1
-    for (int first = (count - 1) / kWarp * kWarp; first >= 0 && top < 0; first -= kWarp) {
-        const bool some = first + lane < count && limb[first + lane] != 0;
-        const unsigned left = __ballot_sync(kAllLanes, some);
-        if (left) top = first + 31 - __clz((int)left);
-    }
-    if (top < 0) return {0, 0, lost};
-    // Lanes have limbs from `first` on, with some room above for carries.
-    const int first = top > kWarp - kBelow ? top - (kWarp - kBelow) : 0;
-    bool below = false;
-#pragma unroll 1
-    for (int i = lane; i < first; i += kWarp) below |= limb[i] != 0;
-    if (__any_sync(kAllLanes, below)) // less than 2^40 units of the first
-        lost += power_of_two(kDigit * first + base > -900 ? kDigit * first + base + 41 : -850);
-    int64_t v = first + lane <= top ? (int64_t)limb[first + lane] : 0;
-    do { // to digits of either sign
-        const int64_t carry = lane < kWarp - 1 ? (v + kHalf) >> kDigit : 0;
-        v -= carry * (1 << kDigit);
-        const int64_t up = (int64_t)__shfl_up_sync(kAllLanes, (unsigned long long)carry, 1);
-        v += lane > 0 ? up : 0;
-    } while (__any_sync(kAllLanes, lane < kWarp - 1 && (v > kHalf || v < -kHalf)));
-    const unsigned some = __ballot_sync(kAllLanes, v != 0);
-    if (some == 0) return {0, 0, lost};
-    const int at = 31 - __clz((int)some), e = kDigit * (first + at) + base;
-    if (e > 900 || e < -800) return {0, 0, INFINITY}; // integers tell
-    const double x = (double)v;                       // a digit; two of them are 48 bits
-    double y[4], more, left;
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        const double high = __shfl_sync(kAllLanes, x, at - 2 * k),
-                     low = __shfl_sync(kAllLanes, x, at - 2 * k - 1);
-        y[k] = ((2 * k <= at ? high : 0) + (2 * k < at ? low * 0x1p-24 : 0)) *
-               power_of_two(e - 2 * k * kDigit);
-    }
-    double_pair p;
-    p.high = two_sum(y[0], y[1], &more);
-    p.low = two_sum(more, y[2], &left);
-    p.low = two_sum(p.low, y[3], &more);
-    p.lost = lost + 2 * (fabs(left) + fabs(more));
-    p.high = two_sum(p.high, p.low, &p.low);
-    if (at >= 8 && some & ((1u << (at - 7)) - 1)) p.lost += power_of_two(e - kDigit * 7);
-    return p;
-}
+// ---- results ----------------------------------------------------------------------------------
 
 // Limbs of 24 bits as some of 32 bits.
 static __device__ void
@@ -75,8 +23,6 @@ widen_limbs(const unsigned long long *limb, int count, int base, const wk_limbs 
     const int at = kDigit * count + base - to.base;
     to.limb[at / 32] += carry * ((int64_t)1 << at % 32);
 }
-
-// ---- results ----------------------------------------------------------------------------------
 
 static __device__ WK_NOINLINE double
 exact_sum(const unsigned long long *word, int64_t *work, table_shape shape,
@@ -152,21 +98,35 @@ finish_words(unsigned long long *word, int64_t *work, table_shape shape,
                  lost_squares = wk_from_bits_f64(word[kLostSquares]) * (double)task.parts;
     bool known = false;
     if (!again) {
-        float_outcome o = {};
+        double_pair sum[2] = {}, squares = {0, 0, 0};
 #pragma unroll 1
-        for (int p = 0; p < shape.pieces; p++)
-            o.sum[p] = pair_of_limbs(word + shape.sum_at(p), shape.sum_limbs, shape.sum_base,
-                                     lost_sum);
-        if (shape.square_limbs)
-            o.squares = pair_of_limbs(word + shape.square_at(), shape.square_limbs,
-                                      shape.square_base(), lost_squares);
-        o.n = task.counts ? (int64_t)word[kCount] : task.n;
-        o.flags = (int)word[kFlags];
-        o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
-        if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
-        if (lane == 0)
-            known = (task.plain && finish_pairs(o.sum[0], o.squares, o.flags, task, output)) ||
-                    finish_floats(o, task, output);
+        for (int s = 0; s < kStreams; s++) {
+            const bool of_squares = s == 2;
+            if (of_squares ? shape.square_limbs == 0 : s >= shape.pieces) continue;
+            const double_pair p =
+                pair_of_limbs(word + (of_squares ? shape.square_at() : shape.sum_at(s)),
+                              of_squares ? shape.square_limbs : shape.sum_limbs,
+                              of_squares ? shape.square_base() : shape.sum_base,
+                              of_squares ? lost_squares : lost_sum);
+            if (s == 0) sum[0] = p;
+            if (s == 1) sum[1] = p;
+            if (s == 2) squares = p;
+        }
+        const int flags = (int)word[kFlags];
+        if (lane == 0) {
+            known = task.plain && finish_pairs(sum[0], squares, flags, task, output);
+            if (!known) {
+                float_outcome o;
+                o.sum[0] = sum[0];
+                o.sum[1] = sum[1];
+                o.squares = squares;
+                o.n = task.counts ? (int64_t)word[kCount] : task.n;
+                o.flags = flags;
+                o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
+                if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
+                known = finish_floats(o, task, output);
+            }
+        }
         known = __shfl_sync(kAllLanes, (int)known, 0);
     }
     if (!known && lost_sum == 0 && lost_squares == 0 && !(word[kFlags] & WK_TOO_LARGE)) {

@@ -287,6 +287,50 @@ add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
     __syncwarp(); // the table is whole
 }
 
+// ---- limbs to doubles -------------------------------------------------------------------------
+
+// A sum in limbs as a pair, by a warp; all lanes get it. The uppermost limbs are added up as doubles. The
+// last warp of all runs this once, and waits for each instruction to be fetched: the fewer, the better.
+__device__ __forceinline__ double_pair
+pair_of_limbs(const unsigned long long *limb, int count, int base, double lost)
+{
+    constexpr int kUpper = 6; // 144 bits; below them a bound tells
+    const int lane = threadIdx.x % kWarp;
+    int first = (count - 1) / kWarp * kWarp;
+    unsigned some;
+#pragma unroll 1
+    for (;; first -= kWarp) {
+        some = __ballot_sync(kAllLanes, first + lane < count && limb[first + lane] != 0);
+        if (some != 0 || first == 0) break;
+    }
+    if (some == 0) return {0, 0, lost};
+    const int top = first + 31 - __clz((int)some), own = top - lane, e = kDigit * top + base;
+    const int64_t v = own >= 0 ? (int64_t)limb[own] : 0;
+    bool below = lane >= kUpper && v != 0;
+#pragma unroll 1
+    for (int i = own - kWarp; i >= 0; i -= kWarp) below |= limb[i] != 0;
+    constexpr int64_t kMost = (int64_t)1 << 53;
+    if (__any_sync(kAllLanes, v > kMost || v < -kMost) || e > 900 || e < -800)
+        return {0, 0, INFINITY}; // integers tell
+    const double x = lane < kUpper ? (double)v * power_of_two(e - kDigit * lane) : 0;
+    double y[kUpper], left, more;
+#pragma unroll
+    for (int k = 0; k < kUpper; k++) y[k] = __shfl_sync(kAllLanes, x, k);
+    double_pair p;
+    p.high = two_sum(y[0], y[1], &p.low);
+    p.low = two_sum(p.low, y[2], &left);
+    p.lost = lost + 2 * fabs(left);
+#pragma unroll
+    for (int k = 3; k < kUpper; k++) {
+        p.low = two_sum(p.low, y[k], &more);
+        p.lost += 2 * fabs(more);
+    }
+    p.high = two_sum(p.high, p.low, &p.low);
+    if (__any_sync(kAllLanes, below)) // less than 2^54 units of the first
+        p.lost += power_of_two(e - kDigit * kUpper + 54);
+    return p;
+}
+
 // ---- by integers: table.cu ----------------------------------------------------------------------
 
 // The output's results of a table's words, by one warp; `again`: those that are no sums are stored.
