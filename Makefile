@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test attack peer-tests schedules sanitize clang mutate sizes golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test attack peer-tests schedules sanitize sanitize-emu sanitize-cpu clang mutate sizes golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -71,9 +71,16 @@ build/sanitized/done: $(SOURCES) | $(INSTALLED)
 	WARPKIT_SANITIZE=1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/sanitized .
 	@touch $@
 
-sanitize: build/sanitized/done ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
-	$(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest tests --device cpu --device emu \
-	  --small -m 'not unsanitized' -p no:cacheprovider --capture=sys
+SANITIZED = $(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest tests --small \
+            -m 'not unsanitized' -p no:cacheprovider --capture=sys
+
+sanitize: sanitize-emu sanitize-cpu ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
+
+sanitize-emu: build/sanitized/done # what is of no device too
+	$(SANITIZED) --device emu
+
+sanitize-cpu: build/sanitized/done
+	$(SANITIZED) --device cpu -k cpu
 
 # Not beside the one above: setuptools builds both in one folder.
 build/clang/done: $(SOURCES) | build/sanitized/done
