@@ -100,6 +100,13 @@ def gpu(device):
     return device
 
 
+@pytest.mark.parametrize(("dtype", "n"), [("int32", 16), ("float32", 33), ("float64", 25)])
+def test_rows_that_come_while_others_are_folded(gpu, dtype, n):
+    """So many that each warp has some after others, in the same memory."""
+    a = values(dtype, (40_000 if gpu == "emu" else 1_200_000, n))
+    check_there(gpu, a, "sum", 1)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float32", "float64", "complex64"])
 def test_parts_of_an_output(gpu, dtype):
     a = values(dtype, elements(dtype))
@@ -205,6 +212,10 @@ def test_few_rows(device, sums, dtype, shape):
         check_there(device, wide(dtype, shape), op, 0)
 
 
+SHORT_INTEGERS = ["int8", "uint8", "int16", "uint16"]
+LONG_INTEGERS = ["int32", "uint32", "int64", "uint64"]
+
+
 def some_integers(dtype, kind, n):
     """Integers whose sums and squares doubles hold, or do not; many of these are ties."""
     rng = np.random.default_rng(5)
@@ -220,7 +231,7 @@ def some_integers(dtype, kind, n):
     return (rng.integers(0, 2 if kind == "near" else 18, n) + least).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("dtype", SHORT_INTEGERS + LONG_INTEGERS)
 @pytest.mark.parametrize("kind", ["any", "ends", "powers", "small", "near"])
 def test_few_integers(gpu, dtype, kind):
     """Up to four are finished in doubles, without an accumulator."""

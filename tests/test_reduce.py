@@ -482,6 +482,21 @@ def near_ties():
         yield op, np.array([[2**23 + 1, 2**23, 2**23, 2**23 + 1]], np.float32)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_tie_is_decided_by_what_lies_far_below(device, dtype):
+    """A GPU's blocks add up limbs, of which the uppermost become doubles, and the rest a bound."""
+    info = np.finfo(dtype)
+    last = info.minexp - info.nmant  # exponent of the least number
+    for n in (4096, 65536):
+        for e in (*range(-info.nmant - 8, last, -17), last):
+            a = np.zeros(n, dtype)
+            a[[n // 7, n // 2, n - 3]] = 1, 2.0 ** -(info.nmant + 1), 2.0**e
+            for op in ("sum", "mean"):
+                check(device, a, op)
+            a[n - 3] *= -1
+            check(device, a, "sum")
+
+
 @pytest.mark.parametrize("op", ["mean", "norm", "var", "std"])
 def test_results_beside_a_tie_are_rounded_to_their_side(device, op):
     for which, a in near_ties():

@@ -34,8 +34,11 @@ STATEMENT = re.compile(
 # The production reduction's headers are seen by a dozen files that take long. These two have sums
 # of floats, which may have to be folded again, and of integers, which never do.
 LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", "words.cu")]
-# And these: sums, and variances beside them, of floats.
-EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", "moments.cu")]
+# And these: sums, variances, and several results of floats.
+SUMS = ("sums.cu", "moments.cu", "summaries.cu")
+EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in SUMS]
+# Of few integers neither has any.
+INTEGERS = [ROOT / "cuda" / "reduce" / "production" / "integers.cu"]
 QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
 SMALL = ["--small"]
 RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -98,7 +101,7 @@ class Mutant(NamedTuple):
 
 def tests_of(sources: list[Path]) -> tuple[str, ...]:
     """Those of the rows that these files hold, one row a file: 05_smem.cu has reduce's "smem"."""
-    if sources == EXACT:
+    if sources in (EXACT, INTEGERS):
         return ("tests/test_reduce.py", "tests/test_grids.py")
     if any(source in LINES for source in sources):
         return ("tests/test_grids.py",)
@@ -148,7 +151,7 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
         changed.write_text(site.mutant)
         affected = sorted(source for source in sources if site.path in sees[source])
         if (site.path, site.statement) in faults and not set(EXACT).isdisjoint(affected):
-            affected = EXACT
+            affected = INTEGERS if site.path.name == "integers.cuh" else EXACT
         elif set(LINES) <= set(affected):
             affected = LINES
         anew = [changed if source == site.path else source for source in affected]

@@ -127,7 +127,7 @@ PLANTED = [
     (FLOATS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
     (FLOATS, "return high() <= (least >> 1) + (binades << kDigits) && finite();", "return true;"),
     (FLOATS, "low.add(__fma_rn(v, v, -square));", ";"),
-    (FLOATS, "fabs(two_sum(less ? y : x, less ? -x : -y, &p.low))", "(y > x ? y - x : x - y)"),
+    (FLOATS, "p.high = fabs(two_sum(", "p.high = (two_sum("),
     (FLOATS, "most <= least + (15 << 7)", "most <= least + (24 << 7)"),
     (FLOATS, "return most < 0x7f00 &&", "return most < 0x7f80 &&"),
     (RESULTS, "p.high = two_sum(p.high, p.low, &p.low);", ";"),
