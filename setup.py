@@ -257,7 +257,7 @@ def linked(source):
     take no more registers than the kernel with the fewest: 1024 threads a multiprocessor."""
     if "reduce" not in source.relative_to(ROOT).parts:
         return []
-    return ["-rdc=true"] + ["-maxrregcount=64"] * (source.stem in ("results", "table"))
+    return ["-rdc=true"] + ["-maxrregcount=64"] * (source.stem in ("results", "scaled", "table"))
 
 
 class BuildExt(build_ext):

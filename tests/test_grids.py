@@ -212,6 +212,52 @@ def test_few_rows(device, sums, dtype, shape):
         check_there(device, wide(dtype, shape), op, 0)
 
 
+def far_apart(kind, shape, seed=0):
+    """Float64 of which doubles do not take some, or not their squares."""
+    rng = np.random.default_rng(seed)
+    least, most = {"any": (-1020, 1020), "large": (950, 1022), "small": (-1070, -480)}.get(
+        kind, (-1000, 1000)
+    )
+    if kind == "alike":  # those of a row or a column, nearly
+        exponents = rng.integers(least, most, (*shape[:-1], 1)) + rng.integers(-20, 20, shape)
+    else:
+        exponents = rng.integers(least, most, shape)
+    a = np.ldexp(rng.normal(size=shape), exponents)
+    if kind == "odd":
+        a.flat[rng.integers(0, a.size, 40)] = np.resize([np.inf, np.nan, -np.inf, -0.0], 40)
+    return a
+
+
+FAR = [((700, 16), 1), ((16, 700), 0), ((1500, 2), 1), ((40, 600), 1), ((2000, 65), 0)]
+FAR += [((900, 33), 1), ((3, 40_000), 1), ((300, 700), 0), ((3000, 3), 0), ((9, 50, 40), (0, 2))]
+
+
+@pytest.mark.parametrize(("shape", "axis"), FAR, ids=str)
+@pytest.mark.parametrize("kind", ["any", "large", "small", "alike", "odd"])
+def test_float64_that_is_folded_over_a_power_of_two(gpu, kind, shape, axis):
+    a = far_apart(kind, shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for op in ("sum", "mean", "norm", "var", "std", ("max", "sum", "std", "any")):
+            check_there(gpu, a, op, axis)
+        for op in ("sum", "var"):
+            check_there(gpu, a + 1j * far_apart(kind, shape, 1), op, axis)
+    some = np.random.default_rng(1).random(shape) < 0.8
+    check(gpu, a, axis, where=some)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_ties_of_few_numbers_of_few_digits(gpu, dtype):
+    """Pairs of small numbers, and some with others: what is halved or squared is a tie, often."""
+    few = np.concatenate([np.arange(40), np.arange(120, 140), np.arange(1000, 1024)])
+    pairs = np.stack(np.meshgrid(few, -few[::-1])).reshape(2, -1).astype(dtype)
+    rng = np.random.default_rng(4)
+    seven = rng.normal(size=(7, 9000)).astype("float32").astype(dtype)
+    for a in (pairs, np.concatenate([pairs, pairs[:, ::-1]]), np.repeat(pairs, 8, 0), seven):
+        for op in ("sum", "mean", "norm", "var", "std", ("min", "mean", "std")):
+            check_there(gpu, a, op, 0)
+            check_there(gpu, np.ascontiguousarray(a.T), op, 1)
+
+
 SHORT_INTEGERS = ["int8", "uint8", "int16", "uint16"]
 LONG_INTEGERS = ["int32", "uint32", "int64", "uint64"]
 

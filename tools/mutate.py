@@ -37,6 +37,11 @@ LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", 
 # And these: sums, variances, and several results of floats.
 SUMS = ("sums.cu", "moments.cu", "summaries.cu")
 EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in SUMS]
+# What kernels of all these call once an output, or rarely.
+ONCE = {
+    ROOT / "cuda" / "reduce" / "production" / f"{name}.cu"
+    for name in ("results", "scaled", "table")
+}
 # Of few integers neither has any.
 INTEGERS = [ROOT / "cuda" / "reduce" / "production" / "integers.cu"]
 QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
@@ -101,7 +106,7 @@ class Mutant(NamedTuple):
 
 def tests_of(sources: list[Path]) -> tuple[str, ...]:
     """Those of the rows that these files hold, one row a file: 05_smem.cu has reduce's "smem"."""
-    if sources in (EXACT, INTEGERS):
+    if sources in (EXACT, INTEGERS) or ONCE.issuperset(sources):
         return ("tests/test_reduce.py", "tests/test_grids.py")
     if any(source in LINES for source in sources):
         return ("tests/test_grids.py",)

@@ -11,6 +11,7 @@ RESULTS = "cuda/reduce/production/results.cuh"
 MOMENTS = "cuda/reduce/production/results.cu"
 TABLE = "cuda/reduce/production/table.cuh"
 INTEGERS = "cuda/reduce/production/table.cu"
+SCALED = "cuda/reduce/production/scaled.cu"
 FOLD_LINES = "cuda/reduce/production/lines.cuh"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
@@ -127,7 +128,7 @@ PLANTED = [
     (FLOATS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
     (FLOATS, "return high() <= (least >> 1) + (binades << kDigits) && finite();", "return true;"),
     (FLOATS, "low.add(__fma_rn(v, v, -square));", ";"),
-    (FLOATS, "p.high = fabs(two_sum(", "p.high = (two_sum("),
+    (FLOATS, "high = fabs(two_sum(", "high = (two_sum("),
     (FLOATS, "most <= least + (15 << 7)", "most <= least + (24 << 7)"),
     (FLOATS, "return most < 0x7f00 &&", "return most < 0x7f80 &&"),
     (RESULTS, "p.high = two_sum(p.high, p.low, &p.low);", ";"),
@@ -135,13 +136,17 @@ PLANTED = [
     (RESULTS, "lost += 2 * fabs(more);", ";"),
     (RESULTS, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),
     (RESULTS, "if (e < fabs(h) * 0x1p-54) {", "if (true) {"),
-    (RESULTS, "const double more = left * inverse;", "const double more = 0;"),
+    (RESULTS, "double more = left * inverse;", "double more = 0;"),
+    (RESULTS, "if (e != 0) e += size * 0x1p-50; // or it would vanish", ";"),
+    (RESULTS, "(wk_bits_f32(f) & kRest) != kRest / 2 + 1", "true"),
     (
         RESULTS,
         "if (rest == 0 || (b & 1) || !(fabsf(near) < INFINITY)) return near;",
         "return near;",
     ),
-    (RESULTS, "return {low, low == round_to(x + e, kDtype) &&", "return {low, true ||"),
+    (RESULTS, "return {low, low == (float)(x + e) &&", "return {low, true ||"),
+    (MOMENTS, "x = square == x ? r", "x = true ? r"),
+    (MOMENTS, "__fma_rn(x, task.spread, -spread) == 0;", "true;"),
     (RESULTS, "return r.is_zero() || r.lost < r.high * 0x1p-30;", "return true;"),
     (RESULTS, "rest == 0 && rounded_off == 0 && p.lost == 0", "rest == 0 && rounded_off == 0"),
     (RESULTS, "r.lost = all.left || wide ? r.high * 0x1p-98 : 0;", "r.lost = 0;"),
@@ -158,17 +163,26 @@ PLANTED = [
     (FOLD_LINES, "from[t * kWarp + lane] = 0;", ";"),
     # elements by integers, and which of them
     (INTEGERS, "if (scaled(x, 0x1p900, INFINITY, -240, own)) add_digits", "if (false) add_digits"),
-    (INTEGERS, "add_range(in, task, first, to, end, shape, word, &all);", ";"),
+    (INTEGERS, "add_range(in, task, first, to, end, shape, word, sums, &all);", ";"),
     (FOLD_LINES, "uint32_t ok = works ? own.ok[i] : 0;", "uint32_t ok = own.ok[i];"),
-    (FOLD_LINES, "                acc.clear_sums();", "                ;"),
+    (FOLD_LINES, "    acc.clear_sums();", "    ;"),
     (FOLD_ROWS, "at.turned = n;", "at.turned = 0;"),
     (FOLD_ROWS, "stage ^= 1;", ";"),
     (FOLD_ROWS, "__syncwarp(); // the rows have been read before", "//"),
     (FOLD_COLUMNS, "(narrow ? (own + c) / (int)task.outputs : 0);", "0;"),
     (FOLD_COLUMNS, "take_tail(in, task, tail, c, &memory);", ";"),
     (FOLD_COLUMNS, "ends        ? task.n", "false       ? task.n"),
-    (FOLD_WHOLE, "(task.aligned ? other * C + c : other + c * kWarp)", "(other + c * kWarp)"),
+    (FOLD_WHOLE, "first + other * (task.aligned ? C : 1);", "first + other;"),
     (FOLD_WHOLE, "stored |= (uint32_t)(output + c * apart >= task.outputs) << c;", ";"),
+    # over a power of two: what is lost, ties, and results below the normal numbers
+    (SCALED, "                lost += 0x1p-900;", "                ;"),
+    (SCALED, "p.low = round_to_odd(p.low, rest);", ";"),
+    (SCALED, "o.square_shift = 2 * shift;", "o.square_shift = shift;"),
+    (MOMENTS, "const int k = o.shift[p] - o.square_shift / 2;", "const int k = 0;"),
+    (TABLE, "word_of_bound(lost, shift + log2_of(kThreads));", "word_of_bound(lost, 0);"),
+    (FLOATS, "            scale();\n        }\n        count", "        }\n        count"),
+    (FOLD_LINES, "if (__syncthreads_or(acc.is_scaled())) acc.scale();", "__syncthreads();"),
+    (INTEGERS, "tile += (to - from - 1) / (step * each) * step;", ";"),
     # a few integers, in doubles
     (OF_INTEGERS, "task.bias ? task.n << 31 : 0", "0"),
     (OF_INTEGERS, "task.bias ? (int32_t)task.n << (bits_of<T> - 1) : 0", "0"),

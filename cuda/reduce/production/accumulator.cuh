@@ -11,7 +11,8 @@
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
 //                              state; false: that takes one
 //   kByIndex                   it must know where elements lie
-//   kColumns                   of what is not certain: columns of a thread that shares them
+//   kColumns, kWide            of what is not certain: columns of a thread that shares them; is it of
+//                              float64? Then it may be scaled, or set() to sums that are (scaled.cu)
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
 //   filler(task)               what changes no result, or is left out by its bit
 //   start(task)                nothing has been taken
@@ -54,30 +55,23 @@ template <class Acc, int N>
 __device__ __forceinline__ void
 leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
 {
+    using T = typename Acc::T;
     if (!task.skip_nan) return;
-    if constexpr (std::is_same_v<typename Acc::T, uint16_t>) {
-        if constexpr (Acc::kHalves) { // these look at the bits of ok alone
-            uint32_t words[(N + 1) / 2];
-            memcpy(words, x, sizeof x);
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                const auto one = (uint16_t)(words[j / 2] >> j % 2 * 16);
-                *ok &= ~((uint32_t)is_nan(one, task) << j);
-            }
-        }
-    } else if constexpr (is_half<
-                             typename Acc::T>) { // two in a word, which is not taken apart else
+    if constexpr (sizeof(T) == 2) { // two in a word, which is not taken apart else
+        if constexpr (!is_half<T>)
+            if (!Acc::kHalves) return;
         uint32_t words[(N + 1) / 2] = {};
         memcpy(words, x, sizeof x);
 #pragma unroll
         for (int j = 0; j < N; j++) {
             const int shift = j % 2 * 16;
-            if (!is_nan(typename Acc::T{(uint16_t)(words[j / 2] >> shift)})) continue;
-            words[j / 2] &= ~(0xffffu << shift);
-            words[j / 2] |= (uint32_t)Acc::filler(task).bits << shift;
+            if (!is_nan(T{(uint16_t)(words[j / 2] >> shift)}, task)) continue;
             *ok &= ~(1u << j);
+            if constexpr (is_half<T>) // the others look at the bits of ok alone
+                words[j / 2] = (words[j / 2] & ~(0xffffu << shift)) |
+                               (uint32_t)Acc::filler(task).bits << shift;
         }
-        memcpy(x, words, sizeof x);
+        if constexpr (is_half<T>) memcpy(x, words, sizeof x);
     } else {
 #pragma unroll
         for (int j = 0; j < N; j++) {

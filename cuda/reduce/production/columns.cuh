@@ -161,6 +161,22 @@ join_columns(const reduce_task &task, int stride, int many, column_memory<Acc, C
     }
 }
 
+// Rows of a thread's column once more, over a power of two.
+template <class Acc, int C>
+__device__ __forceinline__ void
+fold_scaled(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
+            const columns_at<typename Acc::T, C> &from, int left)
+{
+    static_assert(!Acc::kWide || C == 1, "a thread has one");
+    const spot at = spot_of(task.kept, task.where_kept, output);
+    const int64_t begin = from.row[0], end = begin + (int64_t)left * from.rows;
+    scaled_sums sums;
+    sums.clear();
+    const series own = {begin, end, from.rows, (int64_t)kScaledBatch * from.rows, kScaledBatch};
+    add_scaled(in, task, at, own, Acc::shape(), &sums);
+    acc.set(sums);
+}
+
 template <class Acc, int C = shared_columns<Acc>()>
 __global__ void
 __launch_bounds__(kThreads, Acc::kColumnBlocks)
@@ -218,7 +234,12 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 for (int c = 0; c < C; c++)
                     from.row[c] = (int64_t)top * task.repeat +
                                   (narrow ? (own + c) / (int)task.outputs : 0);
-                fold_rows_of_columns(acc, from, task, ((int)last - top + height - 1) / height);
+                const int left = ((int)last - top + height - 1) / height;
+                fold_rows_of_columns(acc, from, task, left);
+                if constexpr (!Acc::kCertain)
+                    if (acc[0].may_scale(task))
+                        fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,
+                                    from, left);
             }
 #pragma unroll
             for (int c = 0; c < C && down < height; c++)

@@ -60,6 +60,16 @@ struct few {
             lost += wk_from_bits_f64(words[K]);
         }
     }
+    // Times 2^-600; what is far below is lost.
+    __device__ __forceinline__ void scale()
+    {
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            s[k] *= 0x1p-600;
+            if (fabs(s[k]) < 0x1p-900) s[k] = 0;
+        }
+        lost = lost * 0x1p-600 + K * 0x1p-900;
+    }
     __device__ __forceinline__ void load(const uint64_t *words)
     {
 #pragma unroll

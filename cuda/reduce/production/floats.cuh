@@ -83,6 +83,21 @@ struct batch_range {
     }
 };
 
+// Sums of float64 over 2^kLargeShift, or another power, of elements that were folded once more.
+struct scaled_sums {
+    few<3> sum[2];
+    few<4> squares;
+    int flags, count;
+
+    __device__ __forceinline__ void clear()
+    {
+        sum[0].clear();
+        sum[1].clear();
+        squares.clear();
+        flags = count = 0;
+    }
+};
+
 template <typename E, int kParts, bool kSum, bool kSquares, bool kAll>
 struct float_sums {
     using R = E; // of a part
@@ -153,6 +168,33 @@ struct float_sums {
     __device__ __forceinline__ bool failed() const
     {
         return flags & WK_TOO_LARGE;
+    }
+    // Then they may be folded over 2^kLargeShift: what pieces and GPUs share has lost nothing.
+    __device__ __forceinline__ bool may_scale(const reduce_task &task) const
+    {
+        return kWide && failed() && !task.keeps && !task.integers_only;
+    }
+    __device__ __forceinline__ bool is_scaled() const
+    {
+        return kWide && (flags & WK_SCALED);
+    }
+    __device__ __forceinline__ void scale()
+    {
+        if (is_scaled()) return;
+#pragma unroll
+        for (int p = 0; p < kParts; p++) sum[p].scale();
+        squares.scale();
+        squares.scale();
+        flags |= WK_SCALED;
+    }
+    __device__ __forceinline__ void set(const scaled_sums &all)
+    {
+        if constexpr (kSum && kWide)
+#pragma unroll
+            for (int p = 0; p < kParts; p++) sum[p] = all.sum[p];
+        if constexpr (kSquares && kWide) squares = all.squares;
+        flags = all.flags | WK_SCALED;
+        count = all.count;
     }
     __device__ __forceinline__ bool exact() const
     {
@@ -427,8 +469,18 @@ struct float_sums {
         if constexpr (kEnds) ends.load(words + 1 + kOfSum + kOfSquares);
         if constexpr (kAll) nonzeros = (int64_t)words[kWords - 1];
     }
-    __device__ __forceinline__ void merge(const uint64_t *words)
+    __device__ __forceinline__ void merge(const uint64_t *others)
     {
+        uint64_t words[kWords];
+#pragma unroll
+        for (int w = 0; w < kWords; w++) words[w] = others[w];
+        if (kWide && ((flags ^ (int)(uint32_t)words[0]) & WK_SCALED)) { // one of them is
+            float_sums other;
+            other.load(words);
+            other.scale();
+            other.save(words);
+            scale();
+        }
         count += (int)(words[0] >> 32);
         flags |= (int)(uint32_t)words[0];
 #pragma unroll
@@ -450,6 +502,10 @@ struct float_sums {
         o.nonzeros = nonzeros;
         o.n = task.counts ? count : task.n;
         o.flags = flags;
+        if (is_scaled()) {
+            o.shift[0] = o.shift[1] = kLargeShift;
+            o.square_shift = 2 * kLargeShift;
+        }
         return o;
     }
     // Of an output that is one batch, or a filler's. False: it takes an accumulator.
@@ -496,7 +552,7 @@ struct float_sums {
             const int flags = wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
             return finish_plain<kDtype>({total, 0, 0}, flags, task, at);
         } else if constexpr (kWide && kSquares) {
-            return finish_squares_of_few(elements, task, at);
+            return finish_squares_of_few<kParts>(elements, task, at);
         } else if constexpr (kWide) {
             bool minus;
             const double_pair p = sum_of(elements, &minus);
@@ -513,7 +569,9 @@ struct float_sums {
             if constexpr (!kSquares) {
                 if (!range.within(kPlain)) return false;
                 if (task.fold[0] == WK_SUM) { // -0.0 too
-                    store_as<kDtype>(task.out[0], at, round_to(s, kDtype));
+                    store_float<kDtype>(task.out[0], at,
+                                        kDtype == WK_F32 ? (float)s
+                                                         : (float)round_to(s, kDtype));
                     return true;
                 }
                 const bool minus = wk_bits_f64(s) == 1ull << 63;
@@ -525,20 +583,24 @@ struct float_sums {
                     q[j % 2] = __fma_rn((double)x[j], (double)x[j], q[j % 2]);
                 q[0] += q[1];
                 if (!range.finite()) return false;
-                return finish_one<kDtype, kSum>({s, 0, (double)range.magnitude * 0x1p-48},
-                                                {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO,
-                                                task, at);
+                if (finish_one<kDtype, kSum>({s, 0, (double)range.magnitude * 0x1p-48},
+                                             {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO, task,
+                                             at))
+                    return true;
+                if (!kHalf || !range.within(kPlainSquares) || task.fold[0] == WK_SUMSQ)
+                    return false;
+                const near_answer a = exact_plain(s, q[0], task, task.fold[0], kDtype);
+                if (a.known) store_float<kDtype>(task.out[0], at, a.value);
+                return a.known;
             }
         }
     }
     // Of two numbers: half of their distance, often a tie.
-    static __device__ __forceinline__ answer half_of_difference(double x, double y)
+    static __device__ __forceinline__ near_answer half_of_difference(double x, double y)
     {
-        double_pair p = {0, 0, 0};
-        const bool less = x < y;
-        p.high = fabs(two_sum(less ? y : x, less ? -x : -y, &p.low)) / 2; // -0.0 and 0.0 too
-        p.low /= 2;
-        return rounded(p, kDtype);
+        double low;
+        const double high = fabs(two_sum(x, -y, &low)); // -0.0 and 0.0 too
+        return settled_near<kDtype>(high / 2, fabs(low) / 2);
     }
     // Several results of a batch, as far as its sums tell them.
     template <int N>
@@ -566,23 +628,20 @@ struct float_sums {
 #pragma unroll 1
         for (int i = 0; i < task.folds; i++) {
             const int fold = task.fold[i];
-            answer a = {sum.high, sum.is_zero()};
+            near_answer a = {(float)sum.high, sum.is_zero()};
             if (task.out_dtype[i] != kDtype) return false;
             if (fold == WK_MIN || fold == WK_MAX)
-                a = {number_of<R>(fold == WK_MIN ? ends.least : ends.most), true};
+                a = {(float)number_of<R>(fold == WK_MIN ? ends.least : ends.most), true};
             else if (N > 1 && fold == WK_STD && task.n == 2 && task.spread == 4)
                 a = half_of_difference((double)x[0], (double)x[N > 1]);
             else if (fold == WK_VAR || fold == WK_STD || fold == WK_NORM)
                 a = quick_plain<kDtype>(sum, squares, task, fold);
-            else if (!a.known && fold == WK_SUM)
-                a = rounded(sum, kDtype);
-            else if (!a.known && fold == WK_MEAN)
-                a = sum.lost == 0 ? near_mean<kDtype>(sum.high, task)
-                                  : quick_mean(sum, task.n, task.inverse, kDtype);
             else if (fold != WK_SUM && fold != WK_MEAN)
                 return false;
+            else if (!a.known)
+                a = near_sum<kDtype>(sum, fold == WK_MEAN, task);
             if (!a.known) return false;
-            store_as<kDtype>(task.out[i], at, a.value);
+            store_float<kDtype>(task.out[i], at, a.value);
         }
         return true;
     }
@@ -591,7 +650,7 @@ struct float_sums {
                                                       const double_pair &squares, int flags,
                                                       const reduce_task &task, int64_t output)
     {
-        if (!task.plain) return false;
+        if (!task.plain || (flags & WK_SCALED)) return false;
         if constexpr (kParts == 1 && !kAll && !kSquares)
             return finish_plain<kDtype>(sum[0], flags, task, output);
         else if constexpr (kParts == 1 && !kAll)

@@ -356,6 +356,11 @@ finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t out
         const double high = (double)(int)all[1] * 0x1p64 +
                             double_of((uint32_t)(all[0] >> 32)) * 0x1p32,
                      low = double_of((uint32_t)all[0]), sum = high + low;
+        if (sizeof(T) <= 2 && fold != WK_STD) { // a double holds it
+            static_cast<double *>(task.out[0])[output] =
+                spread ? quotient(sum, task.spread, task.inverse_spread) : sqrt(sum);
+            return true;
+        }
         return finish_squares({sum, low - (sum - high), 0}, spread, task, output);
     } else {
         square_sum all;

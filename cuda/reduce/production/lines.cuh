@@ -350,16 +350,18 @@ finish_limbs(const unsigned long long *word, const reduce_task &task, int64_t ou
 {
     constexpr table_shape kShape = Acc::shape();
     if (!task.plain) return false;
-    const auto lost = [&](int w) { return wk_from_bits_f64(word[w]) * (double)task.parts; };
+    const auto pair = [&](int at, int count, int base, int lost) {
+        return pair_of_limbs(word + at, top_limb(word + at, count), base,
+                             bound_of_word(word[lost], 0) * (double)task.parts);
+    };
     double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
     if constexpr (Acc::kHasSum)
 #pragma unroll
         for (int p = 0; p < Acc::kPieces; p++)
-            sum[p] = pair_of_limbs(word + kShape.sum_at(p), kShape.sum_limbs, kShape.sum_base,
-                                   lost(kLostSum));
+            sum[p] = pair(kShape.sum_at(p), kShape.sum_limbs, kShape.sum_base, kLostSum);
     if constexpr (Acc::kHasSquares)
-        squares = pair_of_limbs(word + kShape.square_at(), kShape.square_limbs,
-                                kShape.square_base(), lost(kLostSquares));
+        squares =
+            pair(kShape.square_at(), kShape.square_limbs, kShape.square_base(), kLostSquares);
     bool known = false;
     if (threadIdx.x == 0) {
         known = Acc::finish_own(sum, squares, (int)word[kFlags], task, output);
@@ -482,20 +484,59 @@ finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint3
     }
 }
 
-// The outputs of a block's items that its warps have marked, by the whole block: `height` words of each
-// item, of an output for `lanes` bits.
+// The block's tiles of an output once more, where doubles did not take them, or not exactly, and that is
+// asked for: those of a warp over a power of two, or all as integers, which are in the table then. A barrier
+// for all: the table is clear.
 template <class Acc>
 __device__ __forceinline__ void
-finish_marked(const typename Acc::T *in, const reduce_task &task,
-              const uint32_t (*marks)[kWarp], int words, int lanes, int height,
-              table_memory<Acc> *memory)
+take_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
+           int64_t first, int64_t step, table_memory<Acc> *table)
 {
+    bool again = task.keeps ? !acc.exact() : acc.failed();
+    if constexpr (Acc::kWide) {
+        if (!task.keeps && !task.integers_only) {
+            if (__any_sync(kAllLanes, again)) {
+                scaled_sums sums;
+                sums.clear();
+                add_tiles_again(in, task, output, first, step, Acc::shape(), nullptr, &sums);
+                acc.set(sums);
+            }
+            if (__syncthreads_or(acc.is_scaled())) acc.scale();
+            return;
+        }
+    }
+    if (!__syncthreads_or(again)) return;
+    acc.clear_sums();
+    acc.flags =
+        add_tiles_again(in, task, output, first, step, Acc::shape(), table->word, nullptr);
+    table->some = true;
+}
+
+// The outputs of a block's items that its warps have marked, by these warps, and what these do not tell by
+// the whole block: `height` words of each item, of an output for `lanes` bits.
+template <class Acc>
+__device__ __forceinline__ void
+finish_marked(const typename Acc::T *in, const reduce_task &task, uint32_t (*marks)[kWarp],
+              int words, int lanes, int height, table_memory<Acc> *memory)
+{
+    const auto first_of = [&](int word, int warp) {
+        const int64_t item = blockIdx.x + (int64_t)(word / height) * gridDim.x;
+        return ((item * kWarps + warp) * height + word % height) * (kWarp / lanes);
+    };
+    const int own = threadIdx.x / kWarp;
+#pragma unroll 1
+    for (int word = 0; Acc::kWide && word < words; word++) {
+        const uint32_t left = marks[own][word];
+        if (left == 0) continue;
+        const uint32_t more =
+            finish_scaled(in, task, left, first_of(word, own), lanes, 1, Acc::shape());
+        if (threadIdx.x % kWarp == 0) marks[own][word] = more;
+    }
+    if (Acc::kWide) __syncthreads(); // the marks that are left are set
 #pragma unroll 1
     for (int k = 0; k < words * kWarps; k++) {
         const int word = k / kWarps, warp = k % kWarps;
-        const int64_t item = blockIdx.x + (int64_t)(word / height) * gridDim.x;
-        const int64_t first =
-            ((item * kWarps + warp) * height + word % height) * (kWarp / lanes);
+        const int64_t first = first_of(word, warp);
         for (uint32_t left = marks[warp][word]; left; left &= left - 1)
             finish_exactly(in, task, first + (__ffs((int)left) - 1) / lanes, Acc::shape(),
                            memory->word, memory->work);
@@ -533,15 +574,8 @@ __launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : 2)
         Acc acc;
         acc.start(task);
         fold_tiles<Acc, kOneRun>(acc, x, mask, task, works, first, step);
-        if constexpr (!Acc::kCertain) {
-            // What pieces and GPUs share has lost nothing. Also: the table is clear.
-            if (block && __syncthreads_or(task.keeps ? !acc.exact() : acc.failed())) {
-                acc.clear_sums();
-                acc.flags = add_tiles_exactly(in, task, output, first, step, Acc::shape(),
-                                              memory.table.word);
-                memory.table.some = true;
-            }
-        }
+        if constexpr (!Acc::kCertain)
+            if (block) take_again(acc, in, task, output, first, step, &memory.table);
         if constexpr (Acc::kCertain) {
             if (block) finish_block(acc, task, output, part, &memory);
         } else {

@@ -47,6 +47,47 @@ send_bytes(const wk_mailbox &mailbox, const void *result)
 
 // ---- moments ----------------------------------------------------------------------------------
 
+__device__ WK_NOINLINE near_answer
+exact_plain(double sum, double squares, const reduce_task &task, int fold, int dtype)
+{
+    double x = squares;
+    bool exact = fold == WK_NORM || task.spread > 0;
+    if (fold == WK_VAR || fold == WK_STD) {
+        const double n = (double)task.n, q = n * squares, s = sum * sum, spread = q - s;
+        x = spread * task.inverse_spread; // S^2 is no more than n Q
+        exact &= __fma_rn(n, squares, -q) == 0 && __fma_rn(sum, sum, -s) == 0 &&
+                 (q - spread) - s == 0 && __fma_rn(x, task.spread, -spread) == 0;
+    }
+    if (x != 0 && (fold == WK_NORM || fold == WK_STD)) { // on its side of the float next to it
+        const double r = (double)(float)(x * rsqrt(x)), square = r * r;
+        exact &= x > 0x1p-200;
+        x = square == x ? r : r * (square < x ? 1 + 0x1p-52 : 1 - 0x1p-52);
+    }
+    near_answer a = dtype == WK_F16 ? settled_near<WK_F16>(x, 0) : settled_near<WK_BF16>(x, 0);
+    a.known &= exact;
+    return a;
+}
+
+// x times 2^k, of which both halves are normal numbers.
+static __device__ double
+times_power(double x, int k)
+{
+    return x * power_of_two(k / 2) * power_of_two(k - k / 2);
+}
+
+// A result that has been rounded, times a power of two. Below the normal numbers it is rounded once more:
+// may it be a tie?
+static __device__ answer
+times_power(answer a, int k)
+{
+    if (k == 0 || !a.known || a.value == 0) return a;
+    const double x = times_power(a.value, k);
+    if (fabs(x) < 0x1p-1022)
+        a.known =
+            times_power(a.value * (1 - 0x1p-52), k) == times_power(a.value * (1 + 0x1p-52), k);
+    return {x, a.known};
+}
+
 // n Q - S^2 of all parts, over n (n - ddof), of which `inverse` is the inverse, rounded; its root if
 // asked.
 static __device__ answer
@@ -54,9 +95,18 @@ quick_spread(const float_outcome &o, int parts, bool root, double ddof, double i
              int dtype)
 {
     const double n = (double)o.n, d = n - ddof;
-    double_pair r;
+    double_pair r, sum[2];
+#pragma unroll 1
+    for (int p = 0; p < parts; p++) { // in the squares' unit
+        const int k = o.shift[p] - o.square_shift / 2;
+        sum[p] = o.sum[p];
+        if (k == 0) continue;
+        if (k < -1000 || k > 1000) return {0, false};
+        sum[p] = {times_power(sum[p].high, k), times_power(sum[p].low, k),
+                  times_power(sum[p].lost, k) + 0x1p-900}; // of what vanishes
+    }
     if (!(d > 0) || !(fabs(ddof) < 0x1p52 && ddof == rint(ddof)) ||
-        !spread_of(o.sum, parts, o.squares, n, &r))
+        !spread_of(sum, parts, o.squares, n, &r))
         return {0, false};
     if (r.is_zero()) return {0, true};
     if (n * d < 0x1p53) {
@@ -69,7 +119,7 @@ quick_spread(const float_outcome &o, int parts, bool root, double ddof, double i
     return rounded(r, dtype);
 }
 
-// A sum of squares, a norm, a variance or its root.
+// A sum of squares, a norm, a variance or its root, over its power of two.
 static __device__ answer
 quick_squares(const float_outcome &o, const reduce_task &task, int i, int parts, int dtype)
 {
@@ -82,7 +132,7 @@ quick_squares(const float_outcome &o, const reduce_task &task, int i, int parts,
     if (o.n <= 0 || o.n > (int64_t)1 << 52) return {0, false};
     if (o.squares.is_zero() && (fold == WK_NORM || n - task.ddof > 0)) return {0, true};
     if (fold == WK_NORM) {
-        if (!(squares > 0x1p-400 && squares < 0x1p800)) return {0, false};
+        if (!(squares > 0x1p-400 && squares < 0x1p900)) return {0, false};
         return rounded(root_of(o.squares), dtype);
     }
     return quick_spread(o, parts, fold == WK_STD, task.ddof,
@@ -92,11 +142,16 @@ quick_squares(const float_outcome &o, const reduce_task &task, int i, int parts,
 static __device__ answer
 near_squares(const float_outcome &o, int fold, const reduce_task &task, int dtype)
 {
+    near_answer a;
+    const double_pair &s = o.sum[0], &q = o.squares;
     switch (dtype) {
-    case WK_F16: return quick_plain<WK_F16>(o.sum[0], o.squares, task, fold);
-    case WK_BF16: return quick_plain<WK_BF16>(o.sum[0], o.squares, task, fold);
-    default: return quick_plain<WK_F32>(o.sum[0], o.squares, task, fold);
+    case WK_F16: a = quick_plain<WK_F16>(o.sum[0], o.squares, task, fold); break;
+    case WK_BF16: a = quick_plain<WK_BF16>(o.sum[0], o.squares, task, fold); break;
+    default: a = quick_plain<WK_F32>(o.sum[0], o.squares, task, fold); break;
     }
+    if (!a.known && dtype != WK_F32 && s.low == 0 && s.lost == 0 && q.low == 0 && q.lost == 0)
+        a = exact_plain(s.high, q.high, task, fold, dtype);
+    return {(double)a.value, a.known};
 }
 
 // As numpy.nanvar has it: NaN, also where numpy.var is infinite.
@@ -124,15 +179,18 @@ sum_or_mean(const float_outcome &o, const reduce_task &task, int64_t output, int
         minus = (minus || o.n == 0) && wk_bits_f64(first) == 1ull << 63;
         if (first - first != 0)
             flags |= wk_odd_flag(first);
-        else if (fabs(first) > 0x1p900)
+        else if (fabs(first) > 0x1p900 || o.shift[part] != 0)
             return {0, false};
         else
             s.add(first);
     }
     if (flags & WK_IS_ODD) return {wk_odd_sum(flags), true};
     if (s.is_zero() && (fold == WK_SUM || o.n > 0)) return {minus ? -0.0 : 0.0, true};
-    if (fold == WK_SUM) return rounded(s, dtype);
-    return quick_mean(s, o.n, task.counts ? 1 / (double)o.n : task.inverse, dtype);
+    const answer a =
+        fold == WK_SUM
+            ? rounded(s, dtype)
+            : quick_mean(s, o.n, task.counts ? 1 / (double)o.n : task.inverse, dtype);
+    return times_power(a, o.shift[part]);
 }
 
 // Of a fold that is no sum; false: it is one.
@@ -140,14 +198,16 @@ static __device__ bool
 finish_other(const float_outcome &o, const reduce_task &task, int i, int64_t output)
 {
     const int fold = task.fold[i], dtype = task.out_dtype[i];
-    if (fold == WK_MIN || fold == WK_MAX || fold == WK_PTP) {
+    const bool ends = fold == WK_MIN || fold == WK_MAX || fold == WK_PTP,
+               counts = fold == WK_ANY || fold == WK_ALL || fold == WK_COUNT_NONZERO;
+    if (o.sums_only || !(ends || counts)) return ends || counts;
+    if (ends) {
         uint64_t least = o.ends[0], most = o.ends[1];
         if (is_float_dtype(task.dtype) && o.n == 0) // all were NaN, and left out
             least = most = task.dtype == WK_F64 ? (uint64_t)INT64_MAX : (uint64_t)INT32_MAX;
         finish_ends(fold, least, most, task.dtype, task, i, output);
         return true;
     }
-    if (fold != WK_ANY && fold != WK_ALL && fold != WK_COUNT_NONZERO) return false;
     store(task.out[i], dtype, output,
           fold == WK_ANY   ? (uint64_t)(o.nonzeros > 0)
           : fold == WK_ALL ? (uint64_t)(o.nonzeros == o.n)
@@ -165,7 +225,7 @@ finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
     for (int i = 0; i < task.folds; i++) {
         const int fold = task.fold[i], dtype = real_of(task.out_dtype[i]);
         if (finish_other(o, task, i, output)) continue;
-        if (o.flags & WK_TOO_LARGE) {
+        if ((o.flags & WK_TOO_LARGE) || (dtype != WK_F64 && o.is_shifted())) {
             all = false;
             continue;
         }
@@ -184,7 +244,9 @@ finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
                                                                              : wk_infinity(0);
         else if (parts == 2 || dtype == WK_F64 || task.counts || fold == WK_SUMSQ ||
                  !(a = near_squares(o, fold, task, dtype)).known)
-            a = quick_squares(o, task, i, parts, dtype);
+            a = times_power(quick_squares(o, task, i, parts, dtype),
+                            fold == WK_SUMSQ || fold == WK_VAR ? o.square_shift
+                                                               : o.square_shift / 2);
         if (too_few(task, fold, o.n)) a = {wk_nan(), true};
         all &= a.known;
         if (a.known) store(task.out[i], dtype, output, a.value);
@@ -248,19 +310,6 @@ finish_few(double a, double b, double c, double d, const reduce_task &task, int6
         store(out, dtype, output, all.value);
     }
     return true;
-}
-
-__device__ WK_NOINLINE bool
-finish_pairs(double_pair sum, double_pair squares, int flags, const reduce_task &task,
-             int64_t output)
-{
-    switch (task.dtype) {
-    case WK_F16: return finish_one<WK_F16>(sum, squares, flags, task, output);
-    case WK_BF16: return finish_one<WK_BF16>(sum, squares, flags, task, output);
-    case WK_F32: return finish_one<WK_F32>(sum, squares, flags, task, output);
-    case WK_F64: return finish_one<WK_F64>(sum, squares, flags, task, output);
-    default: return false; // complex: two results
-    }
 }
 
 // ---- extremes ---------------------------------------------------------------------------------

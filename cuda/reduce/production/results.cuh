@@ -109,7 +109,8 @@ divided(const double_pair &p, double d, double inverse)
     double rounded_off, rest;
     const double q = p.high * inverse;
     const double left = two_sum(__fma_rn(-q, d, p.high), p.low, &rounded_off);
-    const double more = left * inverse;
+    double more = left * inverse; // then rounded as it should be: a tie is told
+    more = __fma_rn(__fma_rn(-more, d, left), inverse, more);
     rest = __fma_rn(-more, d, left);
     double_pair r;
     r.high = two_sum(q, more, &r.low);
@@ -171,10 +172,14 @@ quick_mean(const double_pair &s, int64_t count, double inverse, int dtype)
     return rounded(divided(s, n, inverse), dtype);
 }
 
-enum {                     // beside the flags of num/exact.h
-    WK_PART_SHIFT = 8,     // those of imaginary parts
-    WK_TOO_LARGE = 1 << 16 // elements that no doubles took
+enum {                      // beside the flags of num/exact.h
+    WK_PART_SHIFT = 8,      // those of imaginary parts
+    WK_TOO_LARGE = 1 << 16, // elements that no doubles took
+    WK_SCALED = 1 << 17     // sums are over 2^kLargeShift, of squares over its square
 };
+
+// Then no square of a float64 is too large.
+constexpr int kLargeShift = 600;
 
 // A part's flag.
 __device__ __forceinline__ int
@@ -240,63 +245,104 @@ shape_of(bool wide, int pieces, bool squares, bool ends, bool all)
             all};
 }
 
-// What is known of an output of floats.
+// What is known of an output of floats. Sums of numbers that doubles do not take as they are, or not their
+// squares, are to be taken times powers of two, that of squares an even one.
 struct float_outcome {
     double_pair sum[2], squares; // of real and imaginary parts
-    uint64_t ends[2];            // keys
+    int shift[2] = {0, 0}, square_shift = 0;
+    uint64_t ends[2]; // keys
     int64_t nonzeros, n;
     int flags;
+    bool sums_only = false; // the others have been stored
+
+    __device__ __forceinline__ bool is_shifted() const
+    {
+        return (shift[0] | shift[1] | square_shift) != 0;
+    }
 };
 
-// What a double of the relative error e rounds to in fewer digits, wherever it lies.
+// A result of few digits: of float16 it is rounded when it is stored.
+struct near_answer {
+    float value;
+    bool known;
+};
+
+// What a double, off by no more than e, rounds to in fewer digits: nearly always told. Of halves by the float
+// next to it, which lies within one of its units of all that x may be: unless that is a tie, all are rounded
+// as it is. e is zero where x is exact.
 template <int kDtype>
-__device__ __forceinline__ answer
+__device__ __forceinline__ near_answer
 settled_near(double x, double e)
 {
-    const double low = round_to(x - e, kDtype);
-    // Far from the ends of the dtype's range, and of float64's.
-    return {low, low == round_to(x + e, kDtype) && x > 0x1p-120 && x < 0x1p120};
+    const double size = fabs(x);
+    if constexpr (kDtype == WK_F32) {
+        if (e != 0) e += size * 0x1p-50; // or it would vanish
+        const float low = (float)(x - e);
+        // Far from the ends of the dtype's range, and of float64's.
+        return {low, low == (float)(x + e) && (e == 0 || (size > 0x1p-120 && size < 0x1p120))};
+    } else {
+        constexpr uint32_t kRest = kDtype == WK_F16 ? 0x1fff : 0xffff; // bits that are dropped
+        constexpr double kLeast = kDtype == WK_F16 ? 0x1p-14 : 0x1p-120;
+        float f = (float)x;
+        bool known = (wk_bits_f32(f) & kRest) != kRest / 2 + 1 && size >= kLeast &&
+                     size < 0x1p120 && e <= size * 0x1p-26;
+        if (!known && e == 0) {
+            f = odd_float(x);
+            known = true;
+        }
+        const uint32_t b = wk_bits_f32(f);
+        if constexpr (kDtype == WK_F16)
+            return {f, known};
+        else
+            return {wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u), known};
+    }
 }
 
-// The mean of a dtype of few digits, of a sum that a double holds: nearly always enough.
+// A sum, or a mean, of a dtype of few digits.
 template <int kDtype>
-__device__ __forceinline__ answer
-near_mean(double sum, const reduce_task &task)
+__device__ __forceinline__ near_answer
+near_sum(const double_pair &s, bool mean, const reduce_task &task)
 {
-    const double q = sum * task.inverse;
-    if (__fma_rn(-q, (double)task.n, sum) == 0 && task.n < (int64_t)1 << 52)
-        return {round_to(q, kDtype), true};
-    const answer a = settled_near<kDtype>(fabs(q), fabs(q) * 0x1p-50);
-    return {q < 0 ? -a.value : a.value, a.known};
+    double x = s.high, e = fabs(s.low) + s.lost;
+    if (mean) {
+        x *= task.inverse;
+        const bool exact = e == 0 && __fma_rn(-x, (double)task.n, s.high) == 0;
+        e = exact ? 0 : e * task.inverse + fabs(x) * 0x1p-50;
+    }
+    return settled_near<kDtype>(x, e);
 }
 
-// A sum or a mean of all elements, of which there are some, in their own dtype. False: integers tell.
+// A sum or a mean of all elements, of which there are some, in their own dtype. False: it takes more.
 template <int kDtype>
 __device__ __forceinline__ bool
 finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t output)
 {
-    answer a = {0, true};
+    const bool mean = task.fold[0] == WK_MEAN;
     if (flags & (WK_IS_ODD | WK_TOO_LARGE)) {
         if (flags & WK_TOO_LARGE) return false;
-        a.value = wk_odd_sum(flags);
-    } else if (s.is_zero()) {
-        a.value = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
-    } else {
-        const bool mean = task.fold[0] == WK_MEAN;
-        a.known = false;
-        if (kDtype != WK_F64 && mean && s.low == 0 && s.lost == 0)
-            a = near_mean<kDtype>(s.high, task);
-        if (!a.known)
-            a = mean ? quick_mean(s, task.n, task.inverse, kDtype) : rounded(s, kDtype);
+        store_as<kDtype>(task.out[0], output, wk_odd_sum(flags));
+        return true;
     }
-    if (a.known) store_as<kDtype>(task.out[0], output, a.value);
-    return a.known;
+    if (s.is_zero()) {
+        store_as<kDtype>(task.out[0], output, flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0);
+        return true;
+    }
+    if constexpr (kDtype == WK_F64) {
+        const answer a =
+            mean ? quick_mean(s, task.n, task.inverse, kDtype) : rounded(s, kDtype);
+        if (a.known) store_as<kDtype>(task.out[0], output, a.value);
+        return a.known;
+    } else {
+        const near_answer a = near_sum<kDtype>(s, mean, task);
+        if (a.known) store_float<kDtype>(task.out[0], output, a.value);
+        return a.known;
+    }
 }
 
 // A norm, a variance or its root of all elements of a dtype of few digits, from the first doubles
 // alone: nearly always enough. Else what is not known is computed in pairs.
 template <int kDtype>
-__device__ __forceinline__ answer
+__device__ __forceinline__ near_answer
 quick_plain(const double_pair &sum, const double_pair &squares, const reduce_task &task,
             int fold)
 {
@@ -319,6 +365,10 @@ quick_plain(const double_pair &sum, const double_pair &squares, const reduce_tas
     return settled_near<kDtype>(x, e);
 }
 
+// The same of halves whose sums are exact, where all that is made of them is: often a tie. results.cu
+__device__ near_answer exact_plain(double sum, double squares, const reduce_task &task,
+                                   int fold, int dtype);
+
 // An exact sum of products: what each addition rounds off is kept, and noted.
 __device__ __forceinline__ void
 add_product(double_pair *all, double a, double b) // exact, where neither is tiny
@@ -337,20 +387,23 @@ spread_of(const double_pair *sum, int parts, const double_pair &squares, double 
     double error =
         squares.high * n * 0x1p-100 + 4 * n * squares.lost; // S^2 is no more than n Q
     // No product may overflow, and no product's rest vanish.
-    if (!(squares.high > 0x1p-400 && squares.high < 0x1p800)) return false;
+    if (!(squares.high > 0x1p-400 && squares.high < 0x1p900)) return false;
     add_product(&r, squares.high, n);
     add_product(&r, squares.low, n);
-    bool few_digits = true; // the squares of low parts are not added, nor what was lost
+    bool exact = squares.lost == 0; // the squares of low parts are not added, nor what was lost
 #pragma unroll 1
     for (int p = 0; p < parts; p++) {
         const double_pair &m = sum[p];
-        if (m.high != 0 && !(fabs(m.high) > 0x1p-300)) return false;
-        add_product(&r, -m.high, m.high);
-        add_product(&r, -2 * m.high, m.low);
-        few_digits &= m.low == 0 && m.lost == 0;
+        if (fabs(m.high) > 0x1p-300) {
+            add_product(&r, -m.high, m.high);
+            add_product(&r, -2 * m.high, m.low);
+        } else if (m.high != 0) { // its square is less than 2^-600
+            error += 0x1p-590;
+            exact = false;
+        }
+        exact &= m.low == 0 && m.lost == 0;
         error += 4 * (2 * fabs(m.high) + m.lost) * m.lost;
     }
-    const bool exact = few_digits && squares.low == 0 && squares.lost == 0;
     if (!exact) r.lost += error;
     *spread = r;
     return r.is_zero() || r.lost < r.high * 0x1p-30;
@@ -363,7 +416,7 @@ quick_wide(const double_pair &sum, const double_pair &squares, const reduce_task
            int fold)
 {
     double_pair r = squares;
-    if (!(r.high > 0x1p-400 && r.high < 0x1p800)) return {0, false};
+    if (!(r.high > 0x1p-400 && r.high < 0x1p900)) return {0, false};
     if (fold != WK_NORM) {
         if constexpr (!kSpread) return {0, false};
         if (!(task.spread > 0) || !spread_of(&sum, 1, squares, (double)task.n, &r) ||
@@ -386,18 +439,16 @@ finish_one(const double_pair &sum, const double_pair &squares, int flags,
     if (fold == WK_SUM || fold == WK_MEAN)
         return finish_plain<kDtype>(sum, flags, task, output);
     if ((flags & (WK_IS_ODD | WK_TOO_LARGE)) || fold == WK_SUMSQ) return false;
-    answer a;
-    if constexpr (kDtype == WK_F64)
-        a = quick_wide<kSpread>(sum, squares, task, fold);
-    else
-        a = quick_plain<kDtype>(sum, squares, task, fold);
-    if (a.known) store_as<kDtype>(task.out[0], output, a.value);
-    return a.known;
+    if constexpr (kDtype == WK_F64) {
+        const answer a = quick_wide<kSpread>(sum, squares, task, fold);
+        if (a.known) store_as<kDtype>(task.out[0], output, a.value);
+        return a.known;
+    } else {
+        const near_answer a = quick_plain<kDtype>(sum, squares, task, fold);
+        if (a.known) store_float<kDtype>(task.out[0], output, a.value);
+        return a.known;
+    }
 }
-
-// The same of the task's dtype, where one result is asked for: for those who have few outputs.
-__device__ bool finish_pairs(double_pair sum, double_pair squares, int flags,
-                             const reduce_task &task, int64_t output);
 
 // The sum of N doubles: exact of two, else but for `lost`; `minus`: all are -0.0.
 template <int N>
@@ -484,15 +535,23 @@ finish_squares(double_pair r, bool spread, const reduce_task &task, int64_t outp
     return a.known;
 }
 
-// The norm, the variance or its root of a few doubles. False: it takes more.
-template <int N>
+// The norm, the variance or its root of a few doubles, of elements of so many parts. False: it takes more.
+template <int kParts, int N>
 __device__ __forceinline__ bool
 finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t output)
 {
     const int fold = task.fold[0];
     const bool spread = fold == WK_VAR || fold == WK_STD;
     if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
-    const double_pair squares = squares_of_few(x, (int)task.n, spread, true);
+    const int n = kParts * (int)task.n;
+    double_pair squares;
+    if constexpr (N > 2) {
+        const double pair[2] = {x[0], x[1]}; // in half of the time
+        squares =
+            n <= 2 ? squares_of_few(pair, n, spread, true) : squares_of_few(x, n, spread, true);
+    } else {
+        squares = squares_of_few(x, n, spread, true);
+    }
     if (!(squares.high > 0)) return false; // one element differs from none, not even NaN
     return finish_squares(squares, spread, task, output);
 }

@@ -177,7 +177,7 @@ __launch_bounds__(kThreads, Acc::kRowBlocks)
             ask(first + step, stage);
             await_groups_but<1>();
         } else {
-            await_groups_but<0>();
+            await_copies();
         }
         __syncwarp(); // a lane reads what others have staged
 #pragma unroll 1

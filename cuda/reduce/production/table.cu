@@ -89,47 +89,44 @@ finish_sums(const unsigned long long *word, int64_t *work, table_shape shape,
     }
 }
 
+// A stream's limbs as a pair that is to be taken times 2^shift, an even power.
+static __device__ double_pair
+pair_of_stream(const unsigned long long *word, int at, int count, int base, int lost, int parts,
+               int *shift)
+{
+    const int top = top_limb(word + at, count), e = kDigit * top + base;
+    *shift = top < 0 || (e > -300 && e < 600) ? 0
+             : e > 2000                       ? 2000
+             : e < -2000                      ? -2000
+                                              : e & ~1;
+    return pair_of_limbs(word + at, top, base - *shift,
+                         bound_of_word(word[lost], *shift) * (double)parts);
+}
+
 __device__ WK_NOINLINE bool
 finish_words(unsigned long long *word, int64_t *work, table_shape shape,
              const reduce_task &task, int64_t output, bool again)
 {
-    const int lane = threadIdx.x % kWarp;
-    const double lost_sum = wk_from_bits_f64(word[kLostSum]) * (double)task.parts,
-                 lost_squares = wk_from_bits_f64(word[kLostSquares]) * (double)task.parts;
+    const int lane = threadIdx.x % kWarp, flags = (int)word[kFlags], parts = (int)task.parts;
     bool known = false;
     if (!again) {
-        double_pair sum[2] = {}, squares = {0, 0, 0};
+        float_outcome o;
 #pragma unroll 1
-        for (int s = 0; s < kStreams; s++) {
-            const bool of_squares = s == 2;
-            if (of_squares ? shape.square_limbs == 0 : s >= shape.pieces) continue;
-            const double_pair p =
-                pair_of_limbs(word + (of_squares ? shape.square_at() : shape.sum_at(s)),
-                              of_squares ? shape.square_limbs : shape.sum_limbs,
-                              of_squares ? shape.square_base() : shape.sum_base,
-                              of_squares ? lost_squares : lost_sum);
-            if (s == 0) sum[0] = p;
-            if (s == 1) sum[1] = p;
-            if (s == 2) squares = p;
-        }
-        const int flags = (int)word[kFlags];
-        if (lane == 0) {
-            known = task.plain && finish_pairs(sum[0], squares, flags, task, output);
-            if (!known) {
-                float_outcome o;
-                o.sum[0] = sum[0];
-                o.sum[1] = sum[1];
-                o.squares = squares;
-                o.n = task.counts ? (int64_t)word[kCount] : task.n;
-                o.flags = flags;
-                o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
-                if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
-                known = finish_floats(o, task, output);
-            }
-        }
+        for (int p = 0; p < shape.pieces; p++)
+            o.sum[p] = pair_of_stream(word, shape.sum_at(p), shape.sum_limbs, shape.sum_base,
+                                      kLostSum, parts, &o.shift[p]);
+        if (shape.square_limbs > 0)
+            o.squares =
+                pair_of_stream(word, shape.square_at(), shape.square_limbs, shape.square_base(),
+                               kLostSquares, parts, &o.square_shift);
+        o.n = task.counts ? (int64_t)word[kCount] : task.n;
+        o.flags = flags;
+        o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
+        if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
+        if (lane == 0) known = finish_floats(o, task, output);
         known = __shfl_sync(kAllLanes, (int)known, 0);
     }
-    if (!known && lost_sum == 0 && lost_squares == 0 && !(word[kFlags] & WK_TOO_LARGE)) {
+    if (!known && word[kLostSum] == 0 && word[kLostSquares] == 0 && !(flags & WK_TOO_LARGE)) {
         if (lane == 0) finish_sums(word, work, shape, task, output);
         known = true;
     }
@@ -252,8 +249,7 @@ add_batch(const void *elements, int count, uint32_t ok, int dtype, table_shape s
     return flags;
 }
 
-// Does the element of an output count?
-static __device__ bool
+__device__ WK_NOINLINE bool
 counts_there(const void *in, const reduce_task &task, const uint8_t *mask, const spot &s)
 {
     if (mask && !mask[s.mask]) return false;
@@ -278,14 +274,20 @@ struct found {
     int flags, count;
 };
 
-// Elements begin .. end - 1 of the output at `first`, by a warp, to the table.
+// Elements begin .. end - 1 of the output at `first`, by a warp, to the table, or to each thread's sums.
 static __device__ WK_NOINLINE void
 add_range(const void *in, const reduce_task &task, const spot &first, int64_t begin,
-          int64_t end, table_shape shape, unsigned long long *word, found *all)
+          int64_t end, table_shape shape, unsigned long long *word, scaled_sums *sums,
+          found *all)
 {
     constexpr int kMore = 4;
     const uint8_t *mask = task.where ? task.where + first.mask : nullptr;
     const int lane = threadIdx.x % kWarp, item = item_of(task.dtype);
+    if (sums) {
+        add_scaled(in, task, first, {begin + lane, end, kWarp, kMore * kWarp, kMore}, shape,
+                   sums);
+        return;
+    }
 #pragma unroll 1
     for (int64_t i = begin; i < end; i += kWarp * kMore) {
         alignas(16) unsigned char own[16 * kMore];
@@ -315,7 +317,7 @@ add_output_exactly(const void *in, const reduce_task &task, int64_t output, int6
                   from = begin + threadIdx.x / kWarp * each,
                   to = from + each < end ? from + each : end;
     found all = {0, 0};
-    add_range(in, task, first, from, to, shape, word, &all);
+    add_range(in, task, first, from, to, shape, word, nullptr, &all);
     all.flags = (int)__reduce_or_sync(kAllLanes, (unsigned)all.flags);
     all.count = __reduce_add_sync(kAllLanes, all.count);
     if (threadIdx.x % kWarp > 0) return;
@@ -324,8 +326,8 @@ add_output_exactly(const void *in, const reduce_task &task, int64_t output, int6
 }
 
 __device__ WK_NOINLINE int
-add_tiles_exactly(const void *in, const reduce_task &task, int64_t output, int64_t tile,
-                  int64_t step, table_shape shape, unsigned long long *word)
+add_tiles_again(const void *in, const reduce_task &task, int64_t output, int64_t tile,
+                int64_t step, table_shape shape, unsigned long long *word, scaled_sums *sums)
 {
     const spot first = spot_of(task.kept, task.where_kept, output);
     const int item = item_of(task.dtype), per = 16 / item;
@@ -349,13 +351,20 @@ add_tiles_exactly(const void *in, const reduce_task &task, int64_t output, int64
             to = from + (task.run - lead) / per * per; // of whole vectors
             if (from + t * each >= to) { // the ends, after all of these; or nothing
                 if (from + t * each >= to + each) continue;
-                add_range(in, task, first, from - lead, from, shape, word, &all);
-                add_range(in, task, first, to, end, shape, word, &all);
+                add_range(in, task, first, from - lead, from, shape, word, sums, &all);
+                add_range(in, task, first, to, end, shape, word, sums, &all);
                 continue;
             }
         }
         from += t * each;
-        add_range(in, task, first, from, from + each < to ? from + each : to, shape, word,
+        if (sums && (!by_runs || task.runs == 1)) { // all of the warp's together
+            const int lane = threadIdx.x % kWarp;
+            add_scaled(in, task, first,
+                       {from + lane, to, kWarp, step * each, (int)(each / kWarp)}, shape, sums);
+            tile += (to - from - 1) / (step * each) * step;
+            continue;
+        }
+        add_range(in, task, first, from, from + each < to ? from + each : to, shape, word, sums,
                   &all);
     }
     return all.flags;

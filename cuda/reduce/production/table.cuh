@@ -143,6 +143,27 @@ bound_of(uint32_t upper)
     return wk_from_bits_f64((uint64_t)upper << 32);
 }
 
+// A word that tells a bound, of which the upper half times 2^shift is at least as much; doubles need not
+// hold it. Of two words the larger one tells the larger bound.
+constexpr int kLeastShift = 4096;
+
+__device__ __forceinline__ unsigned long long
+word_of_bound(uint32_t upper, int shift)
+{
+    return upper + ((unsigned long long)(shift + kLeastShift) << 20);
+}
+
+// It, over 2^shift.
+__device__ __forceinline__ double
+bound_of_word(unsigned long long word, int shift)
+{
+    if (word == 0) return 0;
+    const int64_t upper = (int64_t)word - ((int64_t)(shift + kLeastShift) << 20);
+    return upper < 1 << 20      ? 0x1p-1022
+           : upper < 0x7ff00000 ? bound_of((uint32_t)upper)
+                                : INFINITY;
+}
+
 // Counts and extremes of a warp's lanes, in its first.
 template <class Acc>
 __device__ __forceinline__ void
@@ -195,12 +216,13 @@ cut_stream(few<K> &all, int s, int base, unsigned long long *limb, table_memory<
 // table, or of the words that parts share.
 template <class Acc>
 __device__ __forceinline__ void
-leave_stream(int s, int at, int base, int at_lost, const table_memory<Acc> *memory,
+leave_stream(int s, int at, int base, int shift, int at_lost, const table_memory<Acc> *memory,
              unsigned long long *word, bool shared)
 {
     const int lane = threadIdx.x % kWarp;
     const stream_record *record = &memory->streams[s];
-    const int top = top_of(__reduce_max_sync(kAllLanes, record->most[lane % kWarps]), base);
+    const int top =
+        top_of(__reduce_max_sync(kAllLanes, record->most[lane % kWarps]), base - shift);
     const uint32_t lost = __reduce_max_sync(kAllLanes, memory->rest.lost[s][lane % kWarps]);
     int64_t own = 0;
     if (lane <= kMostDigits)
@@ -212,7 +234,7 @@ leave_stream(int s, int at, int base, int at_lost, const table_memory<Acc> *memo
         word[at + top - lane] += (unsigned long long)own;
     if (lost == 0 || lane > 0) return;
     // Of all threads. Real and imaginary parts have one bound.
-    const unsigned long long bound = wk_bits_f64(kThreads * bound_of(lost));
+    const unsigned long long bound = word_of_bound(lost, shift + log2_of(kThreads));
     if (shared)
         atomicMax(word + at_lost, bound);
     else if (bound > word[at_lost])
@@ -220,12 +242,14 @@ leave_stream(int s, int at, int base, int at_lost, const table_memory<Acc> *memo
 }
 
 // What the block's threads hold, to its table, which was cleared, or to the words that parts share; a
-// barrier must have gone before. The first warp has added it all then.
+// barrier must have gone before. The first warp has added it all then. All threads' sums are scaled, or none.
 template <class Acc>
 __device__ __forceinline__ void
 add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
 {
     constexpr table_shape kShape = Acc::shape();
+    static_assert(kLargeShift % kDigit == 0, "a limb begins there");
+    const int shift = acc.is_scaled() ? kLargeShift : 0;
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     unsigned long long *word = memory->word, *to = shared ? shared : word;
     rest_record *rest = &memory->rest;
@@ -237,7 +261,7 @@ add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
     const int count = __reduce_add_sync(kAllLanes, acc.count);
     join_rest(acc);
     if (lane == 0) {
-        rest->flags[warp] = (int)flags;
+        rest->flags[warp] = (int)flags & ~WK_SCALED;
         rest->count[warp] = count;
         rest->nonzeros[warp] = (uint64_t)acc.nonzeros;
         if constexpr (Acc::kEnds) {
@@ -251,19 +275,20 @@ add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
     if constexpr (Acc::kHasSum)
 #pragma unroll
         for (int p = 0; p < Acc::kPieces; p++)
-            cut_stream(acc.sum[p], p, kShape.sum_base, word + kShape.sum_at(p), memory);
+            cut_stream(acc.sum[p], p, kShape.sum_base - shift, word + kShape.sum_at(p), memory);
     if constexpr (Acc::kHasSquares)
-        cut_stream(acc.squares, 2, kShape.square_base(), word + kShape.square_at(), memory);
+        cut_stream(acc.squares, 2, kShape.square_base() - 2 * shift, word + kShape.square_at(),
+                   memory);
     __syncthreads(); // all digits are there
     if (warp > 0) return;
     if constexpr (Acc::kHasSum)
 #pragma unroll
         for (int p = 0; p < Acc::kPieces; p++)
-            leave_stream(p, kShape.sum_at(p), kShape.sum_base, kLostSum, memory, to,
+            leave_stream(p, kShape.sum_at(p), kShape.sum_base, shift, kLostSum, memory, to,
                          shared != nullptr);
     if constexpr (Acc::kHasSquares)
-        leave_stream(2, kShape.square_at(), kShape.square_base(), kLostSquares, memory, to,
-                     shared != nullptr);
+        leave_stream(2, kShape.square_at(), kShape.square_base(), 2 * shift, kLostSquares,
+                     memory, to, shared != nullptr);
     if (memory->some && shared) // digits below the others
 #pragma unroll 1
         for (int w = kLimb + lane; w < kShape.ends_at(); w += kWarp)
@@ -289,22 +314,29 @@ add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
 
 // ---- limbs to doubles -------------------------------------------------------------------------
 
+// The uppermost of limbs that is not zero, by a warp; -1: there is none.
+__device__ __forceinline__ int
+top_limb(const unsigned long long *limb, int count)
+{
+    int first = (count - 1) / kWarp * kWarp;
+#pragma unroll 1
+    for (; first >= 0; first -= kWarp) {
+        const int i = first + threadIdx.x % kWarp;
+        const unsigned some = __ballot_sync(kAllLanes, i < count && limb[i] != 0);
+        if (some != 0) return first + 31 - __clz((int)some);
+    }
+    return -1;
+}
+
 // A sum in limbs as a pair, by a warp; all lanes get it. The uppermost limbs are added up as doubles. The
 // last warp of all runs this once, and waits for each instruction to be fetched: the fewer, the better.
 __device__ __forceinline__ double_pair
-pair_of_limbs(const unsigned long long *limb, int count, int base, double lost)
+pair_of_limbs(const unsigned long long *limb, int top, int base, double lost)
 {
     constexpr int kUpper = 6; // 144 bits; below them a bound tells
     const int lane = threadIdx.x % kWarp;
-    int first = (count - 1) / kWarp * kWarp;
-    unsigned some;
-#pragma unroll 1
-    for (;; first -= kWarp) {
-        some = __ballot_sync(kAllLanes, first + lane < count && limb[first + lane] != 0);
-        if (some != 0 || first == 0) break;
-    }
-    if (some == 0) return {0, 0, lost};
-    const int top = first + 31 - __clz((int)some), own = top - lane, e = kDigit * top + base;
+    if (top < 0) return {0, 0, lost};
+    const int own = top - lane, e = kDigit * top + base;
     const int64_t v = own >= 0 ? (int64_t)limb[own] : 0;
     bool below = lane >= kUpper && v != 0;
 #pragma unroll 1
@@ -331,17 +363,22 @@ pair_of_limbs(const unsigned long long *limb, int count, int base, double lost)
     return p;
 }
 
-// ---- by integers: table.cu ----------------------------------------------------------------------
+// ---- once more: table.cu ------------------------------------------------------------------------
 
 // The output's results of a table's words, by one warp; `again`: those that are no sums are stored.
 // False, for all: too much was lost.
 __device__ bool finish_words(unsigned long long *word, int64_t *work, table_shape shape,
                              const reduce_task &task, int64_t output, bool again);
 
-// The tiles of an output that a warp of a line has, to the table; their flags (lines.cuh).
-__device__ int add_tiles_exactly(const void *in, const reduce_task &task, int64_t output,
-                                 int64_t tile, int64_t step, table_shape shape,
-                                 unsigned long long *word);
+// The tiles of an output that a warp of a line has, once more: to the table, or, of float64, to each
+// thread's sums over 2^kLargeShift. Their flags (lines.cuh).
+__device__ int add_tiles_again(const void *in, const reduce_task &task, int64_t output,
+                               int64_t tile, int64_t step, table_shape shape,
+                               unsigned long long *word, scaled_sums *sums);
+
+// Does the element of an output count?
+__device__ bool counts_there(const void *in, const reduce_task &task, const uint8_t *mask,
+                             const spot &s);
 
 // A thread's doubles to limbs that others add to as well.
 __device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
@@ -374,6 +411,25 @@ clear_table(table_memory<Acc> *memory)
     for (int w = threadIdx.x; w < Acc::shape().words(); w += kThreads) memory->word[w] = 0;
     if (threadIdx.x == 0) memory->some = false;
 }
+
+// ---- over a power of two: scaled.cu -----------------------------------------------------------------
+
+// Elements of an output: batches of up to kScaledBatch, the first begin, begin + step .., the others `hop`
+// further on each; all before end.
+constexpr int kScaledBatch = 8;
+struct series {
+    int64_t begin, end, step, hop;
+    int batch;
+};
+
+// Those of a float64 output, by a thread, over 2^kLargeShift, to its sums.
+__device__ void add_scaled(const void *in, const reduce_task &task, const spot &first,
+                           const series &own, table_shape shape, scaled_sums *sums);
+
+// Those of outputs first, first + step .., `lanes` bits each, of which a warp has marked some, once more by
+// this warp, each over the power of two that its largest element has. The marks of those that take integers.
+__device__ uint32_t finish_scaled(const void *in, const reduce_task &task, uint32_t marks,
+                                  int64_t first, int lanes, int step, table_shape shape);
 
 // The states of all pieces, or of another GPU: added to this one's, or finished.
 __global__ void merge_tables(const reduce_task __grid_constant__ task, table_shape shape,

@@ -231,6 +231,19 @@ store_as(void *out, int64_t at, double x)
         static_cast<double *>(out)[at] = wk_one_nan_f64(x);
 }
 
+// The same of a float, which is rounded to float16, but is one of bfloat16's numbers.
+template <int kDtype>
+__device__ __forceinline__ void
+store_float(void *out, int64_t at, float x)
+{
+    if constexpr (kDtype == WK_F16)
+        static_cast<uint16_t *>(out)[at] = __half_as_ushort(__float2half_rn(x));
+    else if constexpr (kDtype == WK_BF16)
+        static_cast<uint16_t *>(out)[at] = (uint16_t)(wk_bits_f32(x) >> 16);
+    else
+        static_cast<float *>(out)[at] = x;
+}
+
 __device__ __forceinline__ void
 store(void *out, int dtype, int64_t at, double x)
 {

@@ -318,6 +318,20 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
     return unknown;
 }
 
+// Those of a few rows that were not stored at once: rarely, so that the code is less, one by one.
+template <class Acc, int C>
+__device__ __forceinline__ uint32_t
+fold_each(const typename Acc::T *in, const reduce_task &task, int64_t output, int apart,
+          uint32_t stored)
+{
+    uint32_t unknown = 0;
+#pragma unroll 1
+    for (int c = 0; c < C; c++)
+        if (!(stored >> c & 1))
+            unknown |= fold_whole<Acc, true, 1>(in, task, output + c * apart, apart, 0) << c;
+    return unknown;
+}
+
 // The same where all rows are one batch, which may take no accumulator. A bit for each that is stored,
 // or not there.
 template <class Acc, int N, int C>
@@ -362,10 +376,13 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
                      (task.aligned ? lane * C : lane);
     if constexpr (Acc::kCertain) {
         for (; output < task.outputs; output += step) {
-            uint32_t stored = 0;
-            if constexpr (Acc::kAtOnce && kFew)
-                stored = finish_whole<Acc, WK_FEW_ROWS, C>(in, task, output, apart);
-            if (stored != all_of<C>) fold_whole<Acc, kFew, C>(in, task, output, apart, stored);
+            if constexpr (Acc::kAtOnce && kFew) {
+                const uint32_t stored =
+                    finish_whole<Acc, WK_FEW_ROWS, C>(in, task, output, apart);
+                if (stored != all_of<C>) fold_each<Acc, C>(in, task, output, apart, stored);
+            } else {
+                fold_whole<Acc, kFew, C>(in, task, output, apart, 0);
+            }
         }
     } else {
         constexpr int N = kFew ? WK_FEW_ROWS : rows_at_once<Acc, C>;
@@ -378,8 +395,12 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
             if constexpr (Acc::kAtOnce)
                 if (task.n <= N && stored == 0)
                     stored = finish_whole<Acc, N, C>(in, task, output, apart);
-            if (stored != all_of<C>)
+            if constexpr (Acc::kAtOnce && kFew) {
+                if (stored != all_of<C>)
+                    unknown = fold_each<Acc, C>(in, task, output, apart, stored);
+            } else if (stored != all_of<C>) {
                 unknown = fold_whole<Acc, kFew, C>(in, task, output, apart, stored);
+            }
             fine &= unknown == 0;
 #pragma unroll
             for (int c = 0; c < C; c++) {
@@ -388,15 +409,30 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
             }
         }
         if (!__syncthreads_or(!fine)) return; // also: all marks are set
+        const auto first_of = [&](int item, int of_warp, int c) {
+            const int64_t group = blockIdx.x + (int64_t)item * gridDim.x;
+            return (group * kWarps + of_warp) * C * kWarp + (task.aligned ? c : c * kWarp);
+        };
+        if (Acc::kWide && !task.keeps) {
+#pragma unroll 1
+            for (int k = 0; k < items * C; k++) {
+                const int c = k % C;
+                const uint32_t left = memory.marks[k / C][warp][c];
+                if (left == 0) continue;
+                const uint32_t more = finish_scaled(in, task, left, first_of(k / C, warp, c), 1,
+                                                    task.aligned ? C : 1, Acc::shape());
+                if (lane == 0) memory.marks[k / C][warp][c] = more;
+            }
+            __syncthreads(); // the marks that are left are set
+        }
 #pragma unroll 1
         for (int k = 0; k < items * kWarps * C; k++) {
             const int c = k % C, item = k / C / kWarps;
-            const int64_t group = blockIdx.x + (int64_t)item * gridDim.x;
+            const int64_t first = first_of(item, k / C % kWarps, c);
             for (uint32_t left = memory.marks[item][k / C % kWarps][c]; left;
                  left &= left - 1) {
                 const int other = __ffs((int)left) - 1;
-                const int64_t own = (group * kWarps + k / C % kWarps) * C * kWarp +
-                                    (task.aligned ? other * C + c : other + c * kWarp);
+                const int64_t own = first + other * (task.aligned ? C : 1);
                 column_exactly<Acc>(in, task, own, 0, task.n, &memory.table);
             }
         }
