@@ -509,7 +509,7 @@ take_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t
     acc.clear_sums();
     acc.flags =
         add_tiles_again(in, task, output, first, step, Acc::shape(), table->word, nullptr);
-    table->some = true;
+    if (threadIdx.x == 0) table->some = 1;
 }
 
 // The outputs of a block's items that its warps have marked, by these warps, and what these do not tell by

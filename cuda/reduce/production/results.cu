@@ -95,15 +95,19 @@ quick_spread(const float_outcome &o, int parts, bool root, double ddof, double i
              int dtype)
 {
     const double n = (double)o.n, d = n - ddof;
-    double_pair r, sum[2];
+    double_pair r, scaled[2];
+    const double_pair *sum = o.sum;
+    if (o.is_shifted()) {
+        sum = scaled;
 #pragma unroll 1
-    for (int p = 0; p < parts; p++) { // in the squares' unit
-        const int k = o.shift[p] - o.square_shift / 2;
-        sum[p] = o.sum[p];
-        if (k == 0) continue;
-        if (k < -1000 || k > 1000) return {0, false};
-        sum[p] = {times_power(sum[p].high, k), times_power(sum[p].low, k),
-                  times_power(sum[p].lost, k) + 0x1p-900}; // of what vanishes
+        for (int p = 0; p < parts; p++) { // in the squares' unit
+            const int k = o.shift[p] - o.square_shift / 2;
+            scaled[p] = o.sum[p];
+            if (k == 0) continue;
+            if (k < -1000 || k > 1000) return {0, false};
+            scaled[p] = {times_power(o.sum[p].high, k), times_power(o.sum[p].low, k),
+                         times_power(o.sum[p].lost, k) + 0x1p-900}; // of what vanishes
+        }
     }
     if (!(d > 0) || !(fabs(ddof) < 0x1p52 && ddof == rint(ddof)) ||
         !spread_of(sum, parts, o.squares, n, &r))

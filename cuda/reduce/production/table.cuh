@@ -38,7 +38,7 @@ struct rest_record {
 template <class Acc>
 struct table_memory {
     unsigned long long word[Acc::shape().words()];
-    bool some; // of its limbs are not zero
+    int some; // of its limbs are not zero
     union {
         struct {
             stream_record streams[kStreams];
@@ -208,7 +208,7 @@ cut_stream(few<K> &all, int s, int base, unsigned long long *limb, table_memory<
     if (lane <= kMostDigits) record->sum[threadIdx.x / kWarp][lane] = own;
     if (__any_sync(kAllLanes, largest_of(all.s) != 0)) { // rarely
         add_digits(all.s, base, limb);
-        if (lane == 0) memory->some = true;
+        if (lane == 0) atomicOr(&memory->some, 1);
     }
 }
 
@@ -409,7 +409,7 @@ clear_table(table_memory<Acc> *memory)
 {
 #pragma unroll 1
     for (int w = threadIdx.x; w < Acc::shape().words(); w += kThreads) memory->word[w] = 0;
-    if (threadIdx.x == 0) memory->some = false;
+    if (threadIdx.x == 0) memory->some = 0;
 }
 
 // ---- over a power of two: scaled.cu -----------------------------------------------------------------
