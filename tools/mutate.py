@@ -37,13 +37,13 @@ LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", 
 # And these: sums, variances, and several results of floats.
 SUMS = ("sums.cu", "moments.cu", "summaries.cu")
 EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in SUMS]
+# Of few integers neither has any.
+INTEGERS = [ROOT / "cuda" / "reduce" / "production" / "integers.cu"]
 # What kernels of all these call once an output, or rarely.
 ONCE = {
     ROOT / "cuda" / "reduce" / "production" / f"{name}.cu"
     for name in ("results", "scaled", "table")
 }
-# Of few integers neither has any.
-INTEGERS = [ROOT / "cuda" / "reduce" / "production" / "integers.cu"]
 QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
 SMALL = ["--small"]
 RUNS: dict[str, tuple[dict[str, str], list[str]]] = {

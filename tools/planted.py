@@ -136,7 +136,7 @@ PLANTED = [
     (RESULTS, "lost += 2 * fabs(more);", ";"),
     (RESULTS, "e = 2 * e + fabs(l) * 0x1p-50; // to spare: for what is rounded here", "e = 0;"),
     (RESULTS, "if (e < fabs(h) * 0x1p-54) {", "if (true) {"),
-    (RESULTS, "double more = left * inverse;", "double more = 0;"),
+    (RESULTS, "more = __fma_rn(__fma_rn(-more, d, left), inverse, more);", "more = 0;"),
     (RESULTS, "if (e != 0) e += size * 0x1p-50; // or it would vanish", ";"),
     (RESULTS, "(wk_bits_f32(f) & kRest) != kRest / 2 + 1", "true"),
     (
