@@ -245,6 +245,18 @@ def test_float64_that_is_folded_over_a_power_of_two(gpu, kind, shape, axis):
     check(gpu, a, axis, where=some)
 
 
+@pytest.mark.parametrize("n", [4, 30, 600, 40_003])
+def test_what_is_lost_over_a_power_of_two(gpu, n):
+    """The large ones cancel, and what is left has digits that were below all that was kept."""
+    for left, below in ((-250, -302), (100, 48), (400, 348)):
+        a = np.zeros((3, n))
+        a[:, :4] = np.ldexp([1.0, -1, 1, 1], [1000, 1000, left, below])
+        for op in ("sum", "mean"):
+            check_there(gpu, a, op, 1)
+            check_there(gpu, np.ascontiguousarray(a.T), op, 0)
+            check_there(gpu, a[0], op)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_ties_of_few_numbers_of_few_digits(gpu, dtype):
     """Pairs of small numbers, and some with others: what is halved or squared is a tie, often."""

@@ -146,7 +146,6 @@ PLANTED = [
     ),
     (RESULTS, "return {low, low == (float)(x + e) &&", "return {low, true ||"),
     (MOMENTS, "x = square == x ? r", "x = true ? r"),
-    (MOMENTS, "__fma_rn(x, task.spread, -spread) == 0;", "true;"),
     (RESULTS, "return r.is_zero() || r.lost < r.high * 0x1p-30;", "return true;"),
     (RESULTS, "rest == 0 && rounded_off == 0 && p.lost == 0", "rest == 0 && rounded_off == 0"),
     (RESULTS, "r.lost = all.left || wide ? r.high * 0x1p-98 : 0;", "r.lost = 0;"),
