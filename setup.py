@@ -45,6 +45,7 @@ DEFAULT_ARCHS = ["80", "89", "90"]  # A100, RTX 40, H100; PTX of the last serves
 SHARED = [
     ROOT / "csrc" / name
     for name in (
+        "boxes.c",
         "contract.c",
         "cut.c",
         "pieces.c",

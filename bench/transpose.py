@@ -1,10 +1,12 @@
-"""Transposes on one GPU beside CuPy, PyTorch and cuBLAS: every shape, dtype, permutation and size.
+"""Transposes on one GPU beside CuPy, PyTorch, cuTENSOR and cuBLAS: every shape, dtype, permutation.
 
     python bench/transpose.py [SECTION ...] [--mib N] [--minutes M] [--output PATH]
+                              [--drawn N] [--seed S]
 
     ladder   every row of the table: 16384 x 16384 float32; "copy" moves it in order, the bound
     sizes    1 x 1 to 2048 x 2048 float32: time on the device, to issue, and from NumPy to NumPy
     matrix   matrices, thin ones, images, more axes, views; elements of 1, 2, 4, 8 and 16 bytes
+    random   permutations of 3 to 6 axes, --drawn of them by --seed, each of elements of 5 sizes
 
 One process, random data on the device, larger than its caches. Medians of 7 runs, taking turns,
 after 3 that warm up, by CUDA events; calls of more than 50 ms are timed 3 times, of more than 0.4 s
@@ -15,8 +17,9 @@ there. "share" is that rate over a device-to-device copy's of as many bytes that
 
 Each call makes a new array, in its library's pool: CuPy's is ascontiguousarray(a.transpose(axes)),
 which runs the same kernel as copyto, PyTorch's a.permute(axes).contiguous(), or of a view with
-negative steps a.flip(...) and that. cuBLAS, by its geam, takes matrices of float32, float64 and
-complex128, into CuPy's memory. A peer that fails is left out. Our result is compared with one
+negative steps a.flip(...) and that. cuTENSOR's plan is made before the clock starts; it takes no
+views and no bytes. cuBLAS, by its geam, takes matrices of float32, float64 and complex128; both
+write into CuPy's memory. A peer that fails is left out. Our result is compared with one
 peer's on the device; "!" marks one that differs.
 
 Where --mib is less than 1024, all shapes shrink alike. The file keeps the sections that are not
@@ -35,6 +38,7 @@ import sections
 import transpose_cells as cells
 import warpkit
 from common import Run
+from cutensor import CuTensor
 from gpu import LOOPS, Gpu, as_torch, compile_ahead, data, wall, works
 from sections import Row, rated
 from transpose_cells import Cell
@@ -48,22 +52,28 @@ BOUND = "copy"  # the variant that does not transpose
 class Bench(sections.Sections):
     """The sections, one generator of rows each."""
 
-    def __init__(self, gpu: Gpu, nbytes: int, end: float) -> None:
+    def __init__(self, gpu: Gpu, nbytes: int, end: float, drawn: int, seed: int) -> None:
         super().__init__(gpu, end)
-        self.nbytes = nbytes
-        self.geam: cells.Geam | None = None
+        self.nbytes, self.drawn, self.seed = nbytes, drawn, seed
+        self.geam: cells.Geam | None = self.peer("cuBLAS", cells.Geam)
+        self.cutensor: CuTensor | None = self.peer("cuTENSOR", CuTensor)
+
+    def peer(self, name: str, make: Callable[[Any], Any]) -> Any:
+        """A library that has a version, or None."""
         try:
-            self.geam = cells.Geam(gpu.cupy)
-            gpu.versions["cuBLAS"] = self.geam.version()
+            made = make(self.gpu.cupy)
+            self.gpu.versions[name] = made.version()
+            return made
         except Exception as error:  # a peer that is missing is no reason to stop
-            print(f"without cuBLAS: {type(error).__name__}: {error}", file=sys.stderr)
+            print(f"without {name}: {type(error).__name__}: {error}", file=sys.stderr)
+            return None
 
     def measure(self, runs: dict[str, Run], nbytes: int) -> Row:
         """Rates over so many bytes; the copy, of as many, takes turns with the others."""
         return rated(self.gpu.measure_with_copy(runs, nbytes, nbytes // 2), nbytes)
 
     def peers(self, base: Any, view: Any, cell: Cell) -> dict[str, Run]:
-        """CuPy's, PyTorch's and cuBLAS's call, of those that have one."""
+        """CuPy's, PyTorch's, cuTENSOR's and cuBLAS's call, of those that have one."""
         gpu = self.gpu
 
         def cupy() -> Run:
@@ -76,6 +86,8 @@ class Bench(sections.Sections):
         made: dict[str, Callable[[], Run]] = {"CuPy": cupy}
         if gpu.torch:
             made["PyTorch"] = torch
+        if self.cutensor and cell.for_cutensor:
+            made["cuTENSOR"] = partial(self.cutensor.run, base, cell.axes)
         if self.geam and cell.for_geam:
             made["cuBLAS"] = partial(self.geam.run, base)
         return self.available(made)
@@ -165,7 +177,14 @@ class Bench(sections.Sections):
         return runs
 
     def matrix(self) -> Iterator[Row]:
-        left = cells.cells(self.nbytes)
+        yield from self.all_of(cells.cells(self.nbytes))
+
+    def random(self) -> Iterator[Row]:
+        self.about |= {"drawn": self.drawn, "seed": self.seed}
+        yield from self.all_of(cells.drawn(self.nbytes, self.drawn, self.seed))
+
+    def all_of(self, left: list[Cell]) -> Iterator[Row]:
+        """By dtype, whose cells follow each other."""
         while left and not self.late(len(left)):
             chosen = [cell for cell in left if cell.dtype == left[0].dtype]
             left = left[len(chosen) :]
@@ -220,7 +239,14 @@ SECTIONS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "ladder": Bench.ladder,
     "sizes": Bench.sizes,
     "matrix": Bench.matrix,
+    "random": Bench.random,
+}
+NUMBERS = {
+    "drawn": (30, "permutations that are drawn"),
+    "seed": (0, "of the draw"),
 }
 
 if __name__ == "__main__":
-    sections.main("transpose", __doc__, Bench, SECTIONS, line, least=1, minutes=3.5)
+    sections.main(
+        *("transpose", __doc__, Bench, SECTIONS, line), least=1, minutes=5, numbers=NUMBERS
+    )

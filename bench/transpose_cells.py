@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import math
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import cutensor
 import numpy as np
 from common import Run
 
@@ -19,6 +21,7 @@ DTYPES = ("float32", "uint8", "float16", "float64", "complex128")  # in the orde
 ITEM = {dtype: np.dtype(dtype).itemsize for dtype in DTYPES}
 SMALL = ("float32", "uint8", "float16")
 SIDE = 16384
+DRAWN = "random permutations"
 GEAM = {"float32": "sgeam", "float64": "dgeam", "complex128": "zgeam"}
 
 
@@ -62,6 +65,11 @@ class Cell:
         return math.prod(self.shape) * ITEM[self.dtype]
 
     @property
+    def for_cutensor(self) -> bool:
+        """It knows no views, and no elements of 1 byte."""
+        return self.view is PLAIN and self.dtype in cutensor.TYPES
+
+    @property
     def for_geam(self) -> bool:
         """A matrix, and of a dtype that it has."""
         return self.view is PLAIN and self.axes == (1, 0) and self.dtype in GEAM
@@ -89,6 +97,30 @@ def selection() -> Iterator[Cell]:
     yield from images()
     yield from permuted()
     yield from views()
+
+
+def drawn(nbytes: int, count: int, seed: int) -> list[Cell]:
+    """So many permutations for each dtype: of 3 to 6 axes, some of 2 to 7 elements, each array of
+    nbytes or a little less."""
+    rng = random.Random(seed)
+    found: list[Cell] = []
+    while len(found) < count * len(DTYPES):
+        n = rng.choice((3, 4, 4, 5, 5, 6))
+        weights = [rng.uniform(0.15, 1) for _ in range(n)]
+        elements = nbytes // 4
+        shape = [max(2, int(elements ** (w / sum(weights)))) for w in weights]
+        if rng.random() < 0.4:
+            shape[rng.randrange(n)] = rng.choice((2, 3, 4, 5, 7))
+        axes = rng.sample(range(n), n)
+        long = max(range(n), key=shape.__getitem__)
+        rest = math.prod(shape) // shape[long]
+        if axes == sorted(axes) or nbytes // ITEM["complex128"] // rest < 2:
+            continue
+        for dtype in DTYPES:
+            shape[long] = nbytes // ITEM[dtype] // rest
+            case = f"{by(tuple(shape))} to {tuple(axes)}"
+            found.append(Cell(DRAWN, case, dtype, tuple(shape), tuple(axes)))
+    return sorted(found, key=lambda cell: DTYPES.index(cell.dtype))
 
 
 def matrices() -> Iterator[Cell]:

@@ -46,31 +46,32 @@ WAYS = {
     "every other element": ((4999,), (0,), 4, lambda a: a[::2], "rows"),
     "backwards": ((61, 70), (0, 1), 1, lambda a: a[::-1, ::-1], "rows"),
     "rows that stay rows": ((9, 11, 40), (1, 0, 2), 4, same, "rows"),
-    "odd rows that stay rows": ((9, 11, 35), (1, 0, 2), 1, same, "rows"),
+    "odd rows that stay rows": ((9, 11, 35), (1, 0, 2), 1, same, "boxes"),
     "long rows": ((2, 3, 20_000), (1, 0, 2), 2, same, "rows"),
-    "rows of a wider array": ((30, 40), (0, 1), 8, lambda a: a[:, :3], "rows"),
-    "five axes, the last stays": ((2, 3, 4, 5, 33), (3, 1, 0, 2, 4), 2, same, "rows"),
-    "3 x 3 matrices": ((400, 3, 3), (0, 2, 1), 4, same, "chunks"),
-    "matrices of a batch in another order": ((7, 9, 3, 5), (1, 0, 3, 2), 2, same, "chunks"),
-    "8 x 16 bytes": ((40, 8, 16), (0, 2, 1), 1, same, "chunks"),
-    "32 x 32 matrices": ((5, 32, 32), (0, 2, 1), 4, same, "chunks"),
-    "three axes inside": ((50, 2, 3, 4), (0, 3, 2, 1), 8, same, "chunks"),
+    "rows of a wider array": ((30, 40), (0, 1), 8, lambda a: a[:, :3], "boxes"),
+    "five axes, the last stays": ((2, 3, 4, 5, 133), (3, 1, 0, 2, 4), 2, same, "rows"),
+    "five axes, the last stays and is short": ((2, 3, 4, 5, 33), (3, 1, 0, 2, 4), 2, same, "boxes"),
+    "3 x 3 matrices": ((400, 3, 3), (0, 2, 1), 4, same, "boxes"),
+    "matrices of a batch in another order": ((7, 9, 3, 5), (1, 0, 3, 2), 2, same, "boxes"),
+    "8 x 16 bytes": ((40, 8, 16), (0, 2, 1), 1, same, "boxes"),
+    "32 x 32 matrices": ((5, 32, 32), (0, 2, 1), 4, same, "boxes"),
+    "three axes inside": ((50, 2, 3, 4), (0, 3, 2, 1), 8, same, "boxes"),
     "3 x 4 parts of 4 x 4 matrices": (
         (700, 4, 4),
         (0, 2, 1),
         4,
         lambda a: a[:, :, :3],
-        "chunks",
+        "boxes",
     ),
-    "3 x 3 matrices upside down": ((400, 3, 3), (0, 2, 1), 8, lambda a: a[:, ::-1, ::-1], "chunks"),
+    "3 x 3 matrices upside down": ((400, 3, 3), (0, 2, 1), 8, lambda a: a[:, ::-1, ::-1], "boxes"),
     "small parts of a batch in another order": (
         (7, 90, 3, 5),
         (1, 0, 3, 2),
         1,
         lambda a: a[:, ::-1, :, 1:],
-        "chunks",
+        "boxes",
     ),
-    "some of 3 x 3 matrices": ((400, 3, 3), (0, 2, 1), 4, lambda a: a[::2], "chunks"),
+    "some of 3 x 3 matrices": ((400, 3, 3), (0, 2, 1), 4, lambda a: a[::2], "boxes"),
     "aligned bytes": ((512, 768), (1, 0), 1, same, "aligned"),
     "aligned halves": ((512, 512), (1, 0), 2, same, "aligned"),
     "aligned words": ((256, 320), (1, 0), 4, same, "aligned"),
@@ -82,25 +83,25 @@ WAYS = {
     "pairs as elements": ((126, 156, 2), (1, 0, 2), 4, same, "aligned"),
     "pixels to channels, aligned": ((2, 40, 52, 3), (0, 3, 1, 2), 4, same, "short"),
     "channels to pixels, aligned": ((2, 3, 40, 56), (0, 2, 3, 1), 2, same, "short"),
-    "some pixels to channels": ((4, 16, 48, 3), (0, 3, 1, 2), 1, lambda a: a[::2, 1:], "chunks"),
+    "some pixels to channels": ((4, 16, 48, 3), (0, 3, 1, 2), 1, lambda a: a[::2, 1:], "short"),
     "points": ((1000, 3), (1, 0), 4, same, "short"),
     "coordinates": ((3, 1000), (1, 0), 4, same, "short"),
-    "real and imaginary parts": ((2, 24), (1, 0), 4, same, "short"),
+    "real and imaginary parts": ((2, 24), (1, 0), 4, same, "boxes"),
     "a tall matrix": ((3001, 5), (1, 0), 4, same, "units"),
-    "a tall matrix of bytes": ((3001, 7), (1, 0), 1, same, "units"),
+    "a tall matrix of bytes": ((3001, 7), (1, 0), 1, same, "boxes"),
     "a wide matrix": ((3, 3001), (1, 0), 8, same, "units"),
-    "a wide matrix of halves": ((31, 301), (1, 0), 2, same, "units"),
-    "a tall part": ((301, 40), (1, 0), 4, lambda a: a[1:, 3:10], "units"),
-    "pixels of 3 bytes": ((70, 90, 3), (1, 0, 2), 1, same, "units"),
+    "a wide matrix of halves": ((31, 301), (1, 0), 2, same, "boxes"),
+    "a tall part": ((301, 40), (1, 0), 4, lambda a: a[1:, 3:10], "boxes"),
+    "pixels of 3 bytes": ((70, 90, 3), (1, 0, 2), 1, same, "boxes"),
     "pixels of 12 bytes": ((40, 50, 3), (1, 0, 2), 4, same, "units"),
     "pixels of 6 bytes, one of four left out": (
         (40, 50, 4),
         (1, 0, 2),
         2,
         lambda a: a[:, :, :3],
-        "units",
+        "boxes",
     ),
-    "channels to pixels": ((3, 41, 51), (1, 2, 0), 1, same, "units"),
+    "channels to pixels": ((3, 41, 51), (1, 2, 0), 1, same, "boxes"),
     "pixels to channels": ((2, 41, 51, 3), (0, 3, 1, 2), 4, same, "units"),
 }
 for n in (1, 2, 4):
@@ -110,10 +111,18 @@ for n in (1, 2, 4):
 # Odd sizes, where tiles start anywhere: for each size of element, with and without windows.
 for n in SIZES:
     way = "aligned" if n == 16 else "words"
-    WAYS[f"odd, {n} bytes"] = ((301, 403), (1, 0), n, lambda a: a[1:, 1:], way)
+    odd = (600, 515) if n == 1 else (301, 403)
+    WAYS[f"odd, {n} bytes"] = (odd, (1, 0), n, lambda a: a[1:, 1:], way)
     WAYS[f"odd rows, {n} bytes"] = ((256, 301), (1, 0), n, lambda a: a[:, 1:], way)
     WAYS[f"every other, {n} bytes"] = ((256, 301), (1, 0), n, lambda a: a[::-1, ::-2], "words")
-    WAYS[f"six axes, {n} bytes"] = ((5, 7, 3, 9, 5, 11), (5, 3, 1, 4, 0, 2), n, same, "words")
+    WAYS[f"two axes a side, {n} bytes"] = ((14, 16, 10, 12), (3, 2, 1, 0), n, same, "words")
+    six = (5, 7, 3, 9, 5, 11), (5, 3, 1, 4, 0, 2), n
+    WAYS[f"six axes, {n} bytes"] = (*six, same, "words" if n == 16 else "boxes")
+    WAYS[f"six axes backwards, {n} bytes"] = (
+        *six,
+        lambda a: a[::-1, 1:, ::-1, :, ::2, 1:],
+        "boxes",
+    )
     WAYS[f"a small odd one, {n} bytes"] = ((97, 35), (1, 0), n, lambda a: a[:, ::-1], "words")
 
 
@@ -128,7 +137,7 @@ def test_every_way(device, name, setting):
     if device != "cpu":
         told = warpkit.explain("transpose", view(on(device, a)), axes=axes, device=device)
         # Few rows or columns are units'; words have smaller tiles for many multiprocessors.
-        others = {"words": ("units",) if "small" in name else (), "aligned": ("words",)}
+        others = {"words": ("units", "boxes") if "small" in name else (), "aligned": ("words",)}
         assert told.startswith((way, *others.get(way, ()))), told
 
 

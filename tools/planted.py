@@ -22,7 +22,7 @@ PLAN = "csrc/tiles.c"
 TILES = "cuda/transpose/production/tiles.cu"
 SHARED = "cuda/transpose/production/tiles.cuh"
 ALIGNED = "cuda/transpose/production/tiles_aligned.cu"
-CHUNKS = "cuda/transpose/production/tiles_chunks.cu"
+BOXES = "cuda/transpose/production/tiles_boxes.cu"
 ROWS = "cuda/transpose/production/tiles_rows.cu"
 SHORT = "cuda/transpose/production/tiles_short.cu"
 UNITS = "cuda/transpose/production/tiles_units.cu"
@@ -224,9 +224,14 @@ PLANTED = [
     (SHORT, "__syncwarp(); // the warp's pieces are there before its lanes read others'", ";"),
     (SHORT, "? to % kLong * kSide + to / kLong", "? to"),
     # tables
-    (CHUNKS, "in += (index - next * extent) * t.other[i].in;", "in += index * t.other[i].in;"),
-    (CHUNKS, "source[to.element] / (int)sizeof(T)", "to.element"),
-    (CHUNKS, "t.in + from[in.near] + source[in.element]", "t.in + from[in.near]"),
+    (BOXES, "if (row >= side.rows) row =", "if (false) row ="),
+    (BOXES, "last ? t.axis[a].last_in : at * t.axis[a].in", "at * t.axis[a].in"),
+    (BOXES, "sum.near += at / kPer * side.digit[i].skip;", "sum.near += at * side.digit[i].skip;"),
+    (BOXES, "__funnelshift_r(low[b], high[b], shift[b])", "low[b]"),
+    (BOXES, "if (!t.joined || !inside)", "if (!inside)"),
+    (BOXES, "kPer + i % kPer - early;", "kPer + i % kPer;"),
+    (BOXES, "if (first + i >= 0 && first + i < units)", "if (true)"),
+    (BOXES, "__syncthreads(); // the tile is full, and all know where it is", ""),
     (ROWS, "at.column * t.step;", "0;"),
     (UNITS, "if (kAll || at.element < rows)", "if (true)"),
     # the stencil's ladder: tiles, ends, turns

@@ -8,8 +8,9 @@
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
 - <!-- transfer --> ... <!-- /transfer -->: a table for each GPU in bench/results/transfer_*.json.
-- <!-- transpose ladder table -->, <!-- transpose sizes -->, <!-- transpose matrix -->, each up to
-  its <!-- /... -->: the sections of bench/results/transpose_*.json, a table for each GPU;
+- <!-- transpose ladder table -->, <!-- transpose sizes -->, <!-- transpose matrix -->,
+  <!-- transpose random -->, each up to its <!-- /... -->: the sections of
+  bench/results/transpose_*.json, a table for each GPU;
   <!-- transpose gpu -->: a selection of the last.
 - <!-- stencil ladder table -->, <!-- stencil last -->, and so on by section, each up to its
   <!-- /... -->: the sections of bench/results/stencil_*.json, a table for each GPU;
@@ -296,6 +297,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "transpose ladder table": transpose_tables.ladder,
         "transpose sizes": transpose_tables.sizes,
         "transpose matrix": transpose_tables.matrix,
+        "transpose random": transpose_tables.random,
     },
 }
 

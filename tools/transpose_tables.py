@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import warpkit
 from pages import Row, complain, gpu_tables, matrix_cell, milliseconds, shown, summary, table
 
@@ -66,6 +68,39 @@ def matrix() -> str | None:
         return "\n".join((*tables, summary(rows)))
 
     return gpu_tables("transpose", "matrix", make)
+
+
+def random() -> str | None:
+    """By dtype: how many lead, and the least."""
+
+    def make(rows: list[Row]) -> str:
+        lines = []
+        for dtype in DTYPES:
+            some = [row for row in rows if row["dtype"] == dtype]
+            if not some:
+                continue
+            shares = sorted(row["share"] for row in some)
+            ratios = sorted(row["ratio"] for row in some)
+            worst = min(some, key=lambda row: float(row["ratio"]))
+            lines.append(
+                (
+                    dtype,
+                    str(len(some)),
+                    *(f"{statistics.median(x):.2f}, {x[0]:.2f}" for x in (shares, ratios)),
+                    *(str(sum(r >= least for r in ratios)) for least in (0.98, 0.9)),
+                    worst["case"],
+                    worst["best_peer"],
+                )
+            )
+        head = (
+            *("random permutations", "cells", "share of a copy: median, least"),
+            *("ratio: median, least", "0.98 and more", "0.9 and more", "the least", "its peer"),
+        )
+        wrong = sum(row.get("wrong", False) for row in rows)
+        told = f"\nIn {wrong} the result is another than the peer's.\n" if wrong else ""
+        return table(head, lines, "<>>>>><<") + told
+
+    return gpu_tables("transpose", "random", make)
 
 
 def sizes() -> str | None:

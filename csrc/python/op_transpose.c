@@ -131,6 +131,23 @@ tell_tiles(const wk_tiles *p)
 }
 
 static PyObject *
+tell_box(const wk_tiles *p)
+{
+    PyObject *text = PyUnicode_FromFormat("boxes: %lld tiles of ", (long long)p->tiles);
+    for (int a = 0, first = 1; text && a < p->box.axes; a++) {
+        if (p->box.axis[a].tile == 1) continue;
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%lld", text, first ? "" : " x ",
+                                             (long long)p->box.axis[a].tile));
+        first = 0;
+    }
+    if (text)
+        Py_SETREF(text, PyUnicode_FromFormat("%U units of %d byte%s; rows of %d in, of %d out",
+                                             text, p->unit, p->unit == 1 ? "" : "s",
+                                             p->box.in.units, p->box.out.units));
+    return text;
+}
+
+static PyObject *
 tell(const wk_tiles *p)
 {
     switch (p->way) {
@@ -142,10 +159,7 @@ tell(const wk_tiles *p)
         return PyUnicode_FromFormat("rows: runs of %lld units of %d byte%s; %lld tiles",
                                     (long long)p->columns, p->unit, p->unit == 1 ? "" : "s",
                                     (long long)p->tiles);
-    case WK_TILES_CHUNKS:
-        return PyUnicode_FromFormat("chunks: %lld of %lld units of %d byte%s, permuted inside",
-                                    (long long)p->columns, (long long)p->rows, p->unit,
-                                    p->unit == 1 ? "" : "s");
+    case WK_TILES_BOXES: return tell_box(p);
     default: return tell_tiles(p);
     }
 }

@@ -38,6 +38,34 @@ read_ahead(const uint32_t *p)
 // What nobody reads again: past the L1 cache.
 WK_VECTOR_READS(read_once, "ld.global.nc.L1::no_allocate")
 
+// base + x * kBytes, and no more: left alone, the compiler adds x to other offsets of 32 bits before it
+// multiplies. The transpose by boxes: 12 instructions for an element, both ways, where it would be 17.
+template <int kBytes>
+__device__ __forceinline__ char *
+beyond(char *base, int x)
+{
+    char *p;
+    WK_PTX(p = base + (int64_t)x * kBytes, "mad.wide.s32 %0, %1, %2, %3;"
+           : "=l"(p)
+           : "r"(x), "n"(kBytes), "l"(base));
+    return p;
+}
+
+// Writes to global memory at addresses that come from there, of which the compiler knows nothing.
+#define WK_WRITES(T, instruction, ...)                                                         \
+    __device__ __forceinline__ void write_global(char *p, T x)                                 \
+    {                                                                                          \
+        WK_PTX_KEPT(*reinterpret_cast<T *>(p) = x, "st.global" instruction ::"l"(p),           \
+                    __VA_ARGS__                                                                \
+                    : "memory");                                                               \
+    }
+
+WK_WRITES(uint8_t, ".b8 [%0], %1;", "r"((uint32_t)x))
+WK_WRITES(uint16_t, ".b16 [%0], %1;", "h"(x))
+WK_WRITES(uint32_t, ".b32 [%0], %1;", "r"(x))
+WK_WRITES(uint2, ".v2.b32 [%0], {%1, %2};", "r"(x.x), "r"(x.y))
+WK_WRITES(uint4, ".v4.b32 [%0], {%1, %2, %3, %4};", "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w))
+
 // wk_one_nan_f32 of what an addition or a multiplication gave: there the chip knows one NaN, 0x7fffffff,
 // so that one comparison of integers does it, where two instructions compare floats and choose.
 __device__ __forceinline__ float

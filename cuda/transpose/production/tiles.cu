@@ -4,7 +4,7 @@
 // Ways      copy     one run of memory on both sides
 //           few      too few elements for tiles: a thread an element
 //           rows     one axis is the fastest on both sides: its runs are moved
-//           chunks   many small matrices, one after the other
+//           boxes    tiles of all axes, where several short ones make a side together
 //           short    2 to 8 rows or columns, 16 bytes an access on both sides
 //           aligned  tiles, 16 bytes an access on both sides
 //           words    tiles of any alignment and any axes
@@ -50,8 +50,8 @@ walk_of(int64_t group, int64_t line, const int64_t (&far)[3], const int64_t (&ne
     return w;
 }
 
-// The ways through a tile of units: in along its rows, out along its columns. Of rows and chunks,
-// which tables place, `near` is the number of the line.
+// The ways through a tile of units: in along its rows, out along its columns. Of rows, which a table
+// places, `near` is the number of the line.
 void
 set_walks(const wk_tiles *plan, turn_task *t)
 {
@@ -65,9 +65,6 @@ set_walks(const wk_tiles *plan, turn_task *t)
     } else if (plan->way == WK_TILES_ROWS) {
         t->read = walk_of(1, columns, {0, plan->step, 0}, {0, 0, 1});
         t->write = walk_of(1, columns, {0, unit, plan->columns * unit}, {0, 0, 1});
-    } else if (plan->way == WK_TILES_CHUNKS) {
-        t->read = walk_of(1, rows, {0, unit, 0}, {0, 0, 1});
-        t->write = walk_of(1, rows, {0, 0, 0}, {0, 0, rows});
     }
 }
 
@@ -137,7 +134,7 @@ WK_LAUNCHER(transpose, cuda, tiles)
         return WK_OK;
     case WK_TILES_FEW: return wk::transpose_few(call, &plan);
     case WK_TILES_ROWS: return wk::transpose_rows(call, &plan);
-    case WK_TILES_CHUNKS: return wk::transpose_chunks(call, &plan);
+    case WK_TILES_BOXES: return wk::transpose_boxes(call, &plan);
     case WK_TILES_SHORT: return wk::transpose_short(call, &plan);
     case WK_TILES_ALIGNED: return wk::transpose_aligned(call, &plan);
     case WK_TILES_WORDS: return wk::transpose_words(call, &plan);

@@ -191,6 +191,6 @@ wk_status transpose_words(wk_call *call, const wk_tiles *plan);
 wk_status transpose_units(wk_call *call, const wk_tiles *plan);
 wk_status transpose_few(wk_call *call, const wk_tiles *plan);
 wk_status transpose_rows(wk_call *call, const wk_tiles *plan);
-wk_status transpose_chunks(wk_call *call, const wk_tiles *plan);
+wk_status transpose_boxes(wk_call *call, const wk_tiles *plan);
 
 } // namespace wk
