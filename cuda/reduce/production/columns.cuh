@@ -237,7 +237,7 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 const int left = ((int)last - top + height - 1) / height;
                 fold_rows_of_columns(acc, from, task, left);
                 if constexpr (!Acc::kCertain)
-                    if (acc[0].may_scale(task))
+                    if (acc[0].failed() && acc[0].may_scale(task))
                         fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,
                                     from, left);
             }

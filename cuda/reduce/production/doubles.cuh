@@ -21,6 +21,9 @@ power_of_two(int e) // of a normal number
     return wk_from_bits_f64((uint64_t)(e + 1023) << 52);
 }
 
+// Over two to this no square of a float64 is too large.
+constexpr int kLargeShift = 600;
+
 // a + b = sum + rest, exactly. Source: D. Knuth.
 __device__ __forceinline__ double
 two_sum(double a, double b, double *rest)
@@ -60,15 +63,16 @@ struct few {
             lost += wk_from_bits_f64(words[K]);
         }
     }
-    // Times 2^-600; what is far below is lost.
+    // Over 2^kLargeShift; what is far below is lost.
     __device__ __forceinline__ void scale()
     {
+        const double over = power_of_two(-kLargeShift);
 #pragma unroll
         for (int k = 0; k < K; k++) {
-            s[k] *= 0x1p-600;
+            s[k] *= over;
             if (fabs(s[k]) < 0x1p-900) s[k] = 0;
         }
-        lost = lost * 0x1p-600 + K * 0x1p-900;
+        lost = lost * over + K * 0x1p-900;
     }
     __device__ __forceinline__ void load(const uint64_t *words)
     {

@@ -170,9 +170,9 @@ struct float_sums {
         return flags & WK_TOO_LARGE;
     }
     // Then they may be folded over 2^kLargeShift: what pieces and GPUs share has lost nothing.
-    __device__ __forceinline__ bool may_scale(const reduce_task &task) const
+    static __device__ __forceinline__ bool may_scale(const reduce_task &task)
     {
-        return kWide && failed() && !task.keeps && !task.integers_only;
+        return kWide && !task.keeps && !task.integers_only;
     }
     __device__ __forceinline__ bool is_scaled() const
     {

@@ -494,7 +494,7 @@ take_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t
 {
     bool again = task.keeps ? !acc.exact() : acc.failed();
     if constexpr (Acc::kWide) {
-        if (!task.keeps && !task.integers_only) {
+        if (Acc::may_scale(task)) {
             if (__any_sync(kAllLanes, again)) {
                 scaled_sums sums;
                 sums.clear();
@@ -512,6 +512,18 @@ take_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t
     if (threadIdx.x == 0) table->some = 1;
 }
 
+// One of a warp's marks of its own, which all lanes read before the first one writes it again.
+__device__ __forceinline__ void
+finish_mark(const void *in, const reduce_task &task, uint32_t *mark, int64_t first, int lanes,
+            int step, table_shape shape)
+{
+    const uint32_t marks = *mark;
+    if (marks == 0) return;
+    const uint32_t left = finish_scaled(in, task, marks, first, lanes, step, shape);
+    __syncwarp(); // all have read it
+    if (threadIdx.x % kWarp == 0) *mark = left;
+}
+
 // The outputs of a block's items that its warps have marked, by these warps, and what these do not tell by
 // the whole block: `height` words of each item, of an output for `lanes` bits.
 template <class Acc>
@@ -525,13 +537,8 @@ finish_marked(const typename Acc::T *in, const reduce_task &task, uint32_t (*mar
     };
     const int own = threadIdx.x / kWarp;
 #pragma unroll 1
-    for (int word = 0; Acc::kWide && word < words; word++) {
-        const uint32_t left = marks[own][word];
-        if (left == 0) continue;
-        const uint32_t more =
-            finish_scaled(in, task, left, first_of(word, own), lanes, 1, Acc::shape());
-        if (threadIdx.x % kWarp == 0) marks[own][word] = more;
-    }
+    for (int word = 0; Acc::kWide && word < words; word++)
+        finish_mark(in, task, &marks[own][word], first_of(word, own), lanes, 1, Acc::shape());
     if (Acc::kWide) __syncthreads(); // the marks that are left are set
 #pragma unroll 1
     for (int k = 0; k < words * kWarps; k++) {

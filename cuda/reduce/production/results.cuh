@@ -178,9 +178,6 @@ enum {                      // beside the flags of num/exact.h
     WK_SCALED = 1 << 17     // sums are over 2^kLargeShift, of squares over its square
 };
 
-// Then no square of a float64 is too large.
-constexpr int kLargeShift = 600;
-
 // A part's flag.
 __device__ __forceinline__ int
 note(int part, int flag)

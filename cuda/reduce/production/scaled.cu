@@ -57,14 +57,12 @@ struct scattered {
     }
 };
 
-constexpr int kMore = kScaledBatch; // elements on their way together
-
 // Each to the sum by itself: ties are often told by what is far below.
 static __device__ __forceinline__ void
-add_each(const double (&x)[kMore], few<3> *sum, int *flags)
+add_each(const double (&x)[kScaledBatch], few<3> *sum, int *flags)
 {
 #pragma unroll
-    for (int k = 0; k < kMore; k++) {
+    for (int k = 0; k < kScaledBatch; k++) {
         const bool odd = x[k] - x[k] != 0;
         if (wk_bits_f64(x[k]) != 1ull << 63) *flags |= WK_NOT_MINUS_ZERO;
         if (odd) *flags |= wk_odd_flag(x[k]);
@@ -86,10 +84,10 @@ take_scaled(const scattered &all, const series &own, int shift, scaled_sums *sum
         acc.squares = sums->squares;
 #pragma unroll 1
         for (int64_t i = own.begin; i < own.end; i += own.hop) {
-            double x[kMore];
+            double x[kScaledBatch];
             const uint32_t ok = all.read(p, i, own, x);
 #pragma unroll
-            for (int k = 0; k < kMore; k++) {
+            for (int k = 0; k < kScaledBatch; k++) {
                 const bool some = x[k] != 0;
                 x[k] *= scale;
                 if (!some || !(fabs(x[k]) < 0x1p-900)) continue;
@@ -152,32 +150,16 @@ largest_exponent(const scattered &all, const series &own)
     for (int p = 0; p < all.parts; p++) {
 #pragma unroll 1
         for (int64_t i = own.begin; i < own.end; i += own.hop) {
-            double x[kMore];
+            double x[kScaledBatch];
             all.read(p, i, own, x);
 #pragma unroll
-            for (int k = 0; k < kMore; k++) {
+            for (int k = 0; k < kScaledBatch; k++) {
                 const uint32_t e = (uint32_t)(wk_bits_f64(x[k]) >> 52) & 0x7ff;
                 most = e > most && e < 0x7ff ? e : most;
             }
         }
     }
     return (int)most - 1023;
-}
-
-// What all lanes hold, in the first.
-template <int K>
-static __device__ __forceinline__ void
-join_few(few<K> &all)
-{
-    uint64_t words[few<K>::kWords];
-#pragma unroll 1
-    for (int half = kWarp / 2; half > 0; half /= 2) {
-        all.save(words);
-#pragma unroll
-        for (int w = 0; w < few<K>::kWords; w++)
-            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-        all.merge(words);
-    }
 }
 
 __device__ WK_NOINLINE uint32_t
@@ -190,7 +172,7 @@ finish_scaled(const void *in, const reduce_task &task, uint32_t marks, int64_t f
     // A thread an output, or the warp one after the other: what takes less time.
     const bool alone = __popc(marks) * ((task.n + kWarp - 1) / kWarp) >= task.n;
     const int64_t each = alone ? 1 : kWarp;
-    const series own = {alone ? 0 : lane, task.n, each, kMore * each, kMore};
+    const series own = {alone ? 0 : lane, task.n, each, kScaledBatch * each, kScaledBatch};
     uint32_t unknown = marks;
 #pragma unroll 1
     for (uint32_t left = marks; left; left = alone ? 0 : left & (left - 1)) {
@@ -206,9 +188,9 @@ finish_scaled(const void *in, const reduce_task &task, uint32_t marks, int64_t f
         shift = shift < -kMost ? -kMost : shift > kMost ? kMost : shift;
         if (works) take_series({in, task, at}, own, shift, shape, &sums);
         if (!alone) {
-            join_few(sums.sum[0]);
-            join_few(sums.sum[1]);
-            join_few(sums.squares);
+            join_lanes(sums.sum[0], kWarp);
+            join_lanes(sums.sum[1], kWarp);
+            join_lanes(sums.squares, kWarp);
             sums.flags = (int)__reduce_or_sync(kAllLanes, (unsigned)sums.flags);
             sums.count = __reduce_add_sync(kAllLanes, sums.count);
         }

@@ -417,11 +417,8 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
 #pragma unroll 1
             for (int k = 0; k < items * C; k++) {
                 const int c = k % C;
-                const uint32_t left = memory.marks[k / C][warp][c];
-                if (left == 0) continue;
-                const uint32_t more = finish_scaled(in, task, left, first_of(k / C, warp, c), 1,
-                                                    task.aligned ? C : 1, Acc::shape());
-                if (lane == 0) memory.marks[k / C][warp][c] = more;
+                finish_mark(in, task, &memory.marks[k / C][warp][c], first_of(k / C, warp, c),
+                            1, task.aligned ? C : 1, Acc::shape());
             }
             __syncthreads(); // the marks that are left are set
         }
