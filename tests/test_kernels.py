@@ -12,6 +12,7 @@ import helpers
 import numpy as np
 import pytest
 import warpkit
+from warpkit import _syntax
 
 pytestmark = [
     pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
@@ -351,6 +352,21 @@ def test_local_headers_are_rewritten_and_looked_at_anew(tmp_path):
         assert m.v[()] == value
 
 
+def test_what_is_not_emulated_is_named():
+    for text, named in (
+        ("#include <mma.h>", "source.cu:1:2: error: #error mma.h is not emulated"),
+        ("#include <thrust/device_vector.h>", "thrust/device_vector.h is not emulated"),
+        ('__global__ void k() { asm volatile("bar.sync 0;"); }', "PTX in an asm statement"),
+        (
+            "#include <cooperative_groups.h>\n"
+            "__global__ void k() { cooperative_groups::this_grid().sync(); }",
+            r"the emulated device has no grid.sync\(\)",
+        ),
+    ):
+        with pytest.raises(warpkit.CompileError, match=named):
+            warpkit.compile(text + "\n")
+
+
 def test_branches_of_the_preprocessor_and_options():
     source = """
     #ifdef WIDE
@@ -411,3 +427,89 @@ m["filled<float, 1>"][1, 32](np.zeros(32, np.float32), 1)
 """,
         env={"CXX": "clang++"},
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "want"),
+    [
+        ("k<<<n >> 2, 32>>>(x);", 'emu::start(k, "k", n >> 2, 32)(x);'),
+        (
+            "a::k<int, (1 > 0)><<<g, b, s, t>>>(x);",
+            'emu::start((a::k<int, (1 > 0)>), "a::k<int, (1 > 0)>", g, b, s, t)(x);',
+        ),
+        (
+            "if (n) p->f[2]<<<f(1, 2), dim3(1, 2)>>>();",
+            'if (n) emu::start(p->f[2], "p->f[2]", f(1, 2), dim3(1, 2))();',
+        ),
+        ('"k<<<1, 2>>>(x)"; // k<<<1, 2>>>(x)', '"k<<<1, 2>>>(x)"; // k<<<1, 2>>>(x)'),
+        ('a < b; c << 3 >> 1; R"(k<<<1>>>())"', 'a < b; c << 3 >> 1; R"(k<<<1>>>())"'),
+        ("#define RUN(k) k<<<1, \\\n 2>>>(x)", '#define RUN(k) emu::start(k, "k", 1,   2)\\\n(x)'),
+        (
+            "void f() { extern __shared__ float s[][2]; }",
+            "void f() { std::add_pointer_t<float[2]> s = emu::dynamic<float[2]>(); }",
+        ),
+        ("extern __shared__ __align__(16) char s[];", "static emu::dynamic_array<char> s;"),
+        ("__device__ __noinline__ int f();", "__device__ __attribute__((noinline)) int f();"),
+        ("k<<<1, // one\n 2>>>(x);", 'emu::start(k, "k", 1,    2)\n(x);'),
+    ],
+)
+def test_cudas_syntax_is_rewritten_line_for_line(source, want):
+    assert _syntax.rewrite(source)[0] == want
+
+
+# ---- whole programs ------------------------------------------------------------------------------
+
+WHOLE = helpers.KERNELS / "whole.cu"
+PRINTED = """73 258 3 32 2 1 1
+cudaErrorInvalidValue
+cudaErrorInvalidValue
+cudaErrorInvalidValue
+cudaSuccess k<<<1, 2>>>(x)
+cudaErrorInvalidConfiguration
+"""
+
+
+def test_a_program_prints_and_returns_what_it_does_on_a_gpu():
+    done = warpkit.run(WHOLE)
+    assert (done.stdout, done.returncode) == (PRINTED, 3)
+    assert done.stderr == "warpkit: invalid configuration argument\n"
+
+
+def test_a_failed_kernel_is_told_and_fails_every_later_call():
+    done = warpkit.run(WHOLE, ["past"])
+    assert done.stdout == PRINTED + "cudaDeviceSynchronize(): cudaErrorLaunchFailure\n"
+    assert done.returncode == 2
+    assert re.search("^warpkit: kernel past, block .*: bad address", done.stderr, re.MULTILINE)
+
+
+def test_a_text_is_a_program_too():
+    text = "#include <stdio.h>\nint main(int n, char **a) { puts(a[1]); return getchar(); }"
+    done = warpkit.run(text, ["it's"], input="A")
+    assert (done.stdout, done.returncode) == ("it's\n", 65)
+    with pytest.raises(warpkit.CompileError, match="undefined reference to `main'"):
+        warpkit.run("int no_main() { return 1; }")
+    with pytest.raises(FileNotFoundError):
+        warpkit.run("absent.cu")
+
+
+def test_a_program_may_have_several_files(tmp_path):
+    (tmp_path / "a.cu").write_text("__global__ void k(int *x) { *x = 9; }\n")
+    (tmp_path / "b.cpp").write_text("int eight() { return 8; }\n")
+    (tmp_path / "own.cu").write_text(
+        "__global__ void k(int *x);\nint eight();\nint main() { int *x, h; cudaMalloc(&x, 4); "
+        "k<<<1, 1>>>(x); cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); return h + eight(); }\n"
+    )
+    files = [tmp_path / name for name in ("own.cu", "a.cu", "b.cpp")]
+    assert warpkit.run(files).returncode == 17
+
+
+def test_programs_run_from_a_shell(tmp_path):
+    path = tmp_path / "own.cu"
+    path.write_text("#include <stdio.h>\nint main(int n, char **a) { puts(a[1]); return N; }\n")
+    command = [sys.executable, "-m", "warpkit", "run", "-DN=5", path, "-x"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("-x\n", 5), done.stderr
+    path.write_text("int main() { return absent; }\n")
+    done = subprocess.run([*command[:4], path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"{path}:1:21: error" in done.stderr

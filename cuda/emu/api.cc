@@ -56,6 +56,7 @@ const struct {
     {cudaDevAttrMaxRegistersPerBlock, 65536},
     {cudaDevAttrClockRate, kClock},
     {cudaDevAttrTextureAlignment, 512},
+    {cudaDevAttrGpuOverlap, 1},
     {cudaDevAttrMultiProcessorCount, emu::kProcessors},
     {cudaDevAttrKernelExecTimeout, 0},
     {cudaDevAttrIntegrated, 0},

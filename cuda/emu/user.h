@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <tuple>
 #include <utility>
 
 // By these the headers of CUDA's samples know what they were included after.
@@ -21,6 +20,7 @@
 #define __DRIVER_TYPES_H__
 #define __VECTOR_TYPES_H__
 #define __CUDACC__
+#define __CUDA_ARCH__ 800 // functions are for both sides here: what a GPU would run
 
 #define __managed__
 #undef __grid_constant__ // in any order with const: a copy for each thread
@@ -191,10 +191,11 @@ template <auto kernel>
 struct add_kernel;
 template <typename... P, void (*kernel)(P...)>
 struct add_kernel<kernel> {
-    template <typename... D>
+    template <typename... D> // the places of the default arguments
     add_kernel(const char *name, const char *parameters, D... defaults)
     {
         static constexpr type_facts types[sizeof...(P) + 1] = {facts_of<std::decay_t<P>>()...};
+        static const void *const all[sizeof...(D) + 1] = {defaults...};
         static kernel_entry entry;
         entry = {kernels,
                  name,
@@ -205,22 +206,10 @@ struct add_kernel<kernel> {
                                  std::index_sequence_for<P...>());
                  },
                  types,
-                 kept(std::make_index_sequence<sizeof...(D)>(), defaults...),
+                 all,
                  sizeof...(P),
                  sizeof...(D)};
         kernels = &entry;
-    }
-
-  private:
-    template <size_t I>
-    using parameter = std::tuple_element_t<I, std::tuple<std::decay_t<P>...>>;
-    template <typename... D, size_t... I>
-    static const void *const *kept(std::index_sequence<I...>, D... defaults)
-    {
-        constexpr size_t first = sizeof...(P) - sizeof...(D);
-        static const void *all[sizeof...(D) + 1] = {
-            new parameter<first + I>(static_cast<parameter<first + I>>(defaults))...};
-        return all;
     }
 };
 

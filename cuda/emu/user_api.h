@@ -6,7 +6,7 @@
 
 // ---- memory -----------------------------------------------------------------------------------
 
-enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2 };
+enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2, cudaMemAttachSingle = 4 };
 
 template <typename T>
 EMU_CALL
@@ -127,6 +127,7 @@ enum {
     cudaDeviceScheduleSpin = 1,
     cudaDeviceScheduleYield = 2,
     cudaDeviceScheduleBlockingSync = 4,
+    cudaDeviceBlockingSync = 4,
     cudaDeviceMapHost = 8
 };
 enum cudaComputeMode {
@@ -168,6 +169,18 @@ cudaFuncSetCacheConfig(T *, cudaFuncCache)
     return cudaSuccess;
 }
 
+enum cudaLimit { // of which there is none
+    cudaLimitStackSize = 0,
+    cudaLimitPrintfFifoSize = 1,
+    cudaLimitMallocHeapSize = 2
+};
+
+EMU_CALL
+cudaDeviceSetLimit(cudaLimit, size_t)
+{
+    return cudaSuccess;
+}
+
 EMU_CALL
 cudaDriverGetVersion(int *version)
 {
@@ -194,18 +207,17 @@ cudaProfilerStop()
     return cudaSuccess;
 }
 
-template <typename... P>
+template <typename K>
 EMU_CALL
-cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int threads,
-                                              size_t shared)
+cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K kernel, int threads, size_t shared)
 {
     return emu::blocks_at_once(reinterpret_cast<const void *>(kernel), threads, shared, blocks);
 }
 
-template <typename... P>
+template <typename K>
 EMU_CALL
-cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, void (*kernel)(P...),
-                                   size_t shared = 0, int limit = 0)
+cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, K kernel, size_t shared = 0,
+                                   int limit = 0)
 {
     int processors = 0, blocks = 0;
     cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
@@ -234,6 +246,31 @@ EMU_CALL
 cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
     *least = *greatest = 0;
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0, unsigned = cudaMemAttachSingle)
+{
+    return cudaSuccess;
+}
+
+// All that was asked for before is done.
+#define CUDART_CB
+typedef void (*cudaHostFn_t)(void *);
+typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void *);
+
+EMU_CALL
+cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void *data)
+{
+    function(data);
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned)
+{
+    function(stream, emu::note(cudaSuccess), data);
     return cudaSuccess;
 }
 
@@ -398,4 +435,6 @@ EMU_SCOPES(atomicMax)
 EMU_SCOPES(atomicAnd)
 EMU_SCOPES(atomicOr)
 EMU_SCOPES(atomicXor)
+EMU_SCOPES(atomicInc)
+EMU_SCOPES(atomicDec)
 #undef EMU_SCOPES

@@ -42,8 +42,9 @@ from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 if TYPE_CHECKING:
     from warpkit._compiler import CompileError
     from warpkit._kernels import Kernel, Module, Variable, compile
+    from warpkit._programs import run
 
-_COMPILING = ("CompileError", "Kernel", "Module", "Variable", "compile")
+_COMPILING = ("CompileError", "Kernel", "Module", "Variable", "compile", "run")
 
 
 def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
@@ -56,9 +57,9 @@ def __getattr__(name: str) -> Any:
     """What compiles takes half as long to import as all the rest."""
     if name not in _COMPILING:
         raise AttributeError(f"module 'warpkit' has no attribute {name!r}")
-    from warpkit import _kernels
+    from warpkit import _kernels, _programs
 
-    return getattr(_kernels, name)
+    return getattr(_programs if name == "run" else _kernels, name)
 
 
 _core.register(DeviceArray, _libraries.adopt, _choose)
@@ -94,6 +95,7 @@ __all__ = [
     "moveaxis",
     "reduce",
     "release_memory",
+    "run",
     "run_length",
     "set_default_device",
     "show_config",

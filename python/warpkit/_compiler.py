@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import functools
 import hashlib
 import os
@@ -23,36 +24,45 @@ WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort")
 SOURCE = "source.cu"  # that messages name where a text was given
 
 
+Given = str | os.PathLike[str]
+
+
 class CompileError(RuntimeError):
     """CUDA source that the compiler does not take, with its messages; or there is no compiler."""
 
 
 class Source:
-    """One CUDA source with the local headers that it includes, rewritten.
+    """CUDA sources with the local headers that they include, rewritten.
 
-    given    a text, which has a line break, a ; or a {; or the path of a file
+    given    a text, which has a line break, a ; or a {; or the path of a file, or of several, C++
+             among them
     folders  where headers are looked for, after the including file's folder
     """
 
-    def __init__(self, given: str | os.PathLike[str], folders: Sequence[Path]) -> None:
+    def __init__(self, given: Given | Sequence[Given], folders: Sequence[Path]) -> None:
+        several = [given] if isinstance(given, str | os.PathLike) else list(given)
         is_text = isinstance(given, str) and any(c in given for c in "\n;{")
-        self.name = SOURCE if is_text else os.path.abspath(given)
-        self.original = str(given) if is_text else None
         self.folders = folders
-        self.files: dict[Path, str] = {}  # the given one first
-        if is_text:
-            self.read(Path.cwd() / SOURCE, str(given))
+        self.files: dict[Path, str] = {}
+        self.original = str(given) if is_text else None
+        if self.original is not None:
+            self.name = SOURCE
+            self.read(Path.cwd() / SOURCE, self.original)
+            mains = [Path.cwd() / SOURCE]
         else:
-            path = Path(self.name)
-            self.read(path.resolve(), path.read_text(errors="replace"))
+            paths = [Path(os.path.abspath(path)) for path in several]
+            mains = [path.resolve() for path in paths]
+            self.name = ", ".join(map(str, paths))
+            for path in mains:
+                self.read(path, path.read_text(errors="replace"))
         names = {path: f"{i}-{path.name}" for i, path in enumerate(self.files)}
-        names[next(iter(names))] = "main.cc"
+        names |= {path: f"main-{i}.cc" for i, path in enumerate(mains)}
+        self.mains = [names[path] for path in mains]
         deduced = {k for text in self.files.values() for k in _syntax.deduced_kernels(text)}
         self.texts: dict[str, str] = {}
         self.templates: list[_syntax.Kernel] = []
         for path, text in self.files.items():
-            shown = self.name if names[path] == "main.cc" else str(path)
-            if _syntax.needs(text) or names[path] == "main.cc":
+            if _syntax.needs(text):
                 text, templates = _syntax.rewrite(text, deduced)
                 self.templates += templates
 
@@ -61,8 +71,12 @@ class Source:
                 return names[found] if found else None
 
             text = _syntax.follow_includes(text, name_of)
-            quoted = shown.replace("\\", "\\\\").replace('"', '\\"')
-            self.texts[names[path]] = f'#line 1 "{quoted}"\n{text}\n'
+            shown = str(path).replace("\\", "\\\\").replace('"', '\\"') if not is_text else SOURCE
+            # As nvcc does, in CUDA source alone.
+            first = (
+                f'#include "{_syntax.HEADER}"\n' if path in mains and path.suffix == ".cu" else ""
+            )
+            self.texts[names[path]] = f'{first}#line 1 "{shown}"\n{text}\n'
 
     def read(self, path: Path, text: str) -> None:
         self.files[path] = text
@@ -159,7 +173,7 @@ def build(source: Source, options: Sequence[str], more: str = "", program: bool 
     command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
     command += [f"-Wl,--wrap={name}" for name in WRAPPED] + ["-Wl,-z,defs"]
     command += [] if program else ["-shared"]
-    texts = source.texts | {"main.cc": source.texts["main.cc"] + more}
+    texts = source.texts | {source.mains[0]: source.texts[source.mains[0]] + more}
     folders = [f"-I{folder}" for folder in (headers(), headers() / "emu" / "include")]
     folders += [f"-I{folder}" for folder in source.folders]
     key = hashlib.sha256(_emulator())
@@ -167,7 +181,9 @@ def build(source: Source, options: Sequence[str], more: str = "", program: bool 
     folder = cache_folder()
     target = folder / f"{key.hexdigest()[:40]}{'' if program else '.so'}"
     if not target.exists():
-        command += [*folders, "-include", "emu/user.h", *options, "main.cc", str(EMULATOR)]
+        if not hasattr(ctypes.CDLL(str(EMULATOR)), "warpkit_call"):
+            raise CompileError("the emulated device of a sanitized build runs no kernels of others")
+        command += [*folders, *options, *source.mains, str(EMULATOR)]
         shown = {SOURCE: source.original} if source.original is not None else {}  # beside messages
         _compile(command, texts | shown, target)
     return target
@@ -187,5 +203,8 @@ def _compile(command: list[str], texts: dict[str, str], target: Path) -> None:
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
         if done.returncode != 0:
-            raise CompileError(done.stderr.replace(place + "/", "").strip())
+            text = done.stderr.replace(place + "/", "").strip()
+            if "no such instruction" in text:  # of the assembler's
+                text += "\nPTX in an asm statement is not emulated"
+            raise CompileError(text)
         os.replace(made, target)  # whole, whoever else makes the same

@@ -4,7 +4,7 @@ k<T><<<grid, block>>>(a)            emu::start(k<T>, "k<T>", grid, block)(a); cu
 extern __shared__ float x[];        a pointer in a function, elsewhere an object that is one
 extern "C" __global__ void k()      extern "C" void k(), since such a name takes no tag
 __noinline__                        the attribute, by whose name libstdc++ means another
-#include <cuda_runtime.h>           nothing: all of that is there already
+#include <cuda_runtime.h>           the emulator's header; so of what else CUDA has
 __global__ void k(int n) { ... }    behind it an entry by which Python finds k; so of variables
 
 Comments, strings and the numbers of lines stay as they are.
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 )
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = set(_PAIRS.values())
-# Headers of CUDA's whose contents are there before the first line.
+# Headers of CUDA's whose contents the emulator has in one.
 _CUDA_HEADER = re.compile(
     r"cuda(_runtime(_api)?|_device_runtime_api|_profiler_api)?\.h"
     r"|device_(launch_parameters|functions|atomic_functions|types)\.h"
@@ -38,6 +38,12 @@ _CUDA_HEADER = re.compile(
     r"|host_(defines|config)|sm_\d\d_(atomic_functions|intrinsics))\.(h|hpp)"
     r"|crt/\w+\.h|cooperative_groups/\w+\.h"
 )
+# And those that it has not: CUDA's own may be found, which no host compiler takes.
+_NOT_EMULATED = re.compile(
+    r"mma\.h|cuda_fp[468]\.h|(texture|surface)_\w+\.h|nvrtc\w*\.h|(cub|cuda|cute|nv|thrust)/.+"
+    r"|cu(blas|dnn|fft|rand|solver|sparse)\w*\.h"
+)
+HEADER = "emu/user.h"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<](?P<name>[^">]+)[">]', re.M)
 
 
@@ -64,12 +70,14 @@ def rewrite(text: str, deduced: Collection[str] = ()) -> tuple[str, list[Kernel]
 
 
 def follow_includes(text: str, find: Callable[[str], str | None]) -> str:
-    """The text with the names that find has in its #include lines, and without CUDA's headers."""
+    """The text with the names that find has in its #include lines, and ours for CUDA's."""
 
     def replaced(match: re.Match[str]) -> str:
         if _CUDA_HEADER.fullmatch(match["name"]):
-            return ""
+            return f'#include "{HEADER}"'
         other = find(match["name"])
+        if other is None and _NOT_EMULATED.fullmatch(match["name"]):
+            return f"#error {match['name']} is not emulated"
         return f'#include "{other}"' if other else match.group()
 
     return _INCLUDE.sub(replaced, text)
@@ -89,7 +97,7 @@ class _Kernel(NamedTuple):
     closing: int
     template: bool
     parameters: list[tuple[int, int]]  # tokens of each
-    defaults: list[str]
+    defaults: list[tuple[str, str]]  # declarations, and their names
 
 
 class _Entry(NamedTuple):
@@ -181,12 +189,13 @@ class _Source:
         parameters = self.split(j + 1, end)
         if [self.words[a:b] for a, b in parameters] == [["void"]]:
             parameters = []
-        whole, defaults = [], []
+        whole: list[tuple[int, int]] = []
+        defaults: list[tuple[str, str]] = []
         for a, b in parameters:
             equals = next((i for i in range(a, b) if self.words[i] == "="), b)
             whole.append((a, equals))
-            if equals < b:
-                defaults.append(self.span(equals + 1, b))
+            if equals < b and self.name_of_parameter(a, equals):
+                defaults.append((self.span(a, b), self.name_of_parameter(a, equals)))
         return _Kernel(self.at(j - 1), j, end, "template" in before, whole, defaults)
 
     def kernels(self) -> Iterator[_Kernel]:
@@ -354,7 +363,10 @@ class _Source:
             templates.append(Kernel(name, names))
             return None
         types = ", ".join(self.span(a, b) for a, b in found.parameters)
-        values = "".join(f", {value}" for value in found.defaults)
+        values = "".join(
+            f", []() -> const void * {{ static {declared}; return &{name}; }}()"
+            for declared, name in found.defaults
+        )
         made = f'emu_{found.name}_{k}("{name}", "{names}"{values})'
         return _Entry(len(scopes), branches, found.name, types, made)
 

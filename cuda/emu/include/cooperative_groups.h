@@ -227,6 +227,41 @@ class coalesced_group : public lanes
     }
 };
 
+// Any group whose kind only the run knows.
+class thread_group
+{
+  public:
+    thread_group(const thread_block &) : whole(true), part(0) {}
+    thread_group(const coalesced_group &group) : whole(false), part(group) {}
+    template <unsigned N, typename Parent>
+    thread_group(const thread_block_tile<N, Parent> &tile) : whole(false), part(tile)
+    {
+    }
+    unsigned thread_rank() const
+    {
+        return whole ? thread_block::thread_rank() : part.thread_rank();
+    }
+    unsigned num_threads() const
+    {
+        return whole ? thread_block::num_threads() : part.num_threads();
+    }
+    unsigned size() const
+    {
+        return num_threads();
+    }
+    void sync(emu::site at = emu::site::here()) const
+    {
+        if (whole)
+            thread_block::sync(at);
+        else
+            part.sync(at);
+    }
+
+  private:
+    bool whole;
+    coalesced_group part;
+};
+
 inline coalesced_group
 coalesced_threads(emu::site at = emu::site::here())
 {
@@ -238,6 +273,14 @@ thread_block_tile<N, Parent>
 tiled_partition(const Parent &)
 {
     return {};
+}
+
+inline thread_group // of a size that the run knows
+tiled_partition(const thread_group &, unsigned size)
+{
+    const unsigned first = (unsigned)emu::self()->lane & ~(size - 1);
+    const unsigned mask = size >= 32 ? 0xffffffffu : ((1u << size) - 1) << first;
+    return coalesced_group(mask & present_lanes());
 }
 
 template <typename Group>
