@@ -486,6 +486,7 @@ def test_a_text_is_a_program_too():
     text = "#include <stdio.h>\nint main(int n, char **a) { puts(a[1]); return getchar(); }"
     done = warpkit.run(text, ["it's"], input="A")
     assert (done.stdout, done.returncode) == ("it's\n", 65)
+    assert warpkit.run(text.replace("a[1]", "a[0]")).stdout == "source.cu\n"
     with pytest.raises(warpkit.CompileError, match="undefined reference to `main'"):
         warpkit.run("int no_main() { return 1; }")
     with pytest.raises(FileNotFoundError):

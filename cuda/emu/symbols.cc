@@ -156,8 +156,7 @@ read_file_of(const void *code)
     f.base = (uintptr_t)own.dli_fbase;
     f.code_begin = (uintptr_t)code;
     dl_iterate_phdr(find_code, &f);
-    // A program's own name may be the one it was called by, without its folder.
-    const bool program = strchr(own.dli_fname, '/') == nullptr;
+    const bool program = loaded->l_name[0] == 0; // its name is what it was called by
     std::ifstream stream(program ? "/proc/self/exe" : own.dli_fname, std::ios::binary);
     const std::string file{std::istreambuf_iterator<char>(stream), {}};
     read_symbols(file, &f);

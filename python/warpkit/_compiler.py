@@ -40,43 +40,49 @@ class Source:
     """
 
     def __init__(self, given: Given | Sequence[Given], folders: Sequence[Path]) -> None:
-        several = [given] if isinstance(given, str | os.PathLike) else list(given)
-        is_text = isinstance(given, str) and any(c in given for c in "\n;{")
         self.folders = folders
-        self.files: dict[Path, str] = {}
-        self.original = str(given) if is_text else None
-        if self.original is not None:
-            self.name = SOURCE
-            self.read(Path.cwd() / SOURCE, self.original)
+        self.files: dict[Path, str] = {}  # all of them, as they are
+        self.text = given if isinstance(given, str) and any(c in given for c in "\n;{") else None
+        if self.text is not None:
             mains = [Path.cwd() / SOURCE]
+            self.read(mains[0], self.text)
         else:
-            paths = [Path(os.path.abspath(path)) for path in several]
-            mains = [path.resolve() for path in paths]
-            self.name = ", ".join(map(str, paths))
+            several = [given] if isinstance(given, str | os.PathLike) else given
+            mains = [Path(path).resolve() for path in several]
             for path in mains:
                 self.read(path, path.read_text(errors="replace"))
-        names = {path: f"{i}-{path.name}" for i, path in enumerate(self.files)}
-        names |= {path: f"main-{i}.cc" for i, path in enumerate(mains)}
-        self.mains = [names[path] for path in mains]
-        deduced = {k for text in self.files.values() for k in _syntax.deduced_kernels(text)}
-        self.texts: dict[str, str] = {}
+        self.shown = {path: str(path) for path in self.files}  # in messages
+        if self.text is not None:
+            self.shown[mains[0]] = SOURCE
+        self.name = ", ".join(self.shown[path] for path in mains)
+        self.names = {path: f"{i}-{path.name}" for i, path in enumerate(self.files)}
+        self.names |= {path: f"main-{i}.cc" for i, path in enumerate(mains)}
+        self.mains = [self.names[path] for path in mains]
         self.templates: list[_syntax.Kernel] = []
-        for path, text in self.files.items():
-            if _syntax.needs(text):
-                text, templates = _syntax.rewrite(text, deduced)
-                self.templates += templates
+        deduced = {k for text in self.files.values() for k in _syntax.deduced_kernels(text)}
+        self.texts = {self.names[path]: self.rewritten(path, deduced) for path in self.files}
 
-            def name_of(header: str, within: Path = path) -> str | None:
-                found = self.find(header, within)
-                return names[found] if found else None
+    def rewritten(self, path: Path, deduced: set[str]) -> str:
+        text = self.files[path]
+        if _syntax.needs(text):
+            text, templates = _syntax.rewrite(text, deduced)
+            self.templates += templates
 
-            text = _syntax.follow_includes(text, name_of)
-            shown = str(path).replace("\\", "\\\\").replace('"', '\\"') if not is_text else SOURCE
-            # As nvcc does, in CUDA source alone.
-            first = (
-                f'#include "{_syntax.HEADER}"\n' if path in mains and path.suffix == ".cu" else ""
-            )
-            self.texts[names[path]] = f'{first}#line 1 "{shown}"\n{text}\n'
+        def name_of(header: str) -> str | None:
+            found = self.find(header, path)
+            return self.names[found] if found else None
+
+        text = _syntax.follow_includes(text, name_of)
+        shown = self.shown[path].replace("\\", "\\\\").replace('"', '\\"')
+        # CUDA source has CUDA's names without an #include.
+        is_cuda = self.names[path] in self.mains and path.suffix not in (
+            ".c",
+            ".cc",
+            ".cpp",
+            ".cxx",
+        )
+        first = f'#include "{_syntax.HEADER}"\n' if is_cuda else ""
+        return f'{first}#line 1 "{shown}"\n{text}\n'
 
     def read(self, path: Path, text: str) -> None:
         self.files[path] = text
@@ -184,7 +190,7 @@ def build(source: Source, options: Sequence[str], more: str = "", program: bool 
         if not hasattr(ctypes.CDLL(str(EMULATOR)), "warpkit_call"):
             raise CompileError("the emulated device of a sanitized build runs no kernels of others")
         command += [*folders, *options, *source.mains, str(EMULATOR)]
-        shown = {SOURCE: source.original} if source.original is not None else {}  # beside messages
+        shown = {SOURCE: source.text} if source.text is not None else {}  # beside messages
         _compile(command, texts | shown, target)
     return target
 

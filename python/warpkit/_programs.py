@@ -37,9 +37,12 @@ def run(
     >>> run('int main() { printf("hello"); return 3; }').returncode
     3
     """
-    command = [str(built(source, include, options)), *(os.fspath(arg) for arg in args)]
+    program = built(source, include, options)
+    first = source if isinstance(source, str | os.PathLike) else source[0]
+    name = os.fspath(first) if os.path.exists(first) else _compiler.SOURCE  # argv[0], as of a shell
     return subprocess.run(
-        command,
+        [name, *(os.fspath(arg) for arg in args)],
+        executable=program,
         input=input or "",
         capture_output=True,
         text=True,
