@@ -280,6 +280,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "histogram runs": histogram_tables.runs,
         "histogram small": histogram_tables.small,
     },
+    "docs/kernels.md": {},
     "docs/reductions.md": {},
     "docs/runs.md": {},
     "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},

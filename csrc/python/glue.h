@@ -279,6 +279,7 @@ WK_ENTRY(wk_py_empty);
 WK_ENTRY(wk_py_upload);
 WK_ENTRY(wk_py_foreign);
 WK_ENTRY(wk_py_register);
+WK_ENTRY(wk_py_call);
 PyObject *wk_py_unmasked(PyObject *module, PyObject *object);
 
 int wk_check_count(const char *name, Py_ssize_t count, Py_ssize_t wanted);

@@ -26,6 +26,7 @@ static PyMethodDef methods[] = {
     {"to_dlpack", FAST(wk_py_to_dlpack)},
     {"from_dlpack", FAST(wk_py_from_dlpack)},
     {"register", FAST(wk_py_register)},
+    {"call", FAST(wk_py_call)},
     {"rows", wk_py_rows, METH_NOARGS, NULL},
     {"devices", wk_py_devices, METH_NOARGS, NULL},
     {"device_info", wk_py_device_info, METH_VARARGS, NULL},

@@ -26,12 +26,63 @@ const struct {
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
      "an illegal memory access was encountered"},
+    {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
     {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
      "part or all of the requested memory range is already mapped"},
     {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
      "pointer does not correspond to a registered memory region"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+constexpr int kClock = 1000000, kBus = 256; // kHz, bits: of nothing that there is
+
+const struct {
+    cudaDeviceAttr which;
+    int value;
+} kAttributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, emu::kMostThreads},
+    {cudaDevAttrMaxBlockDimX, emu::kMostThreads},
+    {cudaDevAttrMaxBlockDimY, emu::kMostThreads},
+    {cudaDevAttrMaxBlockDimZ, 64},
+    {cudaDevAttrMaxGridDimX, 0x7fffffff},
+    {cudaDevAttrMaxGridDimY, 65535},
+    {cudaDevAttrMaxGridDimZ, 65535},
+    {cudaDevAttrMaxSharedMemoryPerBlock, (int)emu::kMostShared},
+    {cudaDevAttrTotalConstantMemory, 65536},
+    {cudaDevAttrWarpSize, emu::kWarpLanes},
+    {cudaDevAttrMaxPitch, 0x7fffffff},
+    {cudaDevAttrMaxRegistersPerBlock, 65536},
+    {cudaDevAttrClockRate, kClock},
+    {cudaDevAttrTextureAlignment, 512},
+    {cudaDevAttrGpuOverlap, 1},
+    {cudaDevAttrMultiProcessorCount, emu::kProcessors},
+    {cudaDevAttrKernelExecTimeout, 0},
+    {cudaDevAttrIntegrated, 0},
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrComputeMode, 0},
+    {cudaDevAttrConcurrentKernels, 0},
+    {cudaDevAttrEccEnabled, 0},
+    {cudaDevAttrMemoryClockRate, kClock},
+    {cudaDevAttrGlobalMemoryBusWidth, kBus},
+    {cudaDevAttrL2CacheSize, 4 << 20},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, emu::kResidentThreads},
+    {cudaDevAttrAsyncEngineCount, 1},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrComputeCapabilityMajor, 8},
+    {cudaDevAttrComputeCapabilityMinor, 0},
+    {cudaDevAttrStreamPrioritiesSupported, 0},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, (int)emu::kResidentShared},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+    {cudaDevAttrManagedMemory, 1},
+    {cudaDevAttrPageableMemoryAccess, 0},
+    {cudaDevAttrConcurrentManagedAccess, 0},
+    {cudaDevAttrCooperativeLaunch, 0},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)emu::kMostSharedOptin},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, emu::kResidentBlocks},
+    {cudaDevAttrReservedSharedMemoryPerBlock, (int)emu::kReservedShared},
+    {cudaDevAttrMemoryPoolsSupported, 1},
 };
 
 struct machine {
@@ -79,9 +130,10 @@ emu::is_device(int device)
 const char *
 cudaGetErrorString(cudaError_t code)
 {
-    const char *more = code == cudaErrorLaunchFailure ? emu::launch_report()
-                       : code == cudaErrorNoDevice    ? this_machine().why.c_str()
-                                                      : "";
+    const char *more = code == cudaErrorLaunchFailure || code == cudaErrorAssert
+                           ? emu::launch_report()
+                       : code == cudaErrorNoDevice ? this_machine().why.c_str()
+                                                   : "";
     if (*more) return more;
     for (const auto &e : kErrors)
         if (e.code == code) return e.text;
@@ -94,12 +146,6 @@ cudaGetErrorName(cudaError_t code)
     for (const auto &e : kErrors)
         if (e.code == code) return e.name;
     return "unrecognized error code";
-}
-
-cudaError_t
-cudaGetLastError()
-{
-    return cudaSuccess; // every call tells its own
 }
 
 cudaError_t
@@ -133,9 +179,32 @@ cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (!emu::is_device(device)) return cudaErrorInvalidDevice;
+    *properties = {};
     snprintf(properties->name, sizeof properties->name, "emulated GPU of %d multiprocessors",
              emu::kProcessors);
-    properties->totalGlobalMem = emu::memory_of(device);
+    cudaDeviceProp &p = *properties;
+    p.totalGlobalMem = emu::memory_of(device);
+    p.sharedMemPerBlock = emu::kMostShared;
+    p.sharedMemPerBlockOptin = emu::kMostSharedOptin;
+    p.sharedMemPerMultiprocessor = emu::kResidentShared;
+    p.reservedSharedMemPerBlock = emu::kReservedShared;
+    p.totalConstMem = p.regsPerBlock = p.regsPerMultiprocessor = 65536;
+    p.memPitch = 0x7fffffff;
+    p.textureAlignment = 512;
+    p.major = 8;
+    p.multiProcessorCount = emu::kProcessors;
+    p.warpSize = emu::kWarpLanes;
+    p.maxThreadsPerBlock = p.maxThreadsDim[0] = p.maxThreadsDim[1] = emu::kMostThreads;
+    p.maxThreadsDim[2] = 64;
+    p.maxGridSize[0] = 0x7fffffff;
+    p.maxGridSize[1] = p.maxGridSize[2] = 65535;
+    p.maxThreadsPerMultiProcessor = emu::kResidentThreads;
+    p.maxBlocksPerMultiProcessor = emu::kResidentBlocks;
+    p.clockRate = p.memoryClockRate = kClock;
+    p.memoryBusWidth = kBus;
+    p.l2CacheSize = 4 << 20;
+    p.asyncEngineCount = p.deviceOverlap = 1;
+    p.canMapHostMemory = p.unifiedAddressing = p.managedMemory = 1;
     return cudaSuccess;
 }
 
@@ -144,17 +213,10 @@ cudaDeviceGetAttribute(int *value, cudaDeviceAttr which, int device)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (!emu::is_device(device)) return cudaErrorInvalidDevice;
-    switch (which) {
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = (int)emu::kMostShared; return cudaSuccess;
-    case cudaDevAttrMultiProcessorCount: *value = emu::kProcessors; return cudaSuccess;
-    case cudaDevAttrL2CacheSize: *value = 4 << 20; return cudaSuccess;
-    case cudaDevAttrUnifiedAddressing: *value = 1; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor: *value = 8; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        *value = (int)emu::kMostSharedOptin;
+    for (const auto &a : kAttributes) {
+        if (a.which != which) continue;
+        *value = a.value;
         return cudaSuccess;
-    case cudaDevAttrMemoryPoolsSupported: *value = 1; return cudaSuccess;
     }
     return cudaErrorInvalidValue;
 }

@@ -19,9 +19,11 @@ enum cudaError_t {
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
+    cudaErrorAssert = 710,
     cudaErrorHostMemoryAlreadyRegistered = 712,
     cudaErrorHostMemoryNotRegistered = 713,
     cudaErrorLaunchFailure = 719,
+    cudaErrorNotSupported = 801,
     cudaErrorUnknown = 999
 };
 
@@ -34,13 +36,46 @@ enum cudaMemcpyKind {
 };
 
 enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1,
+    cudaDevAttrMaxBlockDimX = 2,
+    cudaDevAttrMaxBlockDimY = 3,
+    cudaDevAttrMaxBlockDimZ = 4,
+    cudaDevAttrMaxGridDimX = 5,
+    cudaDevAttrMaxGridDimY = 6,
+    cudaDevAttrMaxGridDimZ = 7,
     cudaDevAttrMaxSharedMemoryPerBlock = 8,
+    cudaDevAttrTotalConstantMemory = 9,
+    cudaDevAttrWarpSize = 10,
+    cudaDevAttrMaxPitch = 11,
+    cudaDevAttrMaxRegistersPerBlock = 12,
+    cudaDevAttrClockRate = 13,
+    cudaDevAttrTextureAlignment = 14,
+    cudaDevAttrGpuOverlap = 15,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrKernelExecTimeout = 17,
+    cudaDevAttrIntegrated = 18,
+    cudaDevAttrCanMapHostMemory = 19,
+    cudaDevAttrComputeMode = 20,
+    cudaDevAttrConcurrentKernels = 31,
+    cudaDevAttrEccEnabled = 32,
+    cudaDevAttrMemoryClockRate = 36,
+    cudaDevAttrGlobalMemoryBusWidth = 37,
     cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+    cudaDevAttrAsyncEngineCount = 40,
     cudaDevAttrUnifiedAddressing = 41,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrStreamPrioritiesSupported = 78,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+    cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+    cudaDevAttrManagedMemory = 83,
+    cudaDevAttrPageableMemoryAccess = 88,
+    cudaDevAttrConcurrentManagedAccess = 89,
+    cudaDevAttrCooperativeLaunch = 95,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+    cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+    cudaDevAttrReservedSharedMemoryPerBlock = 111,
     cudaDevAttrMemoryPoolsSupported = 115
 };
 
@@ -90,7 +125,17 @@ typedef struct emu_pool *cudaMemPool_t;
 
 struct cudaDeviceProp {
     char name[256];
-    size_t totalGlobalMem;
+    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin,
+        sharedMemPerMultiprocessor;
+    size_t reservedSharedMemPerBlock, totalConstMem, memPitch, textureAlignment;
+    int major, minor, multiProcessorCount, warpSize;
+    int maxThreadsPerBlock, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
+    int maxThreadsDim[3], maxGridSize[3], regsPerBlock, regsPerMultiprocessor;
+    int clockRate, memoryClockRate, memoryBusWidth, l2CacheSize;
+    int asyncEngineCount, deviceOverlap, concurrentKernels, computeMode, integrated, ECCEnabled;
+    int canMapHostMemory, unifiedAddressing, managedMemory, concurrentManagedAccess;
+    int pageableMemoryAccess, cooperativeLaunch, streamPrioritiesSupported;
+    int kernelExecTimeoutEnabled, tccDriver, pciBusID, pciDeviceID, pciDomainID;
 };
 
 struct cudaMemLocation {
@@ -116,11 +161,14 @@ struct cudaLaunchConfig_t {
     cudaStream_t stream;
 };
 
+EMU_API_BEGIN
+
 // ---- errors, devices: api.cc ----------------------------------------------------------------
 
 const char *cudaGetErrorString(cudaError_t code); // of a failed launch: what the kernel did
 const char *cudaGetErrorName(cudaError_t code);
-cudaError_t cudaGetLastError();
+cudaError_t cudaGetLastError(); // and forgets it
+cudaError_t cudaPeekAtLastError();
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
@@ -184,7 +232,13 @@ namespace emu
 cudaError_t copy_to_symbol(char *to, size_t room, const void *from, size_t size, size_t offset,
                            cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t set_attribute(const void *kernel, cudaFuncAttribute which, int value);
+
+// Blocks of so many threads, with so many bytes of dynamic shared memory, that a multiprocessor has at
+// once, as far as threads and shared memory limit them; 0 where a block is too large.
+cudaError_t blocks_at_once(const void *kernel, int threads, size_t shared, int *blocks);
 } // namespace emu
+
+EMU_API_END
 
 template <typename T> // __constant__ or __device__: one variable, which all devices share
 cudaError_t
@@ -214,6 +268,8 @@ struct body {
     const void *arguments;
     const void *const *pointers; // those among the arguments, in their order
     int pointer_count;
+    const char
+        *name; // of a kernel that has no address of its own: another of its file stands there
 };
 
 template <typename P>
@@ -225,7 +281,9 @@ note_pointer(const void **list, int *count, const P &argument)
             const_cast<const void *>(static_cast<const volatile void *>(argument));
 }
 
+EMU_API_BEGIN
 cudaError_t launch(const cudaLaunchConfig_t &config, const body &work);
+EMU_API_END
 
 } // namespace emu
 
@@ -240,5 +298,5 @@ cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A... 
     (emu::note_pointer<std::decay_t<P>>(pointers, &count, arguments), ...);
     return emu::launch(*config, {reinterpret_cast<const void *>(kernel),
                                  [](const void *t) { (*static_cast<thread_type *>(t))(); },
-                                 &thread, pointers, count});
+                                 &thread, pointers, count, nullptr});
 }

@@ -8,7 +8,9 @@ namespace emu
 
 // After every atomic: counts a step, may let another thread go first, and under weak memory lets
 // all blocks see it at once.
+EMU_API_BEGIN
 void updated(void *address, size_t size);
+EMU_API_END
 
 // *p = f(*p) in one step. W is the unsigned word as large as T.
 template <typename W, typename T, typename F>

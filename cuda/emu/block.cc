@@ -184,6 +184,7 @@ block::line_up()
                 t.in = this;
                 t.now = state::fresh;
                 t.at = {};
+                t.counting = false;
             }
     for (int w = 0; w < warps; w++) {
         const int left = threads - w * kWarpLanes;

@@ -2,6 +2,7 @@
 // system, each of which runs one block at a time.
 #include "emu/runtime.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -84,7 +85,7 @@ struct block_order {
 void
 refill(block *b, const grid &g)
 {
-    char *const arrays = shared_arrays();
+    char *const arrays = shared_arrays(g.in);
     for (const array_range &a : g.arrays) fill_with_junk(arrays + a.offset, a.size);
     b->refill_dynamic(g.shared);
 }
@@ -194,10 +195,10 @@ lasting<std::map<std::pair<const void *, int>, size_t>> all_granted;
 auto &granted = all_granted.value;
 
 bool
-enough_shared(const grid &g, size_t fixed)
+enough_shared(const grid &g)
 {
     const auto found = granted.find({g.work->kernel, g.device});
-    return fixed + g.shared <= kMostShared ||
+    return g.fixed + g.shared <= kMostShared ||
            (found != granted.end() && g.shared <= found->second);
 }
 
@@ -221,11 +222,13 @@ wrong_pointer(const grid &g)
 }
 
 thread_local char last_report[kReport]; // no string: a thread that ends would have to free it
+thread_local uintptr_t last_place;
 
 cudaError_t
-failed(const char *text)
+failed(const char *text, uintptr_t place = 0)
 {
     snprintf(last_report, sizeof last_report, "%s", text);
+    last_place = place;
     return cudaErrorLaunchFailure;
 }
 
@@ -248,6 +251,12 @@ launch_report()
     return last_report;
 }
 
+uintptr_t
+launch_place()
+{
+    return last_place;
+}
+
 cudaError_t
 set_attribute(const void *kernel, cudaFuncAttribute which, int value)
 {
@@ -257,11 +266,10 @@ set_attribute(const void *kernel, cudaFuncAttribute which, int value)
         return value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
     std::lock_guard hold(device_in_use());
     try {
-        std::string name;
-        std::vector<array_range> arrays;
-        const size_t fixed = describe_kernel(kernel, &name, &arrays);
+        kernel_facts facts;
+        describe_kernel(kernel, nullptr, &facts);
         if (which != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
-            fixed + (size_t)value > kMostSharedOptin)
+            facts.fixed + (size_t)value > kMostSharedOptin)
             return cudaErrorInvalidValue;
         granted[{kernel, current_device()}] = (size_t)value;
         return cudaSuccess;
@@ -271,8 +279,29 @@ set_attribute(const void *kernel, cudaFuncAttribute which, int value)
 }
 
 cudaError_t
+blocks_at_once(const void *kernel, int threads, size_t shared, int *blocks)
+{
+    if (const cudaError_t e = planned_failure()) return e;
+    if (threads <= 0) return cudaErrorInvalidValue;
+    std::lock_guard hold(device_in_use());
+    try {
+        kernel_facts facts;
+        describe_kernel(kernel, nullptr, &facts);
+        const size_t bytes = facts.fixed + shared + kReservedShared;
+        const int whole = (threads + kWarpLanes - 1) / kWarpLanes * kWarpLanes; // warps
+        *blocks = std::min({kResidentThreads / whole, kResidentBlocks,
+                            (int)(kResidentShared / std::min(bytes, kResidentShared + 1))});
+        if (threads > kMostThreads || bytes > kMostSharedOptin + kReservedShared) *blocks = 0;
+        return cudaSuccess;
+    } catch (const std::bad_alloc &) {
+        return cudaErrorMemoryAllocation;
+    }
+}
+
+cudaError_t
 launch(const cudaLaunchConfig_t &config, const body &work)
 {
+    refuse_in_kernel("a kernel launch");
     const int device = current_device();
     if (!possible(config)) return cudaErrorInvalidConfiguration;
     if (device_of(config.stream) != device) return cudaErrorInvalidResourceHandle;
@@ -286,10 +315,10 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         g.blocks = config.gridDim;
         g.threads = config.blockDim;
         g.shared = config.dynamicSmemBytes;
-        const size_t fixed = describe_kernel(work.kernel, &g.name, &g.arrays);
+        describe_kernel(work.kernel, work.name, &g);
         if (planned_failure(cudaErrorLaunchFailure, "cudaLaunchKernelEx"))
             return failed(("kernel " + g.name + ": fails, as WARPKIT_EMU_FAIL asks").c_str());
-        if (!enough_shared(g, fixed)) return cudaErrorInvalidValue;
+        if (!enough_shared(g)) return cudaErrorInvalidValue;
         why = wrong_pointer(g);
         if (!why.empty()) return failed(why.c_str());
 
@@ -297,10 +326,13 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         const one_device only(device);
         if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
         run_grid(&g);
+        deliver_printed();
         if (g.weak) g.weak->end_kernel();
         size_t size = 0;
         if (const size_t past = overrun(device, &size)) blame(&g, size, past);
-        return g.failed ? failed(g.report) : cudaSuccess;
+        if (!g.failed) return cudaSuccess;
+        failed(g.report, g.at);
+        return g.asserted ? cudaErrorAssert : cudaErrorLaunchFailure;
     } catch (const std::bad_alloc &) {
         size_t size;
         overrun(device, &size); // is nobody's fault then

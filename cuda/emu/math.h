@@ -160,12 +160,14 @@ __funnelshift_r(unsigned low, unsigned high, unsigned shift)
     return (unsigned)(both >> (shift & 31));
 }
 
-// No time passes on the emulated device.
+// No time passes on the emulated device, but for users' kernels, which may wait for it.
+#ifndef EMU_USER
 static inline long long
 clock64()
 {
     return 0;
 }
+#endif
 
 // The nth set bit at or after base (offset > 0), or before it (offset < 0); all ones: none.
 static inline unsigned
@@ -252,34 +254,53 @@ __dmul_rn(double a, double b)
     return a * b;
 }
 
-template <typename T>
-T
-min(T a, T b)
-{
-    return b < a ? b : a;
-}
-
-template <typename T>
-T
-max(T a, T b)
-{
-    return a < b ? b : a;
-}
+// Functions and no templates, which would be ambiguous beside std's.
+#define EMU_INTEGERS(R, A, B)                                                                  \
+    static inline R min(A a, B b)                                                              \
+    {                                                                                          \
+        return (R)b < (R)a ? (R)b : (R)a;                                                      \
+    }                                                                                          \
+    static inline R max(A a, B b)                                                              \
+    {                                                                                          \
+        return (R)a < (R)b ? (R)b : (R)a;                                                      \
+    }
+#define EMU_SIGNS(T)                                                                           \
+    EMU_INTEGERS(T, T, T)                                                                      \
+    EMU_INTEGERS(unsigned T, unsigned T, unsigned T)                                           \
+    EMU_INTEGERS(unsigned T, T, unsigned T)                                                    \
+    EMU_INTEGERS(unsigned T, unsigned T, T)
+EMU_SIGNS(int)
+EMU_SIGNS(long)
+EMU_SIGNS(long long)
+#undef EMU_SIGNS
+#undef EMU_INTEGERS
 
 // Of floats the one that is not NaN; -0 is below +0, as the hardware has it.
 #define EMU_EXTREME(T)                                                                         \
-    inline T min(T a, T b)                                                                     \
+    static inline T min(T a, T b)                                                              \
     {                                                                                          \
         if (a == b) return __builtin_signbit(a) ? a : b;                                       \
         return a < b || b != b ? a : b;                                                        \
     }                                                                                          \
-    inline T max(T a, T b)                                                                     \
+    static inline T max(T a, T b)                                                              \
     {                                                                                          \
         if (a == b) return __builtin_signbit(a) ? b : a;                                       \
         return a > b || b != b ? a : b;                                                        \
     }
 EMU_EXTREME(float)
 EMU_EXTREME(double)
+#define EMU_MIXED(A, B)                                                                        \
+    static inline double min(A a, B b)                                                         \
+    {                                                                                          \
+        return min((double)a, (double)b);                                                      \
+    }                                                                                          \
+    static inline double max(A a, B b)                                                         \
+    {                                                                                          \
+        return max((double)a, (double)b);                                                      \
+    }
+EMU_MIXED(float, double)
+EMU_MIXED(double, float)
+#undef EMU_MIXED
 #undef EMU_EXTREME
 
 // ---- loads and stores that say how to cache -----------------------------------------------

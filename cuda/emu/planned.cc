@@ -1,6 +1,6 @@
 // planned.cc -- WARPKIT_EMU_FAIL="function:n" makes the n-th call of that function fail, once, and
 // WARPKIT_EMU_CALLS=file notes each call there: for tests of what a program does then.
-#include "emu/runtime.h"
+#include "emu/turns.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -33,9 +33,18 @@ note_call(const char *path, const char *function, const void *caller)
 
 } // namespace
 
+void
+refuse_in_kernel(const char *what)
+{
+    if (running && running->now)
+        fail(running, "%s within a kernel, which is not emulated; %s", what,
+             last_seen(running->now).text);
+}
+
 cudaError_t
 planned_failure(cudaError_t code, const char *function, const void *caller)
 {
+    refuse_in_kernel(function);
     const wk_settings *s = wk_settings_now();
     const wk_setting &plan = s->of[WK_SET_EMU_FAIL], &calls = s->of[WK_SET_EMU_CALLS];
     if (calls.given) note_call(calls.text, function, caller);

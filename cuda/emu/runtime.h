@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <signal.h>
+#include <stdarg.h>
 #include <string>
 #include <time.h>
 #include <vector>
@@ -23,8 +24,11 @@ constexpr int kWarpLanes = 32, kMostThreads = 1024, kMostWarps = kMostThreads / 
 constexpr int kProcessors = 4; // reported; so few, so that small grids go round their loops too
 constexpr int kMostDevices = 32;
 constexpr size_t kMostShared = 48 * 1024; // in bytes: what a GPU gives a block without asking
-constexpr size_t kMostSharedOptin = 227 * 1024; // and for cudaFuncSetAttribute
-constexpr size_t kSealShared = 4096;            // behind it
+constexpr size_t kMostSharedOptin = 227 * 1024;              // and for cudaFuncSetAttribute
+constexpr int kResidentThreads = 2048, kResidentBlocks = 32; // of a multiprocessor
+constexpr size_t kResidentShared = 228 * 1024,
+                 kReservedShared = 1024; // that, and of it a block's
+constexpr size_t kSealShared = 4096;     // behind it
 constexpr size_t kSignalStack = 64 * 1024;
 constexpr size_t kReport = 640; // characters of what went wrong, at most
 
@@ -75,6 +79,9 @@ bool read_settings(settings *s, std::string *why);
 cudaError_t planned_failure(cudaError_t code = cudaErrorUnknown,
                             const char *function = __builtin_FUNCTION(),
                             const void *caller = __builtin_return_address(0));
+
+// Where a kernel calls what is the host's: waiting for the device, it would wait for itself.
+void refuse_in_kernel(const char *what);
 
 // ---- api.cc -------------------------------------------------------------------------------
 
@@ -173,17 +180,26 @@ struct array_range { // one static shared array
     size_t size;
 };
 
-struct grid { // one launch
+struct object_file; // symbols.cc: the one that a kernel is in
+
+struct kernel_facts {
+    std::string name;                // "sum_smem<float>"
+    std::vector<array_range> arrays; // static and shared, that its blocks may use: to refill
+    size_t fixed = 0;                // bytes of those that are the kernel's own
+    const object_file *in = nullptr;
+};
+
+struct grid : kernel_facts { // one launch
     const body *work;
     int device;
     settings set;
     dim3 blocks, threads;
-    size_t shared; // dynamic
-    std::string name;
-    std::vector<array_range> arrays;                 // to refill before each block
+    size_t shared;                                   // dynamic
     std::atomic<bool> failed{false}, starved{false}; // starved: of the host's memory
-    std::unique_ptr<weak_memory> weak;               // null: strong
-    char report[kReport] = "";                       // of the first failure
+    bool asserted = false;                           // so it failed
+    uintptr_t at = 0; // the instruction that failed, from the file's start; 0: not known
+    std::unique_ptr<weak_memory> weak; // null: strong
+    char report[kReport] = "";         // of the first failure
 };
 
 // Of a thread.
@@ -195,7 +211,9 @@ struct thread : place {
     block *in;
     fiber own;
     state now;
-    site at; // the last barrier or collective it came to; file is null before the first
+    bool counting;   // it waits in active_lanes
+    unsigned active; // what that gives
+    site at;         // the last barrier or collective it came to; file is null before the first
 };
 
 struct gathering { // a collective that has begun: some of the lanes in its mask are there
@@ -265,12 +283,21 @@ void report(block *b, const char *format, ...) __attribute__((format(printf, 2, 
 
 // ---- symbols.cc ---------------------------------------------------------------------------
 
-// "sum_smem<float>", and the shared arrays that its blocks may use. Gives the
-// bytes of the kernel's own.
-size_t describe_kernel(const void *kernel, std::string *name, std::vector<array_range> *arrays);
-char *shared_arrays(); // where this thread's begin; array_range counts from there
+// Of a kernel by its address; or by its name, and an address in the same file.
+void describe_kernel(const void *kernel, const char *name, kernel_facts *facts);
+char *shared_arrays(
+    const object_file *in); // where this thread's begin: array_range counts from there
+uintptr_t place_in(const object_file *in,
+                   uintptr_t code); // from its start; 0: it is not in its code
 
 const char *launch_report(); // launch.cc: of this thread's last failure
+uintptr_t launch_place();    // and grid::at of it
+
+// ---- user.cc -----------------------------------------------------------------------------
+
+// In a kernel: what printf does there. The launch delivers all of it when it ends.
+void print(const char *format, va_list arguments);
+void deliver_printed();
 
 // ---- signals.cc ---------------------------------------------------------------------------
 

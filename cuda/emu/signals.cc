@@ -5,7 +5,6 @@
 #include "emu/turns.h"
 
 #include <algorithm>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -30,36 +29,25 @@ const int kSignals[] = {kTimerSignal,
 pthread_key_t key; // the block that this thread guards: thread-local variables of a library
                    // that was loaded late may be allocated on first use, not so this
 struct sigaction before[NSIG];
-struct {
-    uintptr_t begin, end;
-} own_code;
+const object_file *own_file;
 
-int
-find_own_code(dl_phdr_info *info, size_t, void *)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const auto &segment = info->dlpi_phdr[i];
-        const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-        const auto here = reinterpret_cast<uintptr_t>(&find_own_code);
-        if (segment.p_type != PT_LOAD || here < begin || here >= begin + segment.p_memsz)
-            continue;
-        own_code = {begin, begin + segment.p_memsz};
-        return 1;
-    }
-    return 0;
-}
-
-// Was it interrupted in a kernel, or in a function of the C library that may hold a lock?
-bool
-in_own_code(const void *context)
+uintptr_t
+instruction_of(const void *context)
 {
     const auto *c = static_cast<const ucontext_t *>(context);
 #if defined(__x86_64__)
-    const auto at = (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 #else
-    const auto at = (uintptr_t)c->uc_mcontext.pc;
+    return (uintptr_t)c->uc_mcontext.pc;
 #endif
-    return at >= own_code.begin && at < own_code.end;
+}
+
+// Was it interrupted in a kernel or here, or in a function of the C library that may hold a lock?
+bool
+in_own_code(const block *b, const void *context)
+{
+    const uintptr_t at = instruction_of(context);
+    return place_in(own_file, at) || place_in(b->of->in, at);
 }
 
 // To whoever had the signal before.
@@ -77,6 +65,13 @@ pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
+// The first failure's, like its report.
+void
+note_place(block *b, const void *context)
+{
+    if (!b->of->failed) b->of->at = place_in(b->of->in, instruction_of(context));
+}
+
 void
 on_tick(int number, siginfo_t *info, void *context)
 {
@@ -91,12 +86,13 @@ on_tick(int number, siginfo_t *info, void *context)
         b->watched = b->turns;
         b->ticks = 0;
     } else if (++b->ticks > kTicks) {
-        if (!in_own_code(context)) { // soon again
+        if (!in_own_code(b, context)) { // soon again
             const struct itimerspec soon = {{0, 1000000}, {0, 1000000}};
             timer_settime(b->timer, 0, &soon, nullptr);
             return;
         }
         b->ticks = 0;
+        note_place(b, context);
         report(b,
                "a thread ran for more than %g seconds without a step (WARPKIT_EMU_SECONDS): an "
                "endless loop? %s",
@@ -116,6 +112,7 @@ on_fault(int number, siginfo_t *info, void *context)
     const auto *bad = static_cast<const char *>(info->si_addr);
     const char *stack = b->now->own.stack;
     const int owner = owner_of(bad);
+    note_place(b, context);
     phrase whose;
     if (number == SIGSEGV && owner >= 0 && owner != b->of->device)
         whose.add(" in the memory of device %d", owner);
@@ -132,8 +129,12 @@ on_fault(int number, siginfo_t *info, void *context)
 void
 take_signals()
 {
-    static const int once =
-        pthread_key_create(&key, nullptr) + dl_iterate_phdr(find_own_code, nullptr);
+    static const int once = [] {
+        kernel_facts facts;
+        describe_kernel(reinterpret_cast<const void *>(&take_signals), nullptr, &facts);
+        own_file = facts.in;
+        return pthread_key_create(&key, nullptr);
+    }();
     (void)once;
     for (const int number : kSignals) {
         struct sigaction ours = {}, now;

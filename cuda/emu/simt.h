@@ -23,9 +23,9 @@
 // of that thread. AddressSanitizer guards no such variable, and none aligned above 32 bytes: in
 // its build arrays are plain statics, and one thread runs all blocks.
 #ifdef EMU_ASAN
-#define __shared__ static __attribute__((aligned(16)))
+#define __shared__ static __attribute__((aligned(16), abi_tag("shared")))
 #else
-#define __shared__ thread_local __attribute__((aligned(128)))
+#define __shared__ thread_local __attribute__((aligned(128), abi_tag("shared")))
 #endif
 
 // Dynamic shared memory lies in the runtime; cuda.cuh tells what stands here under nvcc, as for PTX.
@@ -34,8 +34,17 @@
 #define WK_PTX_KEPT(plain, ...) plain
 #define WK_DYNAMIC_SHARED(T, name) T *name = static_cast<T *>(emu::dynamic_shared())
 
-// Hidden: each is found without a detour through the dynamic linker's tables.
-#pragma GCC visibility push(hidden)
+// What users' own objects call is found from there (EMU_USER). Protected and hidden: calls within
+// this library take no detour through the dynamic linker's tables. AddressSanitizer's build has other
+// stacks than theirs, so that it exports nothing.
+#if defined(EMU_USER)
+#define EMU_API_BEGIN _Pragma("GCC visibility push(default)")
+#elif defined(EMU_ASAN)
+#define EMU_API_BEGIN _Pragma("GCC visibility push(hidden)")
+#else
+#define EMU_API_BEGIN _Pragma("GCC visibility push(protected)")
+#endif
+#define EMU_API_END _Pragma("GCC visibility pop")
 
 namespace emu
 {
@@ -80,11 +89,13 @@ self()
 enum class vote { count, all, any };
 enum class scope { block, device, system };
 
+EMU_API_BEGIN
 void barrier(site at);
 int barrier(vote how, int predicate, site at);
 void fence(scope reach);
 void yield(); // lets the other threads of the block go first
 void *dynamic_shared();
+EMU_API_END
 
 // The compiler must neither keep shared memory in registers across a call nor move stores over
 // it. The calls below are opaque to it; this says the same to its analysis of whole programs.
@@ -96,10 +107,10 @@ settle()
 
 } // namespace emu
 
+EMU_API_BEGIN
 extern __thread uint3 threadIdx, blockIdx;
 extern __thread dim3 blockDim, gridDim;
-
-#pragma GCC visibility pop
+EMU_API_END
 
 static constexpr int warpSize = 32;
 

@@ -1,6 +1,6 @@
 // symbols.cc -- the names of kernels and the places of static shared arrays, from the symbol
-// table of the object file that this code is in. A stripped file has none: kernels then go by
-// their address, and shared arrays are not refilled.
+// table of the object file that a kernel is in: this library's, or a user's own. A stripped file has
+// none: kernels then go by their address, and shared arrays are not refilled.
 #include "emu/runtime.h"
 
 #include <cxxabi.h>
@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <fstream>
 #include <iterator>
+#include <link.h>
 #include <map>
 #include <new>
 #include <stdio.h>
@@ -15,14 +16,16 @@
 #include <unordered_map>
 
 #ifdef EMU_ASAN
-static char emu_arrays_anchor;
 constexpr int kArrayType = STT_OBJECT;
-constexpr bool kHelpersToo = false; // their arrays look like the statics of any other function
 #else
-static thread_local char emu_arrays_anchor;
 constexpr int kArrayType = STT_TLS;
-constexpr bool kHelpersToo = true; // a kernel calls functions that have arrays of their own
 #endif
+
+// The C library's: the address of a thread-local variable, whose memory it makes on first use.
+struct tls_index {
+    unsigned long module, offset;
+};
+extern "C" void *__tls_get_addr(tls_index *);
 
 namespace emu
 {
@@ -32,25 +35,32 @@ namespace
 
 struct shared_array {
     array_range at;
-    std::string name;  // mangled: _ZZ <function> E <variable>
-    const void *owner; // that function; null: it was inlined wherever it is called
-    bool of_kernel;    // and not of a function that kernels may call
+    std::string name; // mangled: _ZZ <function> E <variable>
+    const void
+        *owner; // that function; null: it was inlined wherever it is called, or there is none
+    bool of_kernel; // and not of a function that kernels may call
 };
 
-struct table {
+} // namespace
+
+struct object_file {
+    uintptr_t base = 0;
+    size_t tls = 0; // its number among those that have thread-local variables
+    uintptr_t code_begin = 0, code_end = 0;
     std::map<const void *, std::string> functions; // mangled names
     std::vector<shared_array> arrays;
 };
 
-// A variable of a function is mangled _ZZ <function> E <variable>; an array that the project's
-// own runtime keeps is none of these, nor is a constant, which lies in memory not written to.
+namespace
+{
+
+// __shared__ tags names.
 bool
 is_array(const Elf64_Sym &s, const Elf64_Shdr *sections, const char *name)
 {
     return ELF64_ST_TYPE(s.st_info) == kArrayType && s.st_size > 0 && s.st_shndx != SHN_UNDEF &&
            s.st_shndx < SHN_LORESERVE && (sections[s.st_shndx].sh_flags & SHF_WRITE) &&
-           name[0] == '_' && name[1] == 'Z' && name[2] == 'Z' &&
-           strncmp(name + 3, "N3emu", 5) != 0;
+           strstr(name, "B6shared") != nullptr && strncmp(name, "_ZGV", 4) != 0;
 }
 
 // The bytes [at, at + size) of the file; null if it has no such.
@@ -61,11 +71,11 @@ part(const std::string &file, uint64_t at, uint64_t size)
 }
 
 void
-read_symbols(const std::string &file, uintptr_t base, table *t)
+read_symbols(const std::string &file, object_file *t)
 {
     const auto header = reinterpret_cast<const Elf64_Ehdr *>(part(file, 0, sizeof(Elf64_Ehdr)));
     if (header == nullptr || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
-    if (header->e_type == ET_EXEC) base = 0; // its symbols have addresses, not offsets
+    if (header->e_type == ET_EXEC) t->base = 0; // its symbols have addresses, not offsets
     const auto sections = reinterpret_cast<const Elf64_Shdr *>(
         part(file, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)));
     for (int i = 0; sections && i < header->e_shnum; i++) {
@@ -78,18 +88,16 @@ read_symbols(const std::string &file, uintptr_t base, table *t)
         if (symbols == nullptr || names == nullptr || strings.sh_size == 0 ||
             names[strings.sh_size - 1] != 0)
             return;
-        ptrdiff_t anchor = 0;
         for (size_t k = 0; k < section.sh_size / sizeof *symbols; k++) {
             const Elf64_Sym &s = symbols[k];
             if (s.st_name >= strings.sh_size) return;
             const char *name = names + s.st_name;
-            if (strstr(name, "emu_arrays_anchor")) anchor = (ptrdiff_t)s.st_value;
             if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF)
-                t->functions.emplace(reinterpret_cast<const void *>(base + s.st_value), name);
+                t->functions.emplace(reinterpret_cast<const void *>(t->base + s.st_value),
+                                     name);
             else if (s.st_shndx < header->e_shnum && is_array(s, sections, name))
                 t->arrays.push_back({{(ptrdiff_t)s.st_value, s.st_size}, name, nullptr, false});
         }
-        for (shared_array &a : t->arrays) a.at.offset -= anchor;
     }
 }
 
@@ -101,11 +109,14 @@ is_kernel(const std::string &name)
 }
 
 void
-find_owners(table *t)
+find_owners(object_file *t)
 {
-    std::unordered_map<std::string, const void *> by_name; // without _Z
+    std::unordered_map<std::string, const void *> by_name; // as it stands within another
     for (const auto &f : t->functions)
-        if (f.second.size() > 2) by_name.emplace(f.second.substr(2), f.first);
+        by_name.emplace(f.second.compare(0, 2, "_Z") == 0
+                            ? f.second.substr(2)
+                            : std::to_string(f.second.size()) + f.second, // extern "C"
+                        f.first);
     for (shared_array &a : t->arrays)
         for (size_t end = a.name.size() - 1; end > 3 && a.owner == nullptr; end--) {
             if (a.name[end] != 'E') continue;
@@ -116,19 +127,41 @@ find_owners(table *t)
         }
 }
 
-table
-read_own_file()
+// The segment that an address is in.
+int
+find_code(dl_phdr_info *info, size_t, void *file)
 {
-    table t;
+    auto *f = static_cast<object_file *>(file);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const auto &segment = info->dlpi_phdr[i];
+        const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || f->code_begin < begin ||
+            f->code_begin >= begin + segment.p_memsz)
+            continue;
+        f->code_begin = begin;
+        f->code_end = begin + segment.p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+object_file
+read_file_of(const void *code)
+{
+    object_file f;
     Dl_info own;
-    if (dladdr(reinterpret_cast<void *>(&describe_kernel), &own) == 0) return t;
-    // A program's own name may be the one it was called by, without its folder.
-    const bool program = strchr(own.dli_fname, '/') == nullptr;
+    link_map *loaded = nullptr;
+    if (dladdr1(code, &own, reinterpret_cast<void **>(&loaded), RTLD_DL_LINKMAP) == 0) return f;
+    dlinfo(loaded, RTLD_DI_TLS_MODID, &f.tls);
+    f.base = (uintptr_t)own.dli_fbase;
+    f.code_begin = (uintptr_t)code;
+    dl_iterate_phdr(find_code, &f);
+    const bool program = loaded->l_name[0] == 0; // its name is what it was called by
     std::ifstream stream(program ? "/proc/self/exe" : own.dli_fname, std::ios::binary);
     const std::string file{std::istreambuf_iterator<char>(stream), {}};
-    read_symbols(file, (uintptr_t)own.dli_fbase, &t);
-    find_owners(&t);
-    return t;
+    read_symbols(file, &f);
+    find_owners(&f);
+    return f;
 }
 
 // "void (anonymous namespace)::k<float>(float const*, long)" as "k<float>".
@@ -154,19 +187,25 @@ readable(const std::string &mangled)
     return name.substr(start, end - start);
 }
 
-const table *known = nullptr; // the device's lock guards it
+// By where they are loaded: none is unloaded. The device's lock guards it.
+lasting<std::map<const void *, const object_file *>> all_known;
+auto &known = all_known.value;
 
 // What is not known now, for want of memory, is read when a kernel is launched.
-void
-know_symbols()
+const object_file *
+file_of(const void *code)
 {
-    if (known == nullptr) known = new table(read_own_file());
+    Dl_info own = {};
+    dladdr(code, &own);
+    const object_file *&f = known[own.dli_fbase];
+    if (f == nullptr) f = new object_file(read_file_of(code));
+    return f;
 }
 
 // While this file is being loaded: later another may lie in its place.
 const bool tried = [] {
     try {
-        know_symbols();
+        file_of(reinterpret_cast<void *>(&describe_kernel));
     } catch (const std::bad_alloc &) {
         return false;
     }
@@ -176,29 +215,39 @@ const bool tried = [] {
 } // namespace
 
 char *
-shared_arrays()
+shared_arrays(const object_file *in)
 {
-    return &emu_arrays_anchor;
+#ifdef EMU_ASAN
+    return reinterpret_cast<char *>(in->base);
+#else
+    tls_index start = {in->tls, 0};
+    return in->tls ? static_cast<char *>(__tls_get_addr(&start)) : nullptr;
+#endif
 }
 
-size_t
-describe_kernel(const void *kernel, std::string *name, std::vector<array_range> *arrays)
+uintptr_t
+place_in(const object_file *in, uintptr_t code)
 {
-    know_symbols();
-    const auto found = known->functions.find(kernel);
+    return code >= in->code_begin && code < in->code_end ? code - in->base : 0;
+}
+
+void
+describe_kernel(const void *kernel, const char *name, kernel_facts *facts)
+{
+    facts->in = file_of(kernel);
+    const auto found = facts->in->functions.find(kernel);
     char address[40];
     snprintf(address, sizeof address, "at %p", kernel);
-    *name = found == known->functions.end() ? address : readable(found->second);
-
-    size_t own = 0;
-    for (const shared_array &a : known->arrays) {
+    facts->name = name                                  ? name
+                  : found == facts->in->functions.end() ? address
+                                                        : readable(found->second);
+    for (const shared_array &a : facts->in->arrays) {
         if (a.owner == kernel)
-            own += a.at.size;
-        else if (!kHelpersToo || a.of_kernel)
+            facts->fixed += a.at.size;
+        else if (a.of_kernel && name == nullptr)
             continue; // another kernel's
-        arrays->push_back(a.at);
+        facts->arrays.push_back(a.at);
     }
-    return own;
 }
 
 } // namespace emu

@@ -1,5 +1,6 @@
 // sync.cc -- where threads wait for each other: barriers, the warp's collectives; and where they
 // may have to let others go first: fences, atomics.
+#include "emu/atomics.h"
 #include "emu/turns.h"
 
 namespace emu
@@ -206,6 +207,29 @@ yield()
     b->of_warp[t->warp].later |= 1u << t->lane;
     b->later_warps |= 1u << t->warp;
     pass(t);
+}
+
+unsigned
+active_lanes(site at)
+{
+    thread *t = me();
+    block *b = t->in;
+    t->at = at;
+    t->counting = true;
+    yield();
+    if (!t->counting) return t->active; // another lane has counted
+    unsigned active = 0;
+    thread *const first = &b->of_thread[t->warp * kWarpLanes];
+    const auto is_here = [&](const thread &o) {
+        return o.counting && o.at.line == at.line && strcmp(o.at.file, at.file) == 0;
+    };
+    for (int i = 0; i < kWarpLanes; i++)
+        if ((b->of_warp[t->warp].present >> i & 1) && is_here(first[i])) active |= 1u << i;
+    for (unsigned set = active; set; set &= set - 1) {
+        first[first_of(set)].counting = false;
+        first[first_of(set)].active = active;
+    }
+    return active;
 }
 
 namespace

@@ -32,12 +32,16 @@ enum class collective {
 };
 
 // value goes in; of a shuffle, source is the lane whose value comes out.
-#pragma GCC visibility push(hidden)
+EMU_API_BEGIN
 uint64_t gather(const place *who, collective what, unsigned mask, uint64_t value, int source,
                 site at);
 
 [[noreturn]] void wrong_width(collective what, int width, site at);
-#pragma GCC visibility pop
+
+// The lanes that are there too when no other thread of the block can go on: as many as a GPU may find
+// together.
+unsigned active_lanes(site at);
+EMU_API_END
 
 template <typename T>
 __forceinline__ uint64_t
@@ -165,6 +169,12 @@ __match_all_sync(unsigned mask, T v, int *all_equal, emu::site at = emu::site::h
                                              emu::to_word(v), 0, at);
     *all_equal = lanes != 0;
     return lanes;
+}
+
+static inline unsigned
+__activemask(emu::site at = emu::site::here())
+{
+    return emu::active_lanes(at);
 }
 
 #define EMU_REDUCE(name, T, what)                                                              \

@@ -17,6 +17,8 @@ progress True: show a bar (tqdm) while a host array crosses to the GPU; or a fun
          total), in pieces
 """
 
+from typing import TYPE_CHECKING, Any
+
 from warpkit import _core, _libraries, smem, warp
 from warpkit._array import DeviceArray, asarray, empty, from_dlpack
 from warpkit._core import DeviceError
@@ -37,6 +39,13 @@ from warpkit._reduce import Description, describe, reduce
 from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
+if TYPE_CHECKING:
+    from warpkit._compiler import CompileError
+    from warpkit._kernels import Kernel, Module, Variable, compile
+    from warpkit._programs import run
+
+_COMPILING = ("CompileError", "Kernel", "Module", "Variable", "compile", "run")
+
 
 def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
     from warpkit import _auto  # what "auto" needs takes longer to import than all the rest
@@ -44,21 +53,35 @@ def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
     return _auto.choose(op, in_bytes, out_bytes)
 
 
+def __getattr__(name: str) -> Any:
+    """What compiles takes half as long to import as all the rest."""
+    if name not in _COMPILING:
+        raise AttributeError(f"module 'warpkit' has no attribute {name!r}")
+    from warpkit import _kernels, _programs
+
+    return getattr(_programs if name == "run" else _kernels, name)
+
+
 _core.register(DeviceArray, _libraries.adopt, _choose)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CompileError",
     "Description",
     "DeviceArray",
     "DeviceError",
+    "Kernel",
+    "Module",
     "RunLength",
     "UniqueCounts",
+    "Variable",
     "Variant",
     "WarpHistogram",
     "asarray",
     "ascontiguousarray",
     "bincount",
+    "compile",
     "convolve1d",
     "describe",
     "devices",
@@ -72,6 +95,7 @@ __all__ = [
     "moveaxis",
     "reduce",
     "release_memory",
+    "run",
     "run_length",
     "set_default_device",
     "show_config",

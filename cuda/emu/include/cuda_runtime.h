@@ -7,3 +7,6 @@
 #include "emu/atomics.h"
 #include "emu/math.h"
 #include "emu/api.h"
+#ifdef EMU_USER
+#include "emu/user.h"
+#endif

@@ -1,0 +1,256 @@
+// user.cc -- what users' own CUDA objects call of the emulator: the last error, printf and assert in
+// kernels, and a kernel's launch from Python.
+#include "emu/turns.h"
+#include "emu/user_abi.h"
+
+#include <algorithm>
+#include <assert.h>
+#include <chrono>
+#include <new>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utility>
+
+namespace emu
+{
+
+namespace
+{
+
+thread_local cudaError_t last = cudaSuccess;
+std::atomic<cudaError_t> kernel_failure{cudaSuccess};
+
+bool
+in_kernel()
+{
+    return running && running->now;
+}
+
+} // namespace
+
+cudaError_t
+note(cudaError_t code)
+{
+    if (const cudaError_t earlier = kernel_failure) code = earlier;
+    if (code != cudaSuccess && code != cudaErrorNotReady) last = code;
+    return code;
+}
+
+void
+launched(cudaError_t code)
+{
+    if (code == cudaErrorLaunchFailure || code == cudaErrorAssert) kernel_failure = code;
+    if (code != cudaSuccess) {
+        fflush(stdout);
+        fprintf(stderr, "warpkit: %s\n", cudaGetErrorString(code));
+    }
+    note(code);
+}
+
+void
+forget_failure()
+{
+    kernel_failure = last = cudaSuccess;
+}
+
+unsigned long long
+nanoseconds()
+{
+    return (unsigned long long)std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+// ---- printf -------------------------------------------------------------------------------------
+
+namespace
+{
+
+constexpr size_t kMostPrinted = 1 << 20; // bytes a launch, as a GPU keeps by default
+
+std::mutex print_lock; // of what follows
+lasting<std::string> all_printed;
+auto &printed = all_printed.value;
+bool cut = false;
+thread_local std::string *collector = nullptr; // null: the process's stdout
+
+} // namespace
+
+void
+print(const char *format, va_list arguments)
+{
+    char text[1024];
+    const int n = vsnprintf(text, sizeof text, format, arguments);
+    try {
+        std::lock_guard hold(print_lock);
+        if (printed.size() > kMostPrinted)
+            cut = true;
+        else if (n > 0)
+            printed.append(text, std::min((size_t)n, sizeof text - 1));
+    } catch (const std::bad_alloc &) {
+        cut = true;
+    }
+    yield(); // a step: a loop that prints for ever is found
+}
+
+void
+deliver_printed()
+{
+    std::lock_guard hold(print_lock);
+    if (cut) printed += "\n[the kernel printed more than 1 MiB]\n";
+    if (collector)
+        *collector += printed;
+    else
+        fwrite(printed.data(), 1, printed.size(), stdout);
+    printed.clear();
+    cut = false;
+}
+
+// ---- a launch from Python -----------------------------------------------------------------------
+
+namespace
+{
+
+cudaError_t
+put(const user_argument &a, void **there)
+{
+    const cudaError_t e = cudaMalloc(there, (size_t)a.bytes);
+    return e ? e : cudaMemcpyAsync(*there, a.data, (size_t)a.bytes, cudaMemcpyHostToDevice);
+}
+
+cudaError_t
+run(const user_call &c, void **copies)
+{
+    std::vector<const void *> values, pointers;
+    for (int i = 0; i < c.count; i++) {
+        const user_argument &a = c.arguments[i];
+        const bool copied =
+            a.kind == user_argument::copy_in || a.kind == user_argument::copy_both;
+        if (copied)
+            if (const cudaError_t e = put(a, &copies[i])) return e;
+        if (a.kind == user_argument::same) copies[i] = copies[a.bytes];
+        values.push_back(copies[i] ? &copies[i] : a.data);
+        if (c.kernel->types[i].pointer)
+            pointers.push_back(*static_cast<void *const *>(values.back()));
+    }
+    const cudaLaunchConfig_t config = {
+        dim3(c.grid[0], c.grid[1], c.grid[2]), dim3(c.block[0], c.block[1], c.block[2]),
+        (size_t)c.shared, reinterpret_cast<cudaStream_t>(c.stream)};
+    kernel_facts facts;
+    {
+        std::lock_guard hold(device_in_use());
+        describe_kernel(c.kernel->kernel, nullptr, &facts);
+    }
+    if (facts.fixed + config.dynamicSmemBytes > kMostShared) // Python has no other way to ask
+        if (const cudaError_t e =
+                set_attribute(c.kernel->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              (int)std::min(config.dynamicSmemBytes, kMostSharedOptin)))
+            return e;
+    if (const cudaError_t e = launch(config, {c.kernel->kernel, c.kernel->call, values.data(),
+                                              pointers.data(), (int)pointers.size(), nullptr}))
+        return e;
+    for (int i = 0; i < c.count; i++)
+        if (c.arguments[i].kind == user_argument::copy_both)
+            if (const cudaError_t e =
+                    cudaMemcpyAsync(c.arguments[i].data, copies[i],
+                                    (size_t)c.arguments[i].bytes, cudaMemcpyDeviceToHost))
+                return e;
+    return cudaSuccess;
+}
+
+} // namespace
+
+} // namespace emu
+
+#ifdef EMU_ASAN
+#define EXPORTED
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+// Gives the code of the error, and what is to be said of it.
+extern "C" EXPORTED int
+warpkit_call(emu::user_call *c)
+{
+    static thread_local std::string text; // until this thread's next call
+    text.clear();
+    int before = 0;
+    cudaError_t code = cudaErrorMemoryAllocation;
+    void *copies[256] = {};
+    emu::collector = &text;
+    try {
+        cudaGetDevice(&before);
+        code = cudaSetDevice(c->device);
+        if (code == cudaSuccess) code = emu::run(*c, copies);
+    } catch (const std::bad_alloc &) {
+    }
+    emu::collector = nullptr;
+    for (int i = 0; i < c->count; i++)
+        if (c->arguments[i].kind != emu::user_argument::same) cudaFree(copies[i]);
+    cudaSetDevice(before);
+    c->printed = text.data();
+    c->printed_size = (int64_t)text.size();
+    c->error = cudaGetErrorString(code);
+    c->place = code == cudaErrorLaunchFailure ? emu::launch_place() : 0;
+    return code;
+}
+
+cudaError_t
+cudaPeekAtLastError()
+{
+    return emu::last;
+}
+
+cudaError_t
+cudaGetLastError()
+{
+    return std::exchange(emu::last, cudaSuccess);
+}
+
+// ---- in the place of the C library's, by the linker's --wrap ----------------------------------
+
+extern "C" EXPORTED int
+__wrap_vprintf(const char *format, va_list arguments)
+{
+    if (!emu::in_kernel()) return vprintf(format, arguments);
+    emu::print(format, arguments);
+    return 0;
+}
+
+extern "C" EXPORTED int
+__wrap_printf(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = __wrap_vprintf(format, arguments);
+    va_end(arguments);
+    return n;
+}
+
+extern "C" EXPORTED int
+__wrap_puts(const char *text)
+{
+    return __wrap_printf("%s\n", text);
+}
+
+extern "C" EXPORTED int
+__wrap_putchar(int c)
+{
+    return __wrap_printf("%c", c);
+}
+
+extern "C" EXPORTED void
+__wrap___assert_fail(const char *expression, const char *file, unsigned line,
+                     const char *function)
+{
+    if (!emu::in_kernel()) __assert_fail(expression, file, line, function);
+    const emu::thread *t = emu::me();
+    t->in->of->asserted = true;
+    emu::fail(t->in, "thread (%u, %u, %u): assertion `%s' failed at %s:%u", t->index.x,
+              t->index.y, t->index.z, expression, file, line);
+}
+
+extern "C" EXPORTED void
+__wrap_abort()
+{
+    if (!emu::in_kernel()) abort();
+    emu::fail(emu::running, "it is aborted; %s", emu::last_seen(emu::me()).text);
+}

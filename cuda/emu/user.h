@@ -1,0 +1,246 @@
+// user.h -- what users' own CUDA sources see of the emulated devices: launches in CUDA's syntax as
+// python/warpkit/_syntax.py rewrites them, and the names of CUDA that this project's kernels do without.
+#pragma once
+#include "emu/api.h"
+#include "emu/atomics.h"
+#include "emu/half.h"
+#include "emu/math.h"
+#include "emu/user_abi.h"
+#include "emu/warp.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <utility>
+
+// By these the headers of CUDA's samples know what they were included after.
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+#define __VECTOR_TYPES_H__
+#define __CUDACC__
+#define __CUDA_ARCH__ 800 // functions are for both sides here: what a GPU would run
+
+#define __managed__
+#undef __grid_constant__ // in any order with const: a copy for each thread
+#define __grid_constant__
+
+namespace emu
+{
+
+// ---- launches ---------------------------------------------------------------------------------
+
+template <typename... P>
+struct launcher {
+    void (*kernel)(P...);
+    const char *name;
+    cudaLaunchConfig_t config;
+    void operator()(P... arguments) const // what does not match is converted here, as in a call
+    {
+        launched(cudaLaunchKernelEx(&config, kernel, arguments...));
+    }
+};
+
+template <typename F>
+struct deduced_launcher { // of a template whose arguments are deduced: it has no address
+    F kernel;
+    const char *name;
+    cudaLaunchConfig_t config;
+    template <typename... A>
+    void operator()(A... arguments) const
+    {
+        const auto thread = [&] { kernel(arguments...); };
+        using thread_type = decltype(thread);
+        const void *pointers[sizeof...(A) + 1];
+        int count = 0;
+        (note_pointer<A>(pointers, &count, arguments), ...);
+        void (*const call)(const void *) = [](const void *t) {
+            (*static_cast<thread_type *>(t))();
+        };
+        launched(launch(config, {reinterpret_cast<const void *>(call), call, &thread, pointers,
+                                 count, name}));
+    }
+};
+
+template <typename... P>
+launcher<P...>
+start(void (*kernel)(P...), const char *name, dim3 grid, dim3 block, size_t shared = 0,
+      cudaStream_t stream = nullptr)
+{
+    return {kernel, name, {grid, block, shared, stream}};
+}
+
+template <typename F>
+deduced_launcher<F>
+start(F kernel, const char *name, dim3 grid, dim3 block, size_t shared = 0,
+      cudaStream_t stream = nullptr)
+{
+    return {kernel, name, {grid, block, shared, stream}};
+}
+
+// extern __shared__ T name[]; T may itself be an array.
+template <typename T>
+std::add_pointer_t<T>
+dynamic()
+{
+    return static_cast<std::add_pointer_t<T>>(dynamic_shared());
+}
+
+template <typename T> // the same outside of functions
+struct dynamic_array {
+    operator T *() const
+    {
+        return static_cast<T *>(dynamic_shared());
+    }
+};
+
+// ---- what a file has, for those who call it from Python -----------------------------------------
+
+template <typename T>
+struct lanes_of {
+    using type = T;
+    static constexpr int count = 1;
+};
+#define EMU_LANES(T, name)                                                                     \
+    template <>                                                                                \
+    struct lanes_of<name##1> {                                                                 \
+        using type = T;                                                                        \
+        static constexpr int count = 1;                                                        \
+    };                                                                                         \
+    template <>                                                                                \
+    struct lanes_of<name##2> {                                                                 \
+        using type = T;                                                                        \
+        static constexpr int count = 2;                                                        \
+    };                                                                                         \
+    template <>                                                                                \
+    struct lanes_of<name##3> {                                                                 \
+        using type = T;                                                                        \
+        static constexpr int count = 3;                                                        \
+    };                                                                                         \
+    template <>                                                                                \
+    struct lanes_of<name##4> {                                                                 \
+        using type = T;                                                                        \
+        static constexpr int count = 4;                                                        \
+    };
+EMU_LANES(signed char, char)
+EMU_LANES(unsigned char, uchar)
+EMU_LANES(short, short)
+EMU_LANES(unsigned short, ushort)
+EMU_LANES(int, int)
+EMU_LANES(unsigned, uint)
+EMU_LANES(long, long)
+EMU_LANES(unsigned long, ulong)
+EMU_LANES(long long, longlong)
+EMU_LANES(unsigned long long, ulonglong)
+EMU_LANES(float, float)
+EMU_LANES(double, double)
+#undef EMU_LANES
+
+template <typename T>
+constexpr char
+code_of()
+{
+    if (std::is_void<T>::value) return 'v';
+    if (std::is_same<T, bool>::value) return 'b';
+    if (std::is_same<T, char>::value) return 'c';
+    if (std::is_same<T, __half>::value) return 'h';
+    if (std::is_same<T, __nv_bfloat16>::value) return 'y';
+    if (std::is_floating_point<T>::value) return 'f';
+    if (std::is_pointer<T>::value) return 'u';
+    if (std::is_enum<T>::value) return 'i';
+    if (std::is_integral<T>::value) return std::is_signed<T>::value ? 'i' : 'u';
+    return 'V';
+}
+
+template <typename T>
+constexpr int64_t
+size_of()
+{
+    if constexpr (std::is_void<T>::value)
+        return 0;
+    else
+        return sizeof(T);
+}
+
+template <typename P>
+constexpr type_facts
+facts_of()
+{
+    using pointed = std::remove_pointer_t<P>;
+    constexpr bool pointer =
+        std::is_pointer<P>::value && !std::is_function<std::remove_pointer_t<P>>::value;
+    using element = std::remove_cv_t<std::conditional_t<pointer, pointed, P>>;
+    using lanes = lanes_of<element>;
+    return {code_of<typename lanes::type>(), (int8_t)lanes::count, pointer,
+            std::is_const<pointed>::value, size_of<element>()};
+}
+
+// Of this file: each has its own. The last one comes first.
+inline const kernel_entry *kernels = nullptr;
+inline const variable_entry *variables = nullptr;
+
+template <typename... P, size_t... I>
+void
+call_kernel(void (*kernel)(P...), const void *const *arguments, std::index_sequence<I...>)
+{
+    kernel(*static_cast<const std::remove_reference_t<P> *>(arguments[I])...);
+}
+
+template <auto kernel>
+struct add_kernel;
+template <typename... P, void (*kernel)(P...)>
+struct add_kernel<kernel> {
+    template <typename... D> // the places of the default arguments
+    add_kernel(const char *name, const char *parameters, D... defaults)
+    {
+        static constexpr type_facts types[sizeof...(P) + 1] = {facts_of<std::decay_t<P>>()...};
+        static const void *const all[sizeof...(D) + 1] = {defaults...};
+        static kernel_entry entry;
+        entry = {kernels,
+                 name,
+                 parameters,
+                 reinterpret_cast<const void *>(kernel),
+                 [](const void *arguments) {
+                     call_kernel(kernel, static_cast<const void *const *>(arguments),
+                                 std::index_sequence_for<P...>());
+                 },
+                 types,
+                 all,
+                 sizeof...(P),
+                 sizeof...(D)};
+        kernels = &entry;
+    }
+};
+
+template <typename T, size_t... I>
+void
+set_shape(variable_entry *entry, std::index_sequence<I...>)
+{
+    ((entry->shape[I] = (int64_t)std::extent<T, I>::value), ...);
+}
+
+template <typename T>
+struct add_variable {
+    variable_entry entry;
+    add_variable(const char *name, T &variable)
+    {
+        using element = std::remove_all_extents_t<T>;
+        static_assert(std::rank<T>::value <= 8, "a variable has up to eight dimensions");
+        entry = {variables,           name, (void *)&variable, facts_of<element>(),
+                 std::rank<T>::value, {}};
+        set_shape<T>(&entry, std::make_index_sequence<std::rank<T>::value>());
+        variables = &entry;
+    }
+    add_variable(const add_variable &) = delete;
+};
+
+} // namespace emu
+
+extern "C" __attribute__((visibility("default"), used)) inline emu::file_entry
+warpkit_file()
+{
+    return {emu::kernels, emu::variables};
+}
+
+#include "emu/user_api.h"

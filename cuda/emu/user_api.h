@@ -1,0 +1,440 @@
+// user_api.h -- the part of CUDA that users' programs call and this project does not: calls that
+// wait, and intrinsics.
+#pragma once
+
+#define EMU_CALL static inline cudaError_t
+
+// ---- memory -----------------------------------------------------------------------------------
+
+enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2, cudaMemAttachSingle = 4 };
+
+template <typename T>
+EMU_CALL
+cudaMalloc(T **block, size_t size)
+{
+    return cudaMalloc(reinterpret_cast<void **>(block), size);
+}
+
+template <typename T>
+EMU_CALL
+cudaMallocAsync(T **block, size_t size, cudaStream_t)
+{
+    return cudaMalloc(reinterpret_cast<void **>(block), size);
+}
+
+// The host reads and writes what it is on the device: both are here.
+template <typename T>
+EMU_CALL
+cudaMallocManaged(T **block, size_t size, unsigned = cudaMemAttachGlobal)
+{
+    return cudaMalloc(reinterpret_cast<void **>(block), size);
+}
+
+template <typename T>
+EMU_CALL
+cudaHostAlloc(T **block, size_t size, unsigned flags)
+{
+    return cudaHostAlloc(reinterpret_cast<void **>(block), size, flags);
+}
+
+template <typename T>
+EMU_CALL
+cudaMallocHost(T **block, size_t size, unsigned flags = cudaHostAllocDefault)
+{
+    return cudaHostAlloc(reinterpret_cast<void **>(block), size, flags);
+}
+
+template <typename T>
+EMU_CALL
+cudaHostGetDevicePointer(T **there, void *here, unsigned flags)
+{
+    return cudaHostGetDevicePointer(reinterpret_cast<void **>(there), here, flags);
+}
+
+template <typename T>
+EMU_CALL
+cudaMallocPitch(T **block, size_t *pitch, size_t width, size_t height)
+{
+    *pitch = (width + 511) / 512 * 512;
+    return cudaMalloc(reinterpret_cast<void **>(block), *pitch * height);
+}
+
+EMU_CALL
+cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind kind)
+{
+    return cudaMemcpyAsync(to, from, size, kind);
+}
+
+EMU_CALL
+cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+             size_t height, cudaMemcpyKind kind)
+{
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+EMU_CALL
+cudaMemset(void *block, int value, size_t size)
+{
+    return cudaMemsetAsync(block, value, size);
+}
+
+EMU_CALL
+cudaMemset2D(void *block, size_t pitch, int value, size_t width, size_t height)
+{
+    for (size_t row = 0; row < height; row++)
+        if (const cudaError_t e =
+                cudaMemsetAsync(static_cast<char *>(block) + row * pitch, value, width))
+            return e;
+    return cudaSuccess;
+}
+
+template <typename T>
+EMU_CALL
+cudaMemcpyToSymbol(T &symbol, const void *from, size_t size, size_t offset = 0,
+                   cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+    return cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind);
+}
+
+template <typename T>
+EMU_CALL
+cudaMemcpyFromSymbol(void *to, const T &symbol, size_t size, size_t offset = 0,
+                     cudaMemcpyKind = cudaMemcpyDeviceToHost)
+{
+    if (offset > sizeof symbol || size > sizeof symbol - offset) return cudaErrorInvalidValue;
+    memcpy(to, reinterpret_cast<const char *>(&symbol) + offset, size);
+    return cudaSuccess;
+}
+
+template <typename T>
+EMU_CALL
+cudaGetSymbolSize(size_t *size, const T &symbol)
+{
+    *size = sizeof symbol;
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t = nullptr)
+{
+    return cudaSuccess;
+}
+
+// ---- devices ----------------------------------------------------------------------------------
+
+enum {
+    cudaDeviceScheduleAuto = 0,
+    cudaDeviceScheduleSpin = 1,
+    cudaDeviceScheduleYield = 2,
+    cudaDeviceScheduleBlockingSync = 4,
+    cudaDeviceBlockingSync = 4,
+    cudaDeviceMapHost = 8
+};
+enum cudaComputeMode {
+    cudaComputeModeDefault = 0,
+    cudaComputeModeExclusive = 1,
+    cudaComputeModeProhibited = 2,
+    cudaComputeModeExclusiveProcess = 3
+};
+enum cudaFuncCache {
+    cudaFuncCachePreferNone = 0,
+    cudaFuncCachePreferShared = 1,
+    cudaFuncCachePreferL1 = 2,
+    cudaFuncCachePreferEqual = 3
+};
+
+EMU_CALL
+cudaDeviceReset()
+{
+    emu::forget_failure();
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaSetDeviceFlags(unsigned)
+{
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaDeviceSetCacheConfig(cudaFuncCache)
+{
+    return cudaSuccess;
+}
+
+template <typename T>
+EMU_CALL
+cudaFuncSetCacheConfig(T *, cudaFuncCache)
+{
+    return cudaSuccess;
+}
+
+enum cudaLimit { // of which there is none
+    cudaLimitStackSize = 0,
+    cudaLimitPrintfFifoSize = 1,
+    cudaLimitMallocHeapSize = 2
+};
+
+EMU_CALL
+cudaDeviceSetLimit(cudaLimit, size_t)
+{
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaProfilerStart()
+{
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaProfilerStop()
+{
+    return cudaSuccess;
+}
+
+template <typename K>
+EMU_CALL
+cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K kernel, int threads, size_t shared)
+{
+    return emu::blocks_at_once(reinterpret_cast<const void *>(kernel), threads, shared, blocks);
+}
+
+template <typename K>
+EMU_CALL
+cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, K kernel, size_t shared = 0,
+                                   int limit = 0)
+{
+    int processors = 0, blocks = 0;
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    *block = limit > 0 && limit < 1024 ? limit : 1024;
+    const cudaError_t e =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, *block, shared);
+    *grid = blocks * processors;
+    return e;
+}
+
+// ---- streams, events --------------------------------------------------------------------------
+
+EMU_CALL
+cudaStreamCreate(cudaStream_t *stream)
+{
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+EMU_CALL
+cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int)
+{
+    return cudaStreamCreateWithFlags(stream, flags);
+}
+
+EMU_CALL
+cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0, unsigned = cudaMemAttachSingle)
+{
+    return cudaSuccess;
+}
+
+// All that was asked for before is done.
+#define CUDART_CB
+typedef void (*cudaHostFn_t)(void *);
+typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void *);
+
+EMU_CALL
+cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void *data)
+{
+    function(data);
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned)
+{
+    function(stream, emu::note(cudaSuccess), data);
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaEventCreate(cudaEvent_t *event, unsigned flags = cudaEventDefault)
+{
+    return cudaEventCreateWithFlags(event, flags);
+}
+
+#undef EMU_CALL
+
+// What fails is what cudaGetLastError gives, and a kernel's failure is every later call's.
+#define cudaMalloc(...) emu::note(cudaMalloc(__VA_ARGS__))
+#define cudaMallocAsync(...) emu::note(cudaMallocAsync(__VA_ARGS__))
+#define cudaMallocManaged(...) emu::note(cudaMallocManaged(__VA_ARGS__))
+#define cudaHostAlloc(...) emu::note(cudaHostAlloc(__VA_ARGS__))
+#define cudaMallocHost(...) emu::note(cudaMallocHost(__VA_ARGS__))
+#define cudaMallocPitch(...) emu::note(cudaMallocPitch(__VA_ARGS__))
+#define cudaFree(...) emu::note(cudaFree(__VA_ARGS__))
+#define cudaFreeAsync(...) emu::note(cudaFreeAsync(__VA_ARGS__))
+#define cudaFreeHost(...) emu::note(cudaFreeHost(__VA_ARGS__))
+#define cudaMemcpy(...) emu::note(cudaMemcpy(__VA_ARGS__))
+#define cudaMemcpyAsync(...) emu::note(cudaMemcpyAsync(__VA_ARGS__))
+#define cudaMemcpy2D(...) emu::note(cudaMemcpy2D(__VA_ARGS__))
+#define cudaMemcpy2DAsync(...) emu::note(cudaMemcpy2DAsync(__VA_ARGS__))
+#define cudaMemcpyToSymbol(...) emu::note(cudaMemcpyToSymbol(__VA_ARGS__))
+#define cudaMemcpyFromSymbol(...) emu::note(cudaMemcpyFromSymbol(__VA_ARGS__))
+#define cudaMemset(...) emu::note(cudaMemset(__VA_ARGS__))
+#define cudaMemset2D(...) emu::note(cudaMemset2D(__VA_ARGS__))
+#define cudaMemsetAsync(...) emu::note(cudaMemsetAsync(__VA_ARGS__))
+#define cudaMemGetInfo(...) emu::note(cudaMemGetInfo(__VA_ARGS__))
+#define cudaSetDevice(...) emu::note(cudaSetDevice(__VA_ARGS__))
+#define cudaGetDeviceProperties(...) emu::note(cudaGetDeviceProperties(__VA_ARGS__))
+#define cudaDeviceGetAttribute(...) emu::note(cudaDeviceGetAttribute(__VA_ARGS__))
+#define cudaFuncSetAttribute(...) emu::note(cudaFuncSetAttribute(__VA_ARGS__))
+#define cudaDeviceSynchronize() emu::note(cudaDeviceSynchronize())
+#define cudaThreadSynchronize() cudaDeviceSynchronize()
+#define cudaStreamCreate(...) emu::note(cudaStreamCreate(__VA_ARGS__))
+#define cudaStreamDestroy(...) emu::note(cudaStreamDestroy(__VA_ARGS__))
+#define cudaStreamQuery(...) emu::note(cudaStreamQuery(__VA_ARGS__))
+#define cudaStreamSynchronize(...) emu::note(cudaStreamSynchronize(__VA_ARGS__))
+#define cudaStreamWaitEvent(...) emu::note(cudaStreamWaitEvent(__VA_ARGS__))
+#define cudaEventCreate(...) emu::note(cudaEventCreate(__VA_ARGS__))
+#define cudaEventDestroy(...) emu::note(cudaEventDestroy(__VA_ARGS__))
+#define cudaEventRecord(...) emu::note(cudaEventRecord(__VA_ARGS__))
+#define cudaEventQuery(...) emu::note(cudaEventQuery(__VA_ARGS__))
+#define cudaEventSynchronize(...) emu::note(cudaEventSynchronize(__VA_ARGS__))
+#define cudaEventElapsedTime(...) emu::note(cudaEventElapsedTime(__VA_ARGS__))
+
+// ---- intrinsics -------------------------------------------------------------------------------
+
+// Some of these names are glibc's too, or those of a newer one. The approximate ones are as exact as the host's are.
+#define EMU_FAST(name, ...)                                                                    \
+    static inline float emu_fast_##name(float x)                                               \
+    {                                                                                          \
+        return __VA_ARGS__;                                                                    \
+    }
+EMU_FAST(expf, expf(x))
+EMU_FAST(exp10f, powf(10, x))
+EMU_FAST(logf, logf(x))
+EMU_FAST(log2f, log2f(x))
+EMU_FAST(log10f, log10f(x))
+EMU_FAST(sinf, sinf(x))
+EMU_FAST(cosf, cosf(x))
+EMU_FAST(tanf, tanf(x))
+EMU_FAST(rsqrtf, (float)(1 / sqrt((double)x)))
+EMU_FAST(sinpif, (float)sin(M_PI *(double)x))
+EMU_FAST(cospif, (float)cos(M_PI *(double)x))
+#undef EMU_FAST
+#define __expf emu_fast_expf
+#define __exp10f emu_fast_exp10f
+#define __logf emu_fast_logf
+#define __log2f emu_fast_log2f
+#define __log10f emu_fast_log10f
+#define __sinf emu_fast_sinf
+#define __cosf emu_fast_cosf
+#define __tanf emu_fast_tanf
+#define rsqrtf emu_fast_rsqrtf
+#define sinpif emu_fast_sinpif
+#define cospif emu_fast_cospif
+#define __powf powf
+#define __sincosf(x, s, c) (*(s) = sinf(x), *(c) = cosf(x), (void)0)
+
+#define EMU_FLOATS(T, name, arguments, expression)                                             \
+    static inline T name arguments                                                             \
+    {                                                                                          \
+        return expression;                                                                     \
+    }
+EMU_FLOATS(float, __fdividef, (float a, float b), a / b)
+EMU_FLOATS(float, __fdiv_rn, (float a, float b), a / b)
+EMU_FLOATS(double, __ddiv_rn, (double a, double b), a / b)
+EMU_FLOATS(float, __frcp_rn, (float a), 1 / a)
+EMU_FLOATS(float, __fsqrt_rn, (float a), sqrtf(a))
+EMU_FLOATS(double, __dsqrt_rn, (double a), sqrt(a))
+EMU_FLOATS(float, __frsqrt_rn, (float a), (float)(1 / sqrt((double)a)))
+EMU_FLOATS(float, __saturatef, (float x), x > 0 ? x < 1 ? x : 1 : 0) // of NaN 0
+EMU_FLOATS(float, norm3df, (float a, float b, float c), sqrtf(a *a + b * b + c * c))
+EMU_FLOATS(float, fdividef, (float a, float b), a / b)
+EMU_FLOATS(int, __float2int_rn, (float x), (int)rintf(x))
+EMU_FLOATS(int, __float2int_rz, (float x), (int)x)
+EMU_FLOATS(int, __float2int_rd, (float x), (int)floorf(x))
+EMU_FLOATS(int, __float2int_ru, (float x), (int)ceilf(x))
+EMU_FLOATS(unsigned, __float2uint_rn, (float x), (unsigned)rintf(x))
+EMU_FLOATS(unsigned, __float2uint_rz, (float x), (unsigned)x)
+EMU_FLOATS(float, __int2float_rn, (int x), (float)x)
+EMU_FLOATS(float, __uint2float_rn, (unsigned x), (float)x)
+EMU_FLOATS(int, __double2int_rn, (double x), (int)rint(x))
+EMU_FLOATS(int, __double2int_rz, (double x), (int)x)
+EMU_FLOATS(float, __double2float_rn, (double x), (float)x)
+EMU_FLOATS(int, __mul24, (int a, int b),
+           (int)((unsigned)a << 8) / 256 * ((int)((unsigned)b << 8) / 256))
+EMU_FLOATS(unsigned, __umul24, (unsigned a, unsigned b), (a & 0xffffff) * (b & 0xffffff))
+EMU_FLOATS(int, __mulhi, (int a, int b), (int)((int64_t)a *b >> 32))
+EMU_FLOATS(unsigned, __sad, (int a, int b, unsigned c),
+           (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a) + c)
+EMU_FLOATS(unsigned, __usad, (unsigned a, unsigned b, unsigned c), (a > b ? a - b : b - a) + c)
+EMU_FLOATS(unsigned, umin, (unsigned a, unsigned b), min(a, b))
+EMU_FLOATS(unsigned, umax, (unsigned a, unsigned b), max(a, b))
+EMU_FLOATS(long long, clock64, (), (emu::yield(), (long long)emu::nanoseconds()))
+#undef EMU_FLOATS
+
+#define CUDART_INF_F __builtin_inff() // of math_constants.h
+#define CUDART_INF __builtin_inf()
+#define CUDART_NAN_F __builtin_nanf("")
+#define CUDART_NAN __builtin_nan("")
+#define CUDART_PI_F 3.141592654f
+#define CUDART_PI 3.1415926535897931e+0
+
+#define __trap() abort()
+#define __builtin_assume(x) ((void)0)
+
+// As the compiler converts a number beside a pointer.
+#define EMU_CONVERTED(name, T, V)                                                              \
+    static inline T name(T *p, V v)                                                            \
+    {                                                                                          \
+        return name(p, (T)v);                                                                  \
+    }
+EMU_CONVERTED(atomicAdd, int, unsigned)
+EMU_CONVERTED(atomicAdd, unsigned, int)
+EMU_CONVERTED(atomicAdd, float, int)
+EMU_CONVERTED(atomicAdd, float, double)
+EMU_CONVERTED(atomicAdd, unsigned long long, int)
+EMU_CONVERTED(atomicInc, unsigned, int)
+#undef EMU_CONVERTED
+
+#define EMU_SCOPES(name)                                                                       \
+    template <typename T, typename V>                                                          \
+    static inline T name##_block(T *p, V v)                                                    \
+    {                                                                                          \
+        return name(p, (T)v);                                                                  \
+    }                                                                                          \
+    template <typename T, typename V>                                                          \
+    static inline T name##_system(T *p, V v)                                                   \
+    {                                                                                          \
+        return name(p, (T)v);                                                                  \
+    }
+EMU_SCOPES(atomicAdd)
+EMU_SCOPES(atomicSub)
+EMU_SCOPES(atomicExch)
+EMU_SCOPES(atomicMin)
+EMU_SCOPES(atomicMax)
+EMU_SCOPES(atomicAnd)
+EMU_SCOPES(atomicOr)
+EMU_SCOPES(atomicXor)
+EMU_SCOPES(atomicInc)
+EMU_SCOPES(atomicDec)
+#undef EMU_SCOPES

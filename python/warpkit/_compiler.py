@@ -1,0 +1,216 @@
+"""The host's C++ compiler over CUDA sources, and what it has made before."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from warpkit import _core, _syntax
+
+PACKAGE = Path(_core.__file__).resolve().parent
+EMULATOR = PACKAGE / "_emu.so"
+# Of the C library, what kernels may call: the emulator has it for them.
+WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort")
+SOURCE = "source.cu"  # that messages name where a text was given
+
+
+Given = str | os.PathLike[str]
+
+
+class CompileError(RuntimeError):
+    """CUDA source that the compiler does not take, with its messages; or there is no compiler."""
+
+
+class Source:
+    """CUDA sources with the local headers that they include, rewritten.
+
+    given    a text, which has a line break, a ; or a {; or the path of a file, or of several, C++
+             among them
+    folders  where headers are looked for, after the including file's folder
+    """
+
+    def __init__(self, given: Given | Sequence[Given], folders: Sequence[Path]) -> None:
+        self.folders = folders
+        self.files: dict[Path, str] = {}  # all of them, as they are
+        self.text = given if isinstance(given, str) and any(c in given for c in "\n;{") else None
+        if self.text is not None:
+            mains = [Path.cwd() / SOURCE]
+            self.read(mains[0], self.text)
+        else:
+            several = [given] if isinstance(given, str | os.PathLike) else given
+            mains = [Path(path).resolve() for path in several]
+            for path in mains:
+                self.read(path, path.read_text(errors="replace"))
+        self.shown = {path: str(path) for path in self.files}  # in messages
+        if self.text is not None:
+            self.shown[mains[0]] = SOURCE
+        self.name = ", ".join(self.shown[path] for path in mains)
+        self.names = {path: f"{i}-{path.name}" for i, path in enumerate(self.files)}
+        self.names |= {path: f"main-{i}.cc" for i, path in enumerate(mains)}
+        self.mains = [self.names[path] for path in mains]
+        self.templates: list[_syntax.Kernel] = []
+        deduced = {k for text in self.files.values() for k in _syntax.deduced_kernels(text)}
+        self.texts = {self.names[path]: self.rewritten(path, deduced) for path in self.files}
+
+    def rewritten(self, path: Path, deduced: set[str]) -> str:
+        text = self.files[path]
+        if _syntax.needs(text):
+            text, templates = _syntax.rewrite(text, deduced)
+            self.templates += templates
+
+        def name_of(header: str) -> str | None:
+            found = self.find(header, path)
+            return self.names[found] if found else None
+
+        text = _syntax.follow_includes(text, name_of)
+        shown = self.shown[path].replace("\\", "\\\\").replace('"', '\\"')
+        # CUDA source has CUDA's names without an #include.
+        is_cuda = self.names[path] in self.mains and path.suffix not in (
+            ".c",
+            ".cc",
+            ".cpp",
+            ".cxx",
+        )
+        first = f'#include "{_syntax.HEADER}"\n' if is_cuda else ""
+        return f'{first}#line 1 "{shown}"\n{text}\n'
+
+    def read(self, path: Path, text: str) -> None:
+        self.files[path] = text
+
+        def note(header: str) -> None:
+            found = self.find(header, path)
+            if found and found not in self.files:
+                self.read(found, found.read_text(errors="replace"))
+
+        _syntax.follow_includes(text, note)
+
+    def find(self, header: str, within: Path) -> Path | None:
+        for folder in (within.parent, *self.folders):
+            if (folder / header).is_file():
+                return (folder / header).resolve()
+        return None
+
+
+class Compiler(NamedTuple):
+    command: tuple[str, ...]
+    version: str
+
+
+def headers() -> Path:
+    """The folder that has emu/user.h: beside this file when installed, else in the repository."""
+    repository = PACKAGE.parent.parent / "cuda"
+    return PACKAGE if (PACKAGE / "emu").is_dir() else repository
+
+
+def find_compiler() -> Compiler:
+    """Of $CXX, c++, g++, clang++ the first that there is.
+
+    Raises   CompileError
+    """
+    return _find_compiler(os.environ.get("CXX", ""))
+
+
+@functools.cache
+def _find_compiler(given: str) -> Compiler:
+    for command in (shlex.split(given), ["c++"], ["g++"], ["clang++"]):
+        if not command or shutil.which(command[0]) is None:
+            continue
+        told = subprocess.run([*command, "--version"], capture_output=True, text=True)
+        if told.returncode == 0:
+            return Compiler(tuple(command), told.stdout)
+    raise CompileError(
+        "kernels are compiled by a C++ compiler, and neither $CXX nor c++, g++ or clang++ is one. "
+        "Install one (Debian, Ubuntu: apt install g++; conda: gxx), or name one in CXX."
+    )
+
+
+@functools.cache
+def _emulator() -> bytes:
+    """What changes when the emulator does."""
+    state = hashlib.sha256(str(EMULATOR).encode())
+    if EMULATOR.exists():
+        stat = EMULATOR.stat()
+        state.update(f"{stat.st_mtime_ns} {stat.st_size}".encode())
+    for path in sorted((headers() / "emu").rglob("*.h")):
+        state.update(path.read_bytes())
+    return state.digest()
+
+
+def cache_folder() -> Path:
+    """WARPKIT_KERNELS, else one in the user's cache; if it cannot be written, a new one."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+    folder = os.environ.get("WARPKIT_KERNELS") or os.path.join(home, "warpkit", "kernels")
+    path = Path(folder).expanduser().absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return _own_folder()
+    return path if os.access(path, os.W_OK) else _own_folder()
+
+
+@functools.cache
+def _own_folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="warpkit-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def build(source: Source, options: Sequence[str], more: str = "", program: bool = False) -> Path:
+    """A library, or a program, that the emulator runs; what was built before is not built again.
+
+    more     lines behind the source's
+    Raises   CompileError
+    """
+    compiler = find_compiler()
+    command = [*compiler.command, "-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden"]
+    command += ["-g1", "-gdwarf-4"]  # lines, for reports of errors; addr2line misreads DWARF 5's
+    # Variables of templates are each library's own: g++ has one of them for the whole process.
+    command += ["-fno-gnu-unique"] * ("clang" not in compiler.version)
+    command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
+    command += [f"-Wl,--wrap={name}" for name in WRAPPED] + ["-Wl,-z,defs"]
+    command += [] if program else ["-shared"]
+    texts = source.texts | {source.mains[0]: source.texts[source.mains[0]] + more}
+    folders = [f"-I{folder}" for folder in (headers(), headers() / "emu" / "include")]
+    folders += [f"-I{folder}" for folder in source.folders]
+    key = hashlib.sha256(_emulator())
+    key.update(repr((command, compiler.version, folders, list(options), texts)).encode())
+    folder = cache_folder()
+    target = folder / f"{key.hexdigest()[:40]}{'' if program else '.so'}"
+    if not target.exists():
+        if not hasattr(ctypes.CDLL(str(EMULATOR)), "warpkit_call"):
+            raise CompileError("the emulated device of a sanitized build runs no kernels of others")
+        command += [*folders, *options, *source.mains, str(EMULATOR)]
+        shown = {SOURCE: source.text} if source.text is not None else {}  # beside messages
+        _compile(command, texts | shown, target)
+    return target
+
+
+def _compile(command: list[str], texts: dict[str, str], target: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as place:
+        for name, text in texts.items():
+            Path(place, name).write_text(text)
+        made = Path(place, "made")
+        done = subprocess.run(
+            [*command, f"-fdebug-prefix-map={place}=.", "-o", str(made), "-pthread"],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        if done.returncode != 0:
+            text = done.stderr.replace(place + "/", "").strip()
+            if "no such instruction" in text:  # of the assembler's
+                text += "\nPTX in an asm statement is not emulated"
+            raise CompileError(text)
+        os.replace(made, target)  # whole, whoever else makes the same

@@ -1,0 +1,66 @@
+"""run: whole CUDA programs, with a main function, on the emulated device."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from warpkit import _compiler, _core
+from warpkit._compiler import Given
+
+
+def run(
+    source: Given | Sequence[Given],
+    args: Sequence[Given] = (),
+    *,
+    include: Sequence[Given] = (),
+    options: Sequence[str] = (),
+    input: str | None = None,
+    timeout: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Compile a CUDA program and run it in a process of its own. No GPU is needed.
+
+    source   a text, or the path of a file, that has ``main``; or several paths, .cpp too
+    args     the program's arguments
+    include  more folders for headers
+    options  more options for the compiler and the linker, such as "-DN=4"
+    input    what the program reads from its stdin; None: nothing
+    timeout  seconds that it may take; None: any
+
+    Returns  subprocess.CompletedProcess: stdout, stderr, returncode. A kernel that goes wrong is
+             told on stderr, and is an error of all CUDA calls from then on
+    Raises   CompileError, DeviceError (no emulated device here), OSError (no file),
+             subprocess.TimeoutExpired
+
+    >>> run('int main() { printf("hello"); return 3; }').returncode
+    3
+    """
+    program = built(source, include, options)
+    first = source if isinstance(source, str | os.PathLike) else source[0]
+    name = os.fspath(first) if os.path.exists(first) else _compiler.SOURCE  # argv[0], as of a shell
+    return subprocess.run(
+        [name, *(os.fspath(arg) for arg in args)],
+        executable=program,
+        input=input or "",
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        check=False,
+    )
+
+
+def built(
+    source: Given | Sequence[Given],
+    include: Sequence[Given],
+    options: Sequence[str],
+) -> Path:
+    """The program's file.
+
+    Raises   CompileError, DeviceError, OSError
+    """
+    _core.device_info("emu")
+    folders = tuple(Path(folder).absolute() for folder in include)
+    return _compiler.build(_compiler.Source(source, folders), options, program=True)
