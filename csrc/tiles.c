@@ -388,6 +388,13 @@ torn(const wk_tiles *plan)
     return plan->rows * run < TORN && plan->column[0].out != plan->rows * run;
 }
 
+/* Is a matrix so small, or torn, that several are to be turned together? */
+static int
+small(const wk_tiles *plan)
+{
+    return plan->rows * plan->columns * plan->unit * plan->group < SMALL || torn(plan);
+}
+
 /* Where boxes are faster than what turns one matrix at a time. H100, 256 MiB, 193 permutations, the
  * median time of the other way over that of boxes: words by what is filled of their tiles, below .4: 4.7
  * (1 byte), 3.0, 1.6, 1.4, 1.6 (16 bytes); to .5 1.6, 1.7, .98, .98, .96; to .6 .62, 1.1, .94, .96, .92; of all
@@ -400,7 +407,7 @@ boxes_pay(const wk_tiles *plan)
     switch (plan->way) {
     case WK_TILES_SHORT: return matrix < SMALL_SHORT;
     case WK_TILES_ALIGNED: return matrix < SMALL;
-    case WK_TILES_UNITS: return plan->unit <= 2 || matrix < SMALL || torn(plan);
+    case WK_TILES_UNITS: return plan->unit <= 2 || small(plan);
     default: return filled(plan) < (plan->unit <= 2 ? 0.55 : 0.4);
     }
 }
@@ -413,8 +420,8 @@ plan_turn(axes *x, int processors, wk_tiles *plan)
     wk_tiles boxes = *plan;
     plan_matrices(x, processors, plan);
     if (!boxes_pay(plan) || !plan_boxes(&all, processors, &boxes)) return;
-    /* Rows that begin at both halves of a word: units .68, boxes .65. */
-    if (plan->way == WK_TILES_UNITS && plan->unit == 2 && !boxes.box.alike && !torn(plan))
+    /* Rows that begin at both halves of a word, of a large matrix: units .68, boxes .65. */
+    if (plan->way == WK_TILES_UNITS && plan->unit == 2 && !boxes.box.alike && !small(plan))
         return;
     *plan = boxes;
 }
