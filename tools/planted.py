@@ -224,7 +224,6 @@ PLANTED = [
     (SHORT, "__syncwarp(); // the warp's pieces are there before its lanes read others'", ";"),
     (SHORT, "? to % kLong * kSide + to / kLong", "? to"),
     # tables
-    (BOXES, "if (row >= side.rows) row =", "if (false) row ="),
     (BOXES, "last ? t.axis[a].last_in : at * t.axis[a].in", "at * t.axis[a].in"),
     (BOXES, "sum.near += at / kPer * side.digit[i].skip;", "sum.near += at * side.digit[i].skip;"),
     (BOXES, "__funnelshift_r(low[b], high[b], shift[b])", "low[b]"),
