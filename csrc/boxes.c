@@ -10,7 +10,6 @@ enum {
     WORD = 4,
     MOST = 47 << 10,     /* bytes of shared memory of a block, about what every GPU grants */
     ON_CHIP = 227 << 10, /* and of a multiprocessor */
-    KEPT = 1 << 10,      /* of which the driver takes so many for a block */
     FLIGHT = 32 << 10,   /* bytes on their way that keep a multiprocessor busy, about */
     SHORT_ROW = 256,     /* bytes of a row of the output: fewer are few lines */
     LONG_TILE = 64,      /* extents from there on are multiples of half as much */
@@ -168,7 +167,7 @@ rate(const shape *s, candidate *c)
     if (out_rows % WORD != 0) cost += w->uneven;
     if (out_bits % WORD != 0 || c->out_run % s->per != 0) cost += w->ends * WK_LINE / out;
     const double bytes = (double)(c->volume * s->unit), all = bytes * (double)c->tiles;
-    const double blocks = (double)wk_least(ON_CHIP / (c->shared + KEPT), WK_BOX_BLOCKS);
+    const double blocks = (double)wk_least(ON_CHIP / (c->shared + WK_BOX_KEPT), WK_BOX_BLOCKS);
     double flight = blocks * bytes; /* of a multiprocessor */
     if (flight > all / s->processors) flight = all / s->processors;
     if (flight < 2 * FLIGHT) cost += w->small * (FLIGHT / flight - 0.5);

@@ -357,7 +357,6 @@ plan_matrices(axes *x, int processors, wk_tiles *plan)
 static int
 plan_boxes(axes *x, int processors, wk_tiles *plan)
 {
-    if (plan->group > 1 && x->n == WK_KERNEL_AXES) return 0;
     if (plan->group > 1) x->axis[x->n++] = (wk_tiles_axis){plan->group, plan->unit, plan->unit};
     if (!wk_plan_box(x->axis, x->n, plan->unit, x->from, x->to, processors, &plan->box))
         return 0;
@@ -395,11 +394,11 @@ small(const wk_tiles *plan)
     return plan->rows * plan->columns * plan->unit * plan->group < SMALL || torn(plan);
 }
 
-/* Where boxes are faster than what turns one matrix at a time. H100, 256 MiB, 193 permutations, the
- * median time of the other way over that of boxes: words by what is filled of their tiles, below .4: 4.7
- * (1 byte), 3.0, 1.6, 1.4, 1.6 (16 bytes); to .5 1.6, 1.7, .98, .98, .96; to .6 .62, 1.1, .94, .96, .92; of all
- * others .65, .8, .8, .87, .91. Units of small matrices 38, 18, 8, 4, 2.5, torn ones 2.9, 3.0, 2.1, 1.5 (2 to
- * 16 bytes), others of 1 byte 1.8 and else 1.2, .95, .96, .96. */
+/* Where boxes are faster than what turns one matrix at a time. H100, 256 MiB, 171 permutations, the
+ * median time of the other way over that of boxes, units of 1, 2, 4, 8, 16 bytes. Words by what is filled
+ * of their tiles: below .3 4.7, 3.0, 1.6, 1.4, 1.6; to .4 .82, none, 1.3, 1.05, 1.1; to .5 1.6, 1.7, .98, .98, .96;
+ * to .6 .62, 1.1, .94, .96, .92; more about .65, .8, .8, .87, .91. Units of small matrices 23, 12, 6, 4.9, 3.0;
+ * of others 1.7, 1.2, .95, .95, .95, of which the torn 2.9 (2 bytes), 3.1, 2.1, 1.5. */
 static int
 boxes_pay(const wk_tiles *plan)
 {
@@ -426,8 +425,9 @@ plan_turn(axes *x, int processors, wk_tiles *plan)
     *plan = boxes;
 }
 
-/* Short runs, and those of bytes: 68 of them, H100, the time of ROWS over that of boxes: runs to 64 bytes .98
- * to 1.64, to 256 .98 to 1.22, longer ones .57 to 1.16; of bytes .90 to 1.63; of units of 16 bytes .92 to 1.13. */
+/* Short runs, and those of bytes: 121 cells, H100, the time of ROWS over that of boxes: runs to 64 bytes
+ * 1.01 to 1.64, to 256 .99 to 1.32, longer ones .57 to 1.16; of bytes .90 to 1.63; of units of 16 bytes .89
+ * to 1.24. */
 static void
 plan_runs(axes *x, int processors, wk_tiles *plan)
 {

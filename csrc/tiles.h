@@ -24,6 +24,7 @@ enum {
     WK_SHORT_PIECES = 256,    /* pieces of 16 bytes */
     WK_BOX_THREADS = 256,     /* of a block of BOXES */
     WK_BOX_BLOCKS = 4,        /* of a multiprocessor */
+    WK_BOX_KEPT = 1 << 10,    /* bytes of shared memory that the driver takes for a block */
     WK_BOX_BATCH = 4,         /* elements that a thread of BOXES has on their way */
     WK_BOX_DIGITS = WK_KERNEL_AXES + 1
 };

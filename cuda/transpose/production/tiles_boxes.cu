@@ -24,7 +24,6 @@ constexpr int kThreads = WK_BOX_THREADS, kBatch = WK_BOX_BATCH;
 
 // Blocks of a multiprocessor, so that some read while others write.
 constexpr int kBlocks = WK_BOX_BLOCKS;
-constexpr int kKept = 1 << 10; // bytes of shared memory that the driver takes for a block
 
 struct box_side {
     struct {
@@ -460,7 +459,7 @@ wk_status
 start(wk_call *call, const wk_tiles *plan)
 {
     // As many as run at a time: each makes the tables once.
-    const int64_t fit = (most_shared(call) + kKept) / (plan->box.shared + kKept);
+    const int64_t fit = (most_shared(call) + WK_BOX_KEPT) / (plan->box.shared + WK_BOX_KEPT);
     const int64_t most = (fit < 1 ? 1 : fit < kBlocks ? fit : kBlocks) * processors(call);
     const int64_t grid = plan->tiles < most ? plan->tiles : most;
     return launch(call, (unsigned)grid, kThreads, (size_t)plan->box.shared,
@@ -472,13 +471,8 @@ start(wk_call *call, const wk_tiles *plan)
 wk_status
 transpose_boxes(wk_call *call, const wk_tiles *plan)
 {
-    switch (plan->unit) {
-    case 1: return start<1>(call, plan);
-    case 2: return start<2>(call, plan);
-    case 4: return start<4>(call, plan);
-    case 8: return start<8>(call, plan);
-    default: return start<16>(call, plan);
-    }
+    return visit_unit(plan->unit,
+                      [&](auto zero) { return start<(int)sizeof(zero)>(call, plan); });
 }
 
 } // namespace wk

@@ -245,13 +245,8 @@ start(wk_call *call, const wk_tiles *plan)
 wk_status
 transpose_words(wk_call *call, const wk_tiles *plan)
 {
-    switch (plan->unit) {
-    case 1: return start<1>(call, plan);
-    case 2: return start<2>(call, plan);
-    case 4: return start<4>(call, plan);
-    case 8: return start<8>(call, plan);
-    default: return start<16>(call, plan);
-    }
+    return visit_unit(plan->unit,
+                      [&](auto zero) { return start<(int)sizeof(zero)>(call, plan); });
 }
 
 } // namespace wk
