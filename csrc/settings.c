@@ -27,6 +27,7 @@ static const variable table[WK_SETTINGS] = {
     {"WARPKIT_ISA", WORD, 0, 0, {"base", "avx2", "avx512"}, "at most this instruction set"},
     {"WARPKIT_POOL_KEEP", BYTES, 0, ANY, {0}, "GPU memory kept between calls"},
     {"WARPKIT_POOL_LIMIT", BYTES, 0, ANY, {0}, "GPU memory handed out at most; 0: no limit"},
+    {"WARPKIT_RESULTS_KEEP", BYTES, 0, ANY, {0}, "memory of freed NumPy results that is kept"},
     {"WARPKIT_PIECE", BYTES, 1024, 32 << 20, {0}, "what crosses to a GPU at a time"},
     {"WARPKIT_SYNC", FLAG, 0, 1, {0}, "wait after every kernel launch"},
     {"WARPKIT_CARVEOUT",

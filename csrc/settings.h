@@ -17,6 +17,7 @@ typedef enum { /* settings.c has their names and what they take, in this order *
                WK_SET_ISA,
                WK_SET_POOL_KEEP,
                WK_SET_POOL_LIMIT,
+               WK_SET_RESULTS_KEEP,
                WK_SET_PIECE,
                WK_SET_SYNC,
                WK_SET_CARVEOUT,

@@ -12,6 +12,7 @@ import warpkit
 KEYS = {
     *("device", "name", "compute_capability", "total", "free"),
     *("pool_used", "pool_reserved", "pool_keep", "pool_limit", "staging"),
+    *("results", "results_keep"),
 }
 
 

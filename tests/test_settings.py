@@ -13,6 +13,7 @@ NUMBERS = {
     "WARPKIT_FEW": (0, None),
     "WARPKIT_POOL_KEEP": (0, None),
     "WARPKIT_POOL_LIMIT": (0, None),
+    "WARPKIT_RESULTS_KEEP": (0, None),
     "WARPKIT_PIECE": (1024, 32 << 20),
     "WARPKIT_EMU_SEED": (0, None),
     "WARPKIT_EMU_STEPS": (1, None),
@@ -28,7 +29,7 @@ WORDS = {
     "WARPKIT_EMU_MEMORY": ("strong", "weak"),
 }
 FLAGS = ("WARPKIT_SYNC", "WARPKIT_EMU_PINNED")
-BYTES = ("WARPKIT_POOL_KEEP", "WARPKIT_POOL_LIMIT", "WARPKIT_PIECE")
+BYTES = ("WARPKIT_RESULTS_KEEP", "WARPKIT_POOL_KEEP", "WARPKIT_POOL_LIMIT", "WARPKIT_PIECE")
 JUNK = ("junk", "-1", "nan", "inf", "1e400", "1.5.2", "0x", " ", "1 2", "é", "9" * 400)
 
 

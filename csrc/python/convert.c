@@ -63,14 +63,6 @@ wk_descr_of(wk_dtype dtype)
     return dtype == WK_BF16 ? bfloat16_descr() : PyArray_DescrFromType(types[dtype]);
 }
 
-PyObject *
-wk_numpy_new(wk_dtype dtype, int ndim, const npy_intp *shape)
-{
-    PyArray_Descr *descr = wk_descr_of(dtype);
-    return descr ? PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL, 0, NULL)
-                 : NULL;
-}
-
 int
 wk_dtype_arg(PyObject *object)
 {

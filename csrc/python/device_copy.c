@@ -56,7 +56,8 @@ wk_array_to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
     wk_state *state = wk_state_of_array(self);
     wk_device_array *a = wk_array_of(self);
     if (a == NULL || state == NULL) return NULL;
-    PyObject *result = wk_numpy_new(a->dtype, a->ndim, a->shape);
+    int fresh;
+    PyObject *result = wk_numpy_new(state, a->dtype, a->ndim, a->shape, &fresh);
     if (result == NULL) return NULL;
     wk_error error = {.status = WK_OK};
     int status = 0;
@@ -65,7 +66,7 @@ wk_array_to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
     } else {
         wk_call call;
         wk_call_start(&call, WK_TRANSPOSE, 1);
-        call.fresh = 1;
+        call.fresh = fresh;
         wk_from_device(a, &call.in);
         wk_from_numpy((PyArrayObject *)result, &call.out[0]);
         status = wk_copy(state, a->memory, &call);

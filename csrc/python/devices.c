@@ -84,13 +84,16 @@ wk_py_device_info(PyObject *module, PyObject *args)
         wk_raise(state, &error);
         return NULL;
     }
+    int64_t results_keep;
+    const int64_t results = wk_recycler_waiting(state->recycler, &results_keep);
     return Py_BuildValue(
-        "{s:N,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
+        "{s:N,s:s,s:i,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "device",
         wk_device_name(device.kind, device.ordinal), "name", info.name, "compute_capability",
         info.compute_capability, "total", (long long)info.memory_total, "free",
         (long long)info.memory_free, "pool_used", (long long)info.pool_used, "pool_reserved",
         (long long)info.pool_reserved, "pool_keep", (long long)info.pool_keep, "pool_limit",
-        (long long)info.pool_limit, "staging", (long long)info.staging);
+        (long long)info.pool_limit, "staging", (long long)info.staging, "results",
+        (long long)results, "results_keep", (long long)results_keep);
 }
 
 PyObject *
@@ -103,6 +106,7 @@ wk_py_trim(PyObject *module, PyObject *args)
     if (backend == NULL) return NULL;
     Py_BEGIN_ALLOW_THREADS
     backend->trim(device.ordinal, &error); /* waits for the device */
+    wk_recycler_trim(state->recycler);
     Py_END_ALLOW_THREADS
     if (error.status != WK_OK) {
         wk_raise(state, &error);

@@ -24,8 +24,12 @@ typedef struct wk_device { /* 8 bytes, so that threads without a GIL read and wr
     uint32_t devices; /* several: bit i is device i; 0: just the one */
 } wk_device;
 
+typedef struct wk_recycler wk_recycler;
+
 typedef struct wk_state { /* of the module */
     wk_context *context;
+    wk_recycler *recycler;       /* while recycling lives */
+    PyObject *recycling;         /* its data-memory handler for NumPy */
     PyObject *device_error;      /* warpkit.DeviceError */
     PyObject *axis_error;        /* numpy.exceptions.AxisError */
     PyObject *no_value;          /* numpy._NoValue: an argument that was not given */
@@ -72,7 +76,6 @@ int wk_check_axis(wk_state *state, Py_ssize_t axis, int ndim);
 int wk_dtype_of(const PyArray_Descr *descr); /* -1: not in the contract */
 int wk_dtype_arg(PyObject *object); /* of what numpy.dtype takes; -1 with an exception */
 PyArray_Descr *wk_descr_of(wk_dtype dtype); /* new reference; bfloat16's imports ml_dtypes */
-PyObject *wk_numpy_new(wk_dtype dtype, int ndim, const npy_intp *shape);
 
 /* An array that is aligned, in native byte order, of a dtype in the contract, with strides in
  * whole elements; otherwise a copy is made. NULL with an exception set. */
@@ -83,6 +86,16 @@ void wk_from_numpy(PyArrayObject *a, wk_array *w);
 
 /* The same elements C-contiguous; steals and returns a reference. */
 PyArrayObject *wk_contiguous(PyArrayObject *a);
+
+/* ---- new arrays (recycle.c) ------------------------------------------------------------------ */
+
+/* A C-contiguous array. Not fresh: a large one, over memory that was another's. */
+PyObject *wk_numpy_new(wk_state *state, wk_dtype dtype, int ndim, const npy_intp *shape,
+                       int *fresh);
+
+PyObject *wk_recycler_new(wk_recycler **recycler); /* the handler that owns it */
+void wk_recycler_trim(wk_recycler *r);
+int64_t wk_recycler_waiting(const wk_recycler *r, int64_t *most); /* bytes */
 
 /* ---- device arrays (device_array.c, device_copy.c) ------------------------------------------------------- */
 

@@ -81,6 +81,8 @@ exec_module(PyObject *module)
         PyExc_RuntimeError, NULL);
     if (PyModule_AddObjectRef(module, "DeviceError", state->device_error) < 0) return -1;
     if (wk_make_array_type(module, state) < 0) return -1;
+    state->recycling = wk_recycler_new(&state->recycler);
+    if (state->recycling == NULL) return -1;
     return make_context(module, state);
 }
 
@@ -113,6 +115,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->array_type);
     Py_VISIT(state->adopt);
     Py_VISIT(state->choose);
+    Py_VISIT(state->recycling);
     return 0;
 }
 
@@ -128,6 +131,7 @@ clear(PyObject *module)
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->adopt);
     Py_CLEAR(state->choose);
+    Py_CLEAR(state->recycling);
     return 0;
 }
 

@@ -270,7 +270,8 @@ wk_request_starts(wk_request *r, wk_dtype in)
 {
     if (r->initial == NULL || r->initial == Py_None) return 0;
     for (int i = 0; i < r->outs; i++) {
-        PyArrayObject *one = (PyArrayObject *)wk_numpy_new(wk_result_dtype(r, i, in), 0, NULL);
+        PyArray_Descr *descr = wk_descr_of(wk_result_dtype(r, i, in));
+        PyArrayObject *one = descr ? (PyArrayObject *)PyArray_Zeros(0, NULL, descr, 0) : NULL;
         if (one == NULL) return -1;
         r->start[i] = one;
         if (PyArray_Pack(PyArray_DESCR(one), PyArray_DATA(one), r->initial) < 0) return -1;

@@ -68,7 +68,7 @@ host_out(wk_frame *f, wk_array *w, PyArrayObject *out, wk_dtype dtype, int ndim,
     if (PyArray_ISCARRAY(out) && !shared) {
         result->array = Py_NewRef(out);
     } else { /* as NumPy does: computed apart, then copied */
-        result->array = wk_numpy_new(dtype, ndim, shape);
+        result->array = wk_numpy_new(f->state, dtype, ndim, shape, &(int){0});
         result->given = Py_NewRef(out);
         if (result->array == NULL) return -1;
     }
@@ -173,10 +173,9 @@ wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *
     if (target->array)
         return host_out(f, w, (PyArrayObject *)target->array, dtype, ndim, shape, result);
     if (f->operand.on_device) return device_new(f, w, dtype, ndim, shape, result);
-    result->array = wk_numpy_new(dtype, ndim, shape);
+    result->array = wk_numpy_new(f->state, dtype, ndim, shape, &f->call.fresh);
     if (result->array == NULL) return -1;
     wk_from_numpy((PyArrayObject *)result->array, w);
-    f->call.fresh = 1;
     return 0;
 }
 

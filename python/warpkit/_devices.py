@@ -55,16 +55,21 @@ def memory_info(device: str | None = None) -> dict[str, Any]:
              memory; pool_used, handed out now; pool_reserved, held from the device; pool_keep,
              held between calls at most; pool_limit, handed out at most (0: no limit); staging,
              pinned host memory that copies go through, of which there is at most 96 MiB (384 MiB
-             for calls whose pieces cannot be 8 MiB), held until release_memory. The pool's keep
+             for calls whose pieces cannot be 8 MiB), held until release_memory; results, the memory
+             of freed NumPy results of 32 MiB and more that waits for the next, results_keep at
+             most, which the system may take where memory is short. The pool's keep
              and limit are read from WARPKIT_POOL_KEEP (default: a sixteenth of the memory, at
-             least 256 MiB) and WARPKIT_POOL_LIMIT, in bytes, at the first use of the device
+             least 256 MiB) and WARPKIT_POOL_LIMIT, in bytes, at the first use of the device;
+             results_keep is WARPKIT_RESULTS_KEEP (default: an eighth of the memory, at most
+             4 GiB)
     Raises   ValueError (unknown name), DeviceError
     """
     return _core.device_info(device)
 
 
 def release_memory(device: str | None = None) -> None:
-    """Give back what is kept for later calls: the pool's unused memory, and pinned host memory.
+    """Give back what is kept for later calls: the pool's unused memory, pinned host memory, and
+    the memory of freed NumPy results.
 
     Raises   ValueError (unknown name), DeviceError
     """
