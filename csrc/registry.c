@@ -154,7 +154,7 @@ wk_run(wk_call *call, wk_kind kind, const char *variant)
     if (slot == NULL) return call->error.status;
     if (call->devices == UINT32_MAX) /* all that there are */
         call->devices = slot->count >= 32 ? UINT32_MAX : ((uint32_t)1 << slot->count) - 1;
-    for (int i = 0; i < 32; i++)
+    for (int i = 0; i < 32 && call->devices >> i; i++)
         if (call->devices >> i & 1 && !wk_find_device(call->context, kind, i, &call->error))
             return call->error.status;
     wk_launch *launch = NULL;

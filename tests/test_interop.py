@@ -1422,6 +1422,7 @@ def test_a_class_that_only_looks_like_a_librarys_is_asked_by_protocol(gpu, monke
 # ---- PyTorch's and JAX's own ways --------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize:UserWarning")
 def test_a_tensor_that_is_no_plain_memory_is_refused_with_the_way_out():
     torch = imported("torch")
     a = torch.arange(24, dtype=torch.float32).reshape(4, 6)

@@ -90,7 +90,11 @@ whole_strides(PyArrayObject *a)
 PyArrayObject *
 wk_numpy_of(PyObject *object)
 {
-    PyArrayObject *a = (PyArrayObject *)PyArray_FROM_O(object);
+    PyArrayObject *a =
+        (PyArrayObject *)(PyArray_Check(object)
+                              ? Py_NewRef(
+                                    object) /* NumPy would look up its dtype's casts first */
+                              : PyArray_FROM_O(object));
     if (a && wk_check_unmasked((PyObject *)a) < 0) Py_CLEAR(a);
     if (a == NULL) return NULL;
     const int dtype = wk_dtype_of(PyArray_DESCR(a));

@@ -440,6 +440,7 @@ wk_make_array_type(PyObject *module, wk_state *state)
     if (state->memory_type == NULL) return -1;
     state->base_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (state->base_type == NULL) return -1;
+    if (wk_exchange_offer(state->base_type) < 0) return -1;
     state->array_type = (PyTypeObject *)Py_NewRef(state->base_type);
     return PyModule_AddObjectRef(module, "DeviceArray", (PyObject *)state->base_type);
 }

@@ -9,8 +9,8 @@ static const char *const used_names[2] = {"used_dltensor", "used_dltensor_versio
 
 /* ---- dtypes ------------------------------------------------------------------------------- */
 
-static DLDataType
-dl_dtype(wk_dtype dtype)
+DLDataType
+wk_dl_dtype(wk_dtype dtype)
 {
     static const uint8_t codes[WK_DTYPES] = {
         [WK_BOOL] = kDLBool, [WK_I8] = kDLInt,      [WK_U8] = kDLUInt,     [WK_I16] = kDLInt,
@@ -26,7 +26,7 @@ dtype_of(DLDataType type)
     static const char *const kinds[] = {"int",    "uint",    "float", "handle",
                                         "bfloat", "complex", "bool"};
     for (int d = 0; d < WK_DTYPES; d++) {
-        const DLDataType own = dl_dtype(d);
+        const DLDataType own = wk_dl_dtype(d);
         if (own.code == type.code && own.bits == type.bits && type.lanes == 1) return d;
     }
     if (type.lanes != 1)
@@ -88,32 +88,79 @@ drop_capsule(PyObject *capsule)
     }
 }
 
-static void
-describe(const wk_device_array *a, int64_t *extents, DLTensor *t)
+void
+wk_dl_describe(const wk_device_array *a, int64_t *shape, int64_t *strides, DLTensor *t)
 {
     const int cuda = a->memory->kind == WK_CUDA; /* the emulated one's memory is the host's */
     int empty = 0;
-    t->device = (DLDevice){cuda ? kDLCUDA : kDLCPU, cuda ? a->memory->ordinal : 0};
-    t->ndim = a->ndim;
-    t->dtype = dl_dtype(a->dtype);
-    t->shape = extents;
-    t->strides = extents + a->ndim;
-    t->byte_offset = 0;
+    for (int d = 0; d < a->ndim; d++) empty |= a->shape[d] == 0;
+    *t = (DLTensor){.data = empty ? NULL : a->start,
+                    .device = {cuda ? kDLCUDA : kDLCPU, cuda ? a->memory->ordinal : 0},
+                    .ndim = a->ndim,
+                    .dtype = wk_dl_dtype(a->dtype),
+                    .shape = shape,
+                    .strides = strides};
+}
+
+static void
+describe(const wk_device_array *a, int64_t *extents, DLTensor *t)
+{
+    int64_t *strides = extents + a->ndim;
     for (int d = a->ndim - 1; d >= 0; d--) {
-        t->shape[d] = a->shape[d];
-        t->strides[d] = a->strides[d];
+        extents[d] = a->shape[d];
+        strides[d] = a->strides[d];
         if (a->shape[d] == 1) /* what a contiguous array would have: some look */
-            t->strides[d] = d + 1 < a->ndim ? t->shape[d + 1] * t->strides[d + 1] : 1;
-        empty |= a->shape[d] == 0;
+            strides[d] = d + 1 < a->ndim ? extents[d + 1] * strides[d + 1] : 1;
     }
-    t->data = empty ? NULL : a->start;
+    wk_dl_describe(a, extents, strides, t);
+}
+
+static exported *
+new_export(const wk_device_array *a)
+{
+    return PyMem_RawCalloc(1, sizeof(exported) + 2 * (size_t)a->ndim * sizeof(int64_t));
+}
+
+/* What is exported holds the array. */
+static void
+hold(wk_device_array *a)
+{
+    Py_INCREF(a);
+    wk_forget_mailbox(a->memory); /* others may write there from now on */
+}
+
+static exported *
+export_plain(wk_device_array *a)
+{
+    exported *e = new_export(a);
+    if (e == NULL) return NULL;
+    e->managed.plain.manager_ctx = a;
+    e->managed.plain.deleter = delete_plain;
+    describe(a, e->extents, &e->managed.plain.dl_tensor);
+    hold(a);
+    return e;
+}
+
+DLManagedTensorVersioned *
+wk_dl_export(wk_device_array *a, int copied)
+{
+    exported *e = new_export(a);
+    if (e == NULL) return NULL;
+    DLManagedTensorVersioned *m = &e->managed.versioned;
+    m->version = (DLPackVersion){DL_MAJOR, DL_MINOR};
+    m->manager_ctx = a;
+    m->deleter = delete_versioned;
+    m->flags = (a->memory->readonly ? DL_READ_ONLY : 0) | (copied ? DL_IS_COPIED : 0);
+    describe(a, e->extents, &m->dl_tensor);
+    hold(a);
+    return m;
 }
 
 PyObject *
 wk_py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     if (wk_check_count("to_dlpack", count, 3) < 0) return NULL;
-    const wk_device_array *a = (const wk_device_array *)args[0];
+    wk_device_array *a = (wk_device_array *)args[0];
     if (!wk_is_device_array(wk_state_of(module), args[0]) || a->memory == NULL) {
         PyErr_Format(PyExc_TypeError, "expected a DeviceArray, not %.100s",
                      Py_TYPE(args[0])->tp_name);
@@ -126,39 +173,17 @@ wk_py_to_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count)
                                            "before version 1.0, which has no word for that");
         return NULL;
     }
-    exported *e = PyMem_RawCalloc(1, sizeof *e + 2 * (size_t)a->ndim * sizeof e->extents[0]);
-    if (e == NULL) return PyErr_NoMemory();
-    if (versioned) {
-        DLManagedTensorVersioned *m = &e->managed.versioned;
-        m->version = (DLPackVersion){DL_MAJOR, DL_MINOR};
-        m->manager_ctx = args[0];
-        m->deleter = delete_versioned;
-        m->flags = (a->memory->readonly ? DL_READ_ONLY : 0) | (copied ? DL_IS_COPIED : 0);
-        describe(a, e->extents, &m->dl_tensor);
-    } else {
-        e->managed.plain.manager_ctx = args[0];
-        e->managed.plain.deleter = delete_plain;
-        describe(a, e->extents, &e->managed.plain.dl_tensor);
-    }
-    PyObject *capsule = PyCapsule_New(e, fresh_names[versioned], drop_capsule);
+    void *managed = versioned ? (void *)wk_dl_export(a, copied) : (void *)export_plain(a);
+    if (managed == NULL) return PyErr_NoMemory();
+    PyObject *capsule = PyCapsule_New(managed, fresh_names[versioned], drop_capsule);
     if (capsule == NULL) {
-        PyMem_RawFree(e);
-        return NULL;
+        Py_DECREF(a);
+        PyMem_RawFree(managed);
     }
-    Py_INCREF(args[0]);           /* the tensor's */
-    wk_forget_mailbox(a->memory); /* others may write there from now on */
     return capsule;
 }
 
 /* ---- in: checks --------------------------------------------------------------------------- */
-
-typedef struct view {
-    char *start;
-    wk_dtype dtype;
-    int ndim, empty, read_only;
-    DLDevice device;
-    npy_intp shape[WK_MAX_DIMS], strides[WK_MAX_DIMS]; /* in bytes */
-} view;
 
 static int
 refuse(const char *text)
@@ -184,7 +209,7 @@ check_device(DLDevice device)
 }
 
 static int
-check_extents(const DLTensor *t, view *v)
+check_extents(const DLTensor *t, wk_dl_view *v)
 {
     const int64_t item = wk_itemsize[v->dtype];
     int64_t bytes = item;
@@ -212,7 +237,7 @@ check_extents(const DLTensor *t, view *v)
 
 /* The elements' addresses. */
 static int
-check_reach(const DLTensor *t, view *v)
+check_reach(const DLTensor *t, wk_dl_view *v)
 {
     const int64_t item = wk_itemsize[v->dtype];
     int64_t low = 0, high = item, address, end;
@@ -235,9 +260,33 @@ check_reach(const DLTensor *t, view *v)
     return 0;
 }
 
+int
+wk_dl_check(const DLTensor *t, wk_dl_view *v)
+{
+    v->device = t->device;
+    if (check_device(t->device) < 0) return -1;
+    const int dtype = dtype_of(t->dtype);
+    if (dtype < 0) return -1;
+    v->dtype = (wk_dtype)dtype;
+    return check_extents(t, v) < 0 ? -1 : check_reach(t, v);
+}
+
+static void *
+check_versioned(DLManagedTensorVersioned *m, wk_dl_view *v)
+{
+    if (m->version.major != DL_MAJOR) {
+        PyErr_Format(PyExc_BufferError,
+                     "DLPack: the tensor is of version %u.%u; warpkit knows version %d",
+                     m->version.major, m->version.minor, DL_MAJOR);
+        return NULL;
+    }
+    v->read_only = (m->flags & DL_READ_ONLY) != 0;
+    return wk_dl_check(&m->dl_tensor, v) < 0 ? NULL : m;
+}
+
 /* Everything about a capsule but where its memory lies; *kind: 0 plain, 1 versioned. */
 static void *
-check_capsule(PyObject *capsule, int *kind, view *v)
+check_capsule(PyObject *capsule, int *kind, wk_dl_view *v)
 {
     if (!PyCapsule_CheckExact(capsule)) {
         PyErr_Format(PyExc_TypeError, "DLPack: expected a capsule, not %.100s",
@@ -258,28 +307,9 @@ check_capsule(PyObject *capsule, int *kind, view *v)
     }
     void *managed = PyCapsule_GetPointer(capsule, name);
     if (managed == NULL) return NULL;
-    const DLTensor *t;
+    if (*kind) return check_versioned(managed, v);
     v->read_only = 0;
-    if (*kind) {
-        const DLManagedTensorVersioned *m = managed;
-        if (m->version.major != DL_MAJOR) {
-            PyErr_Format(PyExc_BufferError,
-                         "DLPack: the tensor is of version %u.%u; warpkit knows version %d",
-                         m->version.major, m->version.minor, DL_MAJOR);
-            return NULL;
-        }
-        v->read_only = (m->flags & DL_READ_ONLY) != 0;
-        t = &m->dl_tensor;
-    } else {
-        t = &((const DLManagedTensor *)managed)->dl_tensor;
-    }
-    v->device = t->device;
-    if (check_device(t->device) < 0) return NULL;
-    const int dtype = dtype_of(t->dtype);
-    if (dtype < 0) return NULL;
-    v->dtype = (wk_dtype)dtype;
-    if (check_extents(t, v) < 0 || check_reach(t, v) < 0) return NULL;
-    return managed;
+    return wk_dl_check(&((DLManagedTensor *)managed)->dl_tensor, v) < 0 ? NULL : managed;
 }
 
 #ifndef Py_BEGIN_CRITICAL_SECTION /* of Python before 3.13, whose GIL is one */
@@ -290,7 +320,7 @@ check_capsule(PyObject *capsule, int *kind, view *v)
 /* Checks a capsule and marks it as used, so that of several threads one has it: nobody else may take it
  * while a driver starts with the GIL released. */
 static void *
-claim(PyObject *capsule, int *kind, view *v)
+claim(PyObject *capsule, int *kind, wk_dl_view *v)
 {
     void *managed;
     Py_BEGIN_CRITICAL_SECTION(capsule);
@@ -305,26 +335,34 @@ claim(PyObject *capsule, int *kind, view *v)
 static const char owner_names[2][sizeof "warpkit.dltensor_versioned"] = {
     "warpkit.dltensor", "warpkit.dltensor_versioned"};
 
+void
+wk_dl_delete(DLManagedTensorVersioned *m)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (m->deleter) m->deleter(m);
+    PyErr_Restore(type, value, traceback);
+}
+
 /* The base of an array, and so the last that knows of the tensor. Before the array is made it
  * has no context, and is nothing yet. */
 static void
 release_owner(PyObject *owner)
 {
     if (PyCapsule_GetContext(owner) == NULL) return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback); /* this may run while an exception is on its way */
-    if (PyCapsule_IsValid(owner, owner_names[0])) {
-        DLManagedTensor *plain = PyCapsule_GetPointer(owner, owner_names[0]);
-        if (plain->deleter) plain->deleter(plain);
-    } else {
-        DLManagedTensorVersioned *m = PyCapsule_GetPointer(owner, owner_names[1]);
-        if (m->deleter) m->deleter(m);
+    if (PyCapsule_IsValid(owner, owner_names[1])) {
+        wk_dl_delete(PyCapsule_GetPointer(owner, owner_names[1]));
+        return;
     }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    DLManagedTensor *plain = PyCapsule_GetPointer(owner, owner_names[0]);
+    if (plain->deleter) plain->deleter(plain);
     PyErr_Restore(type, value, traceback);
 }
 
-static PyObject *
-over_host(const view *v, PyObject *owner)
+PyObject *
+wk_dl_over_host(const wk_dl_view *v, PyObject *owner)
 {
     const int own = v->empty && v->start == NULL; /* NumPy wants an address all the same */
     PyArray_Descr *descr = wk_descr_of(v->dtype);
@@ -332,14 +370,14 @@ over_host(const view *v, PyObject *owner)
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, v->ndim, v->shape,
                                            own ? NULL : v->strides, own ? NULL : v->start,
                                            v->read_only ? 0 : NPY_ARRAY_WRITEABLE, NULL);
-    if (array == NULL || own) return array;
+    if (array == NULL || own || owner == NULL) return array;
     if (PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
     return array;
 }
 
 /* By way of foreign(), which finds out whose memory it is. */
 static PyObject *
-over_device(PyObject *module, const view *v, PyObject *stream, PyObject *owner)
+over_device(PyObject *module, const wk_dl_view *v, PyObject *stream, PyObject *owner)
 {
     PyObject *array = NULL;
     PyObject *address = PyLong_FromVoidPtr(v->start);
@@ -368,24 +406,38 @@ over_device(PyObject *module, const view *v, PyObject *stream, PyObject *owner)
     return array;
 }
 
+/* An array that owns the tensor from now on; NULL: it is still its owner's. */
+static PyObject *
+array_over(PyObject *module, void *managed, int kind, const wk_dl_view *v, PyObject *stream)
+{
+    PyObject *array = NULL, *owner = PyCapsule_New(managed, owner_names[kind], release_owner);
+    if (owner) {
+        const int type = v->device.device_type;
+        const int host = type == kDLCPU || type == kDLCUDAHost;
+        array = host ? wk_dl_over_host(v, owner) : over_device(module, v, stream, owner);
+    }
+    if (array) PyCapsule_SetContext(owner, managed); /* its end is the tensor's */
+    Py_XDECREF(owner);
+    return array;
+}
+
+PyObject *
+wk_dl_import(PyObject *module, DLManagedTensorVersioned *managed, PyObject *stream)
+{
+    wk_dl_view v;
+    if (check_versioned(managed, &v) == NULL) return NULL;
+    return array_over(module, managed, 1, &v, stream);
+}
+
 PyObject *
 wk_py_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    view v;
+    wk_dl_view v;
     int kind;
     if (wk_check_count("from_dlpack", count, 2) < 0) return NULL;
     void *managed = claim(args[0], &kind, &v);
     if (managed == NULL) return NULL;
-    PyObject *array = NULL, *owner = PyCapsule_New(managed, owner_names[kind], release_owner);
-    if (owner) {
-        const int type = v.device.device_type;
-        const int host = type == kDLCPU || type == kDLCUDAHost;
-        array = host ? over_host(&v, owner) : over_device(module, &v, args[1], owner);
-    }
-    if (array)
-        PyCapsule_SetContext(owner, managed); /* from now on its end is the tensor's */
-    else
-        PyCapsule_SetName(args[0], fresh_names[kind]);
-    Py_XDECREF(owner);
+    PyObject *array = array_over(module, managed, kind, &v, args[1]);
+    if (array == NULL) PyCapsule_SetName(args[0], fresh_names[kind]);
     return array;
 }

@@ -25,6 +25,7 @@ typedef struct wk_device { /* 8 bytes, so that threads without a GIL read and wr
 } wk_device;
 
 typedef struct wk_recycler wk_recycler;
+typedef struct wk_table wk_table;
 
 typedef struct wk_state { /* of the module */
     wk_context *context;
@@ -37,6 +38,7 @@ typedef struct wk_state { /* of the module */
     PyTypeObject *base_type;     /* _core.DeviceArray, of which ... */
     PyTypeObject *array_type;    /* ... warpkit.DeviceArray is what results are */
     PyObject *adopt;             /* _interop.adopt: other libraries' arrays */
+    _Atomic(wk_table *) tables;  /* of exchange, by type */
     PyObject *choose;            /* _auto.choose: the device of "auto" */
     _Atomic wk_device preferred; /* set_default_device */
 } wk_state;
@@ -166,6 +168,7 @@ int wk_int64s_of(PyObject *sequence, int64_t *values, Py_ssize_t wanted);
 typedef struct wk_operand {
     PyObject *array;   /* a NumPy array that wk_numpy_of made, or a DeviceArray; owned */
     PyObject *library; /* whose array it is, and results are; NULL: NumPy's or ours; owned */
+    const wk_table *table; /* by which it came, and results are made; NULL: by library */
     int on_device;
 } wk_operand;
 
@@ -188,6 +191,7 @@ typedef struct wk_result {
     PyObject *array; /* owned: a NumPy array or a DeviceArray, C-contiguous */
     PyObject *given; /* out's native array, if the result is copied there; owned */
     int theirs;      /* the memory's owner is what the caller gets: its library's array */
+    struct DLManagedTensorVersioned *managed; /* the memory, by operand.table; owned */
 } wk_result;
 
 typedef struct
@@ -258,6 +262,28 @@ int wk_wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *
 
 /* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
 int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
+
+/* ---- other libraries' tables of C functions (exchange.c) --------------------------------------- */
+
+/* An array of a type that has one: 1 taken; 0 not, and the Python side may try. */
+int wk_exchange_adopt(wk_state *state, PyObject *object, wk_operand *operand);
+
+/* Looks once whether a type has one: the Python side has taken an array of it, for this library. */
+void wk_exchange_learn(wk_state *state, PyTypeObject *type, PyObject *library);
+
+/* A result in memory of the operand's library; 0 made, 1 not. */
+int wk_exchange_new(wk_frame *f, wk_result *result, wk_dtype dtype, int ndim,
+                    const npy_intp *shape);
+
+/* The library's own array over the result's memory. */
+PyObject *wk_exchange_give(const wk_frame *f, wk_result *result);
+void wk_exchange_drop(wk_result *result);
+
+/* Gives DeviceArray a table of its own. */
+int wk_exchange_offer(PyTypeObject *type);
+
+int wk_exchange_traverse(wk_state *state, visitproc visit, void *arg);
+void wk_exchange_clear(wk_state *state);
 
 /* ---- what no argument may be (guards.c): -1 with an exception set --------------------------- */
 

@@ -116,7 +116,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->adopt);
     Py_VISIT(state->choose);
     Py_VISIT(state->recycling);
-    return 0;
+    return wk_exchange_traverse(state, visit, arg);
 }
 
 static int
@@ -132,6 +132,7 @@ clear(PyObject *module)
     Py_CLEAR(state->adopt);
     Py_CLEAR(state->choose);
     Py_CLEAR(state->recycling);
+    wk_exchange_clear(state);
     return 0;
 }
 

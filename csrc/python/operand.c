@@ -14,6 +14,7 @@ is_plain(PyObject *object)
 static int
 adopt(wk_state *state, PyObject *object, wk_operand *operand)
 {
+    if (wk_exchange_adopt(state, object, operand)) return 1;
     PyObject *pair = PyObject_CallOneArg(state->adopt, object);
     if (pair == NULL) return -1;
     const int found = pair != Py_None;
@@ -26,6 +27,7 @@ adopt(wk_state *state, PyObject *object, wk_operand *operand)
         operand->on_device = wk_is_device_array(state, array);
         operand->array = operand->on_device ? Py_NewRef(array) : (PyObject *)wk_numpy_of(array);
         operand->library = operand->array ? Py_NewRef(library) : NULL;
+        wk_exchange_learn(state, Py_TYPE(object), library);
     }
     Py_DECREF(pair);
     return found && operand->array == NULL ? -1 : found;

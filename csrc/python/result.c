@@ -147,6 +147,10 @@ device_new(wk_frame *f, wk_array *w, wk_dtype dtype, int ndim, const npy_intp *s
     const wk_device_array *a = (wk_device_array *)f->operand.array;
     const wk_options *o = &f->options;
     PyObject *owner = o->stream != Py_None ? o->stream_owner : a->memory->stream_owner;
+    if (f->operand.table && wk_exchange_new(f, result, dtype, ndim, shape) == 0) {
+        wk_from_device((wk_device_array *)result->array, w);
+        return 0;
+    }
     if (f->operand.library)
         result->array = library_new(f->state, f->operand.library, a, dtype, ndim, shape);
     else
@@ -173,7 +177,9 @@ wk_result_new(wk_frame *f, int which, wk_dtype dtype, int ndim, const npy_intp *
     if (target->array)
         return host_out(f, w, (PyArrayObject *)target->array, dtype, ndim, shape, result);
     if (f->operand.on_device) return device_new(f, w, dtype, ndim, shape, result);
-    result->array = wk_numpy_new(f->state, dtype, ndim, shape, &f->call.fresh);
+    f->call.fresh = 1;
+    if (f->operand.table == NULL || wk_exchange_new(f, result, dtype, ndim, shape) != 0)
+        result->array = wk_numpy_new(f->state, dtype, ndim, shape, &f->call.fresh);
     if (result->array == NULL) return -1;
     wk_from_numpy((PyArrayObject *)result->array, w);
     return 0;
@@ -294,6 +300,7 @@ give(wk_frame *f, int which, int scalars)
     if (result->given && deliver(f->state, result) < 0) return NULL;
     if (out != Py_None)
         return Py_NewRef(PyTuple_Check(out) ? PyTuple_GET_ITEM(out, which) : out);
+    if (result->managed) return wk_exchange_give(f, result);
     if (result->theirs) return Py_NewRef(((wk_device_array *)result->array)->memory->owner);
     if (f->operand.library) return finish(f, result);
     if (f->operand.on_device || !scalars || f->options.arrays) return Py_NewRef(result->array);
@@ -315,6 +322,7 @@ wk_end(wk_frame *f, int status, int scalars)
     for (int i = 0; i < WK_MAX_OUTS; i++) {
         Py_CLEAR(f->results[i].array);
         Py_CLEAR(f->results[i].given);
+        wk_exchange_drop(&f->results[i]);
         wk_operand_clear(&f->options.target[i]);
     }
     wk_operand_clear(&f->operand);

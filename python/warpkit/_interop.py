@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 foreign: Callable[..., DeviceArray] = _core.foreign
 
 DEFAULT_STREAM = 1  # cudaStreamLegacy, which 0 means too wherever a stream's handle is an int
-DLPACK_VERSION = (1, 1)
+DLPACK_VERSION = (1, 3)
 HOST = (1, 3)  # DLPack's device types: CPU, and memory that CUDA has pinned
 DEVICE = (2, 13)  # CUDA, and memory that CUDA moves
 

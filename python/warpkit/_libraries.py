@@ -8,7 +8,6 @@ __cuda_array_interface__ or __dlpack__.
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from types import ModuleType
@@ -36,14 +35,20 @@ from warpkit._interop import (
 Shape = tuple[int, ...]
 empty: Callable[..., DeviceArray] = _core.empty
 
-SIGNED = ("int32", "int64", "float32", "float64")  # what every PyTorch takes by DLPack
-FEW = 4096  # elements of a result that need not come from the library's own pool
 WIDE = tuple(map(np.dtype, ("int64", "uint64", "float64", "complex128")))  # to JAX
 CONJUGATES = ("<c8", "<c16")
 
 
 class Library:
-    """What _core needs of an array library; this one serves any that is not known by name."""
+    """What _core needs of an array library; this one serves any that is not known by name.
+
+    Where an array's type has DLPack 1.3's table of C functions, _core takes arrays and makes results
+    by that, and asks only the flags and methods named here: each must be false of an array that is no
+    more than its memory.
+    """
+
+    flags: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
 
     def adopt(self, obj: Any) -> DeviceArray | np.ndarray | None:
         """The object's memory; None: it is no array of a device, and numpy.asarray may try."""
@@ -130,6 +135,9 @@ class CuPy(Library):
 
 
 class PyTorch(Library):
+    flags = ("requires_grad",)
+    methods = ("is_neg", "is_conj")
+
     def __init__(self, torch: ModuleType) -> None:
         self.torch, self.strided, self.empty = torch, torch.strided, torch.empty
         kinds = {name: getattr(torch, name, None) for name in TYPESTRS}  # unsigned ones are new
@@ -193,8 +201,6 @@ class PyTorch(Library):
         return TypeError(f"a tensor on device '{tensor.device}' is not taken; call .cpu() first")
 
     def new(self, shape: Shape, dtype: str, device: str, stream: int) -> DeviceArray:
-        if dtype in SIGNED and math.prod(shape) <= FEW and device.startswith("cuda"):
-            return empty(shape, dtype, device, stream)  # its own empty takes twice as long
         kind = self.kinds.get(dtype)
         if kind is None:
             raise TypeError(f"the result's dtype is {dtype}, which this PyTorch does not have")
