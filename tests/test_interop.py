@@ -457,7 +457,7 @@ def test_an_exported_tensor_says_what_the_array_is(gpu, layout, dtype):
         assert all(s * a.itemsize == b for s, b, extent in steps if extent > 1)
         assert (t.data or 0) + t.byte_offset == (a._pointer if a.size else 0)
         if layout is Versioned:
-            assert (managed.major, managed.minor, managed.flags) == (1, 1, 0)
+            assert (managed.major, managed.minor, managed.flags) == (1, 3, 0)
 
 
 def test_axes_of_one_element_have_the_strides_of_a_contiguous_array(gpu):
@@ -629,7 +629,7 @@ def test_from_dlpack_speaks_to_libraries_of_any_age(kind, copy):
     assert np.shares_memory(got, a) != bool(copy)
     assert all(one.get("stream") is None for one in asked)
     if kind is Newest:
-        assert asked == [{"stream": None, "max_version": (1, 1), "copy": copy}]
+        assert asked == [{"stream": None, "max_version": (1, 3), "copy": copy}]
 
 
 def test_from_dlpack_keeps_what_is_read_only_so():

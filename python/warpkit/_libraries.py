@@ -42,9 +42,9 @@ CONJUGATES = ("<c8", "<c16")
 class Library:
     """What _core needs of an array library; this one serves any that is not known by name.
 
-    Where an array's type has DLPack 1.3's table of C functions, _core takes arrays and makes results
-    by that, and asks only the flags and methods named here: each must be false of an array that is no
-    more than its memory.
+    Where an array's type has DLPack 1.3's table of C functions, _core takes arrays and makes
+    results by that, and asks only the flags and methods named here: each must be false of an array
+    that is no more than its memory.
     """
 
     flags: tuple[str, ...] = ()
