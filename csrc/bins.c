@@ -22,6 +22,13 @@ least(wk_dtype dtype) /* the smallest number above zero */
                              : 0x1p-1074;
 }
 
+/* And computing with it is exact? */
+static int
+is_integer(double x)
+{
+    return floor(x) == x && fabs(x) < 0x1p52;
+}
+
 /* Errors are in bins. An edge is off its place in exact arithmetic by its own rounding and that of
  * the ends, and by those of the step between them and of its multiples; a subnormal step's counts once
  * a bin. NumPy's quotient by that of the difference, the division and the product. */
@@ -39,6 +46,10 @@ wk_plan_bins(wk_histogram_args *h)
     const int usual = scale > 1e-30 && scale < 1e30; /* and no infinity */
     h->by_edges = usual && h->off + quotient < 0.9;
     h->scale = usual ? (float)scale : 0;
+    const double low = h->first < 0 ? (double)(int64_t)h->low : (double)h->low;
+    const int on_integers =
+        is_integer(h->first) && is_integer(h->last) && is_integer((h->last - h->first) / bins);
+    h->bias = usual ? (float)((low - h->first + (on_integers ? 0.5 : 0)) * scale - 0.5) : 0;
     for (int wide = 0; wide < 2; wide++) {
         const double ends_error = scale * ends * (wide ? 0x1p-52 : 0x1p-23);
         const double error = ends_error + bins * 0x1p-22 + h->off; /* four roundings at most */

@@ -12,7 +12,9 @@
  *             next to it, and NumPy's bin, where |t - that integer| <= guard
  *   guard     of x - first computed in float32 [0] and in float64 [1]. Further off the integer the
  *             guess may be off by one, and the edges tell; -1: this says nothing, divide as NumPy
- *             does (wk_uniform_bin) */
+ *             does (wk_uniform_bin)
+ *   bias      of integers t = (x - low) * scale + bias, whose difference is exact. Where the edges are
+ *             integers too, it is that of x + 1/2, which is in x's bin, and on no edge */
 void wk_plan_bins(wk_histogram_args *args);
 
 #endif

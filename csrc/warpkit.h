@@ -201,7 +201,8 @@ typedef struct wk_histogram_args {
     wk_dtype quotient;  /* and the one in which that is divided by the width             */
     int by_edges;       /* UNIFORM: NumPy's bin is the one whose edges enclose x (bins.c) */
     double off;         /* and how far edges may be off their places, in bins          */
-    float scale, guard[2]; /* UNIFORM: the quick guess (bins.c)                             */
+    float scale, guard[2]; /* UNIFORM: the quick guess (bins.h)                             */
+    float bias;            /* and of integers                                                */
 } wk_histogram_args;
 
 typedef struct wk_warp_histogram_args { /* in: C-contiguous [n] */

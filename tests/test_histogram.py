@@ -572,7 +572,7 @@ def test_bytes_are_read_once(row, dtype, tops, readings):
 def test_a_negative_element_is_found_in_whatever_reading(row, dtype, monkeypatch):
     if dtype not in row.dtypes:
         pytest.skip("not taken")
-    monkeypatch.setattr(_histogram, "LONG_READING", 0)
+    monkeypatch.setattr(_histogram, "SHORT_READING", -(1 << 30))
     a = large(dtype, 100)
     for at in (0, 4321, -1):
         bad = a.copy()
@@ -584,34 +584,59 @@ def test_a_negative_element_is_found_in_whatever_reading(row, dtype, monkeypatch
     check_values(row, a)
 
 
-GUESS = _histogram.GUESS
+ONCE, TWICE = ["fold", "tally"], ["fold", "tally", "fold", "tally"]
+MOST = _histogram.MOST_GUESSED_THERE
 
 
 @pytest.mark.parametrize(
     ("dtype", "tops"),
     [
-        ("int16", {5: 1, 2**15 - 1: 1}),
-        ("uint16", {300: 1, 2**16 - 1: 1}),
-        ("int32", {0: 1, 99: 1, GUESS - 1: 1, GUESS: 3, 2 * GUESS: 3}),
-        ("uint32", {GUESS - 1: 1, GUESS: 3}),
-        ("int64", {GUESS - 1: 1, 2 * GUESS: 3}),
+        ("int16", {5: ONCE, 2**15 - 1: ONCE}),
+        ("uint16", {300: ONCE, 2**16 - 1: ONCE}),
+        ("int32", {0: ONCE, 99: ONCE, 70_000: ONCE, MOST: ["fold", "fold", "tally"]}),
+        ("uint32", {70_000: ONCE}),
+        ("int64", {99: ONCE, 70_000: ONCE}),
     ],
 )
-def test_wider_integers_on_a_device_are_read_once_if_the_guess_holds(
+def test_a_device_reads_wider_integers_once_if_a_sample_tells_how_large_they_are(
     gpu, dtype, tops, readings, monkeypatch
 ):
-    monkeypatch.setattr(_histogram, "LONG_READING", 1 << 17)
-    for top, times in tops.items():
+    monkeypatch.setattr(_histogram, "SHORT_READING", -(1 << 30))
+    for top, reads in tops.items():
         a = warpkit.asarray(large(dtype, top), device=gpu)
         want = reference.bincount(a.numpy())
-        for minlength, reads in ((0, times), (top + 9, 1)):
+        for minlength in (0, top + 9):
             readings.clear()
             got = warpkit.bincount(a, None, minlength)
-            assert len(readings) == reads
+            assert [what for what, *_ in readings] == (ONCE if minlength else reads)
             assert isinstance(got, warpkit.DeviceArray)
             assert_same(got.numpy()[: top + 1], want)
             assert got.shape == (max(top + 1, minlength),)
             assert got.numpy().sum() == a.size
+
+
+def test_a_device_counts_again_what_no_sample_told(gpu, readings, monkeypatch):
+    monkeypatch.setattr(_histogram, "SHORT_READING", -(1 << 30))
+    monkeypatch.setattr(_histogram, "SAMPLE_THERE", 100)
+    a = large("int32", 9)
+    a[1] = 60_000
+    for minlength in (0, 30):
+        readings.clear()
+        got = warpkit.bincount(warpkit.asarray(a, device=gpu), None, minlength)
+        assert [what for what, *_ in readings] == TWICE
+        assert_same(got.numpy(), np.bincount(a))
+
+
+def test_a_device_believes_minlength(gpu, readings):
+    """Few elements: counted once if they are below it."""
+    a = np.array([3, 1, 4, 1, 5], np.int32)
+    for minlength, reads in ((6, ["tally"]), (9, ["tally"]), (5, ["tally", "fold", "tally"])):
+        readings.clear()
+        got = warpkit.bincount(warpkit.asarray(a, device=gpu), None, minlength)
+        assert [what for what, *_ in readings] == reads
+        assert_same(got.numpy(), np.bincount(a, None, minlength))
+    none = warpkit.bincount(warpkit.asarray(a[:0], device=gpu), None, 4)
+    assert_same(none.numpy(), np.zeros(4, np.int64))
 
 
 @pytest.mark.skipif("cpu" not in helpers.devices, reason="the CPU is not tested")
@@ -619,7 +644,8 @@ def test_wider_integers_on_a_device_are_read_once_if_the_guess_holds(
 def test_the_cpu_reads_wider_integers_once_if_a_sample_tells_how_large_they_are(dtype, readings):
     n = _histogram.SAMPLED
     unseen = n // 3  # not a multiple of n // SAMPLE
-    for top, times in {0: 1, 900: 1, 20_000: 1, 30_000: 2}.items():
+    most = 1 if dtype == "int16" else 2  # it has no more values than are guessed
+    for top, times in {0: 1, 900: 1, 20_000: 1, 30_000: most}.items():
         a = large(dtype, top, n)
         for x in (a, a[::-1], np.sort(a), a.astype(a.dtype.newbyteorder())):
             readings.clear()

@@ -3,8 +3,8 @@
 //
 //   by_value    the value is the bin
 //   uniform     equal bins: one multiply-add in float32 guesses, and the edges are looked at only
-//               near one of them (bins.h); computed in float64 before that where float32 has not
-//               the element's digits
+//               near one of them (bins.h); of the difference to the first edge, which is computed
+//               in float64 where float32 has not the element's digits, and exactly of integers
 //   by_edges    any edges, by halving
 //   by_steps    equal bins so narrow that no guess will do: NumPy's own steps
 #pragma once
@@ -88,11 +88,10 @@ constexpr bool requires_edges = false;
 template <typename P>
 constexpr bool requires_edges<P, std::void_t<typename P::edge>> = true;
 
-// Does the difference need float64?
+// Has the difference more digits than float32 would give it?
 template <typename T, typename E>
-constexpr bool
-    is_wide = sizeof(T) == 8 || std::is_same_v<T, int32_t> || std::is_same_v<T, uint32_t> ||
-              (std::is_same_v<T, float> && std::is_same_v<E, double>);
+constexpr bool is_wide = std::is_integral_v<T> || std::is_same_v<T, double> ||
+                         (std::is_same_v<T, float> && std::is_same_v<E, double>);
 
 // E: of the edges, float or double.
 template <typename T, typename E>
@@ -102,12 +101,23 @@ struct uniform {
     using edge = E;
     bins_task task;
 
-    __device__ __forceinline__ float offset(value_t<T> x) const
+    // The guess, and whether x is in the range.
+    __device__ __forceinline__ float guess(value_t<T> x, bool *inside) const
     {
-        if constexpr (is_wide<T, E>)
-            return (float)((double)x - task.args.first);
-        else
-            return (float)x - (float)task.args.first;
+        const wk_histogram_args &h = task.args;
+        if constexpr (std::is_integral_v<T>) {
+            using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+            const U up = (U)x - (U)h.low, most = (U)h.high - (U)h.low;
+            *inside = (T)x >= (T)h.low && (T)x <= (T)h.high;
+            // a conversion from 64 bits takes four times as long
+            const float d = most <= 0xffffffffu ? (float)(uint32_t)up : (float)up;
+            return fmaf(d, h.scale, h.bias);
+        } else {
+            *inside = (E)x >= (E)h.first && (E)x <= (E)h.last;
+            const float d =
+                is_wide<T, E> ? (float)((double)x - h.first) : (float)x - (float)h.first;
+            return fmaf(d, h.scale, -0.5f);
+        }
     }
 
     // Edge i of those at `from`, as elements meet it.
@@ -116,14 +126,6 @@ struct uniform {
         if (i == (unsigned)task.args.bins)
             return (E)INFINITY; // nothing inside is above the last bin
         return static_cast<const E *>(from)[i];
-    }
-
-    __device__ __forceinline__ bool inside(value_t<T> x) const
-    {
-        if constexpr (std::is_integral_v<T>)
-            return in_range(task.args, x);
-        else
-            return (E)x >= (E)task.args.first && (E)x <= (E)task.args.last;
     }
 
     template <int N, typename Edges>
@@ -138,8 +140,9 @@ struct uniform {
 #pragma unroll
         for (int i = 0; i < N; i++) {
             const value_t<T> v = value_of(x[i]);
-            const float t = fminf(fmaf(offset(v), h.scale, -0.5f), top), r = t + kRound;
-            const bool counts = inside(v);
+            bool counts;
+            // what is inside is in no bin beyond the first or the last
+            const float t = fmaxf(fminf(guess(v, &counts), top), -guard), r = t + kRound;
             number[i] = counts ? (unsigned)__float_as_int(r) - 0x4b400000u : bins;
             near |= counts && !(fabsf(t - (r - kRound)) <= guard);
         }
