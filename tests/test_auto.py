@@ -36,7 +36,13 @@ def given(monkeypatch, choice, devices=("cpu", "cuda:0", "emu")):
         return choice.gpu
 
     monkeypatch.setattr(warpkit, "devices", lambda: list(devices))
+
+    def measure_large(op):
+        asked.append(f"large {op}")
+        return choice
+
     monkeypatch.setattr(_auto, "sample_array", lambda: np.zeros((4, 4), np.float32))
+    monkeypatch.setattr(_auto, "measure_large", measure_large)
     monkeypatch.setattr(_auto, "measure_gpu", measure_gpu)
     monkeypatch.setattr(_auto, "measure_host", lambda op, sample: (choice.host, choice.growth))
     return asked
@@ -130,9 +136,18 @@ def test_each_operation_is_measured_once(monkeypatch):
     asked = given(monkeypatch, Choice(CPU, GPU, 0.0))
     for _ in range(3):
         for op in OPS:
-            assert _auto.choose(op, 2**30, 0) == "cuda:0"
+            assert _auto.choose(op, 2**26, 0) == "cuda:0"
             assert _auto.choose(op, 10, 0) == "cpu"
     assert asked == list(OPS)
+
+
+def test_large_arrays_are_measured_apart(monkeypatch):
+    asked = given(monkeypatch, Choice(CPU, GPU, 0.0))
+    for _ in range(2):
+        assert _auto.choose("reduce", _auto.LARGE, 0) == "cuda:0"
+    assert asked == ["large reduce"]
+    assert _auto.choose("reduce", _auto.LARGE - 1, 0) == "cuda:0"
+    assert asked == ["large reduce", "reduce"]
 
 
 def test_threads_that_ask_at_once_measure_once(monkeypatch):
@@ -141,7 +156,7 @@ def test_threads_that_ask_at_once_measure_once(monkeypatch):
 
     def ask():
         start.wait()
-        chosen.append(_auto.choose("reduce", 2**30, 0))
+        chosen.append(_auto.choose("reduce", 2**26, 0))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -155,20 +170,20 @@ def test_threads_that_ask_at_once_measure_once(monkeypatch):
 @pytest.mark.parametrize("error", [warpkit.DeviceError("out of order"), MemoryError("full")])
 def test_a_gpu_that_fails_is_not_chosen_and_not_asked_again(monkeypatch, error):
     asked = given(monkeypatch, error)
-    assert _auto.choose("reduce", 2**40, 0) == "cpu"
-    assert _auto.choose("reduce", 2**40, 0) == "cpu"
+    assert _auto.choose("reduce", 2**26, 0) == "cpu"
+    assert _auto.choose("reduce", 2**26, 0) == "cpu"
     assert asked == ["reduce"]
     assert _auto.describe() == [f"auto    cpu: cuda:0 cannot be used: {error}"]
 
 
 def test_an_interrupted_measurement_is_made_again(monkeypatch):
-    def measure(op):
+    def measure(op, large):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_auto, "measure", measure)
     with pytest.raises(KeyboardInterrupt):
         _auto.choose("reduce", 1, 0)
-    monkeypatch.setattr(_auto, "measure", lambda op: Choice(CPU, GPU, 0.0))
+    monkeypatch.setattr(_auto, "measure", lambda op, large: Choice(CPU, GPU, 0.0))
     assert _auto.choose("reduce", 2**30, 0) == "cuda:0"
 
 
@@ -197,13 +212,16 @@ def test_measuring_ends_in_rates_that_can_be_used(device, monkeypatch):
     monkeypatch.setattr(_auto, "ROWS", 64)
     monkeypatch.setattr(_auto, "COLUMNS", 64)
     for op in _auto.OPS:
-        choice = _auto.measure(op)
+        choice = _auto.measure(op, False)
         rates = [choice.host.inwards, choice.gpu.inwards, choice.gpu.outwards, choice.gpu.kernel]
         assert all(0 < rate < math.inf for rate in rates)
         assert choice.host.fixed > 0
         assert choice.gpu.fixed > 0
-    assert _auto.measure("transpose").growth == 1
-    assert _auto.measure("reduce").growth < 0.01
+    monkeypatch.setattr(_auto, "LARGE", 64 * 64 * 4)
+    for large in (False, True):
+        assert _auto.measure("transpose", large).growth == 1
+        assert _auto.measure("reduce", large).growth < 0.01
+    assert "GB/s; always the " in str(_auto.measure("transpose", True))
 
 
 # ---- forks -------------------------------------------------------------------------------------
@@ -225,10 +243,10 @@ def in_child(question):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
 def test_a_fork_of_a_process_that_uses_the_gpu_uses_the_cpu(monkeypatch):
     asked = given(monkeypatch, Choice(CPU, GPU, 0.0))
-    assert _auto.choose("reduce", 2**40, 0) == "cuda:0"
+    assert _auto.choose("reduce", 2**26, 0) == "cuda:0"
     assert in_child(lambda: {_auto.choose(op, 2**40, 0) for op in OPS} == {"cpu"})
     assert in_child(lambda: "fork" in " ".join(_auto.describe()))
-    assert _auto.choose("reduce", 2**40, 0) == "cuda:0"
+    assert _auto.choose("reduce", 2**26, 0) == "cuda:0"
     assert asked == ["reduce"]
 
 
@@ -244,7 +262,7 @@ def test_a_fork_does_not_wait_for_its_parents_measurement(monkeypatch):
 
 
 def test_before_anything_is_measured_the_line_says_what_will_be(monkeypatch):
-    monkeypatch.setattr(_auto, "measure", lambda op: pytest.fail("measured"))
+    monkeypatch.setattr(_auto, "measure", lambda *_: pytest.fail("measured"))
     (line,) = _auto.describe()
     assert line.startswith("auto    nothing measured yet")
     assert 'device="auto"' in line

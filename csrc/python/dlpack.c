@@ -389,7 +389,7 @@ over_device(PyObject *module, const wk_dl_view *v, PyObject *stream, PyObject *o
         PyObject *const args[] = {
             address, shape,   strides, typestr, v->read_only ? Py_True : Py_False,
             stream,  Py_None, ordinal, owner};
-        array = wk_py_foreign(module, args, sizeof args / sizeof args[0]);
+        array = wk_foreign(module, args, 0);
     }
     Py_XDECREF(ordinal);
     Py_XDECREF(address);

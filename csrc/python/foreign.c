@@ -146,46 +146,74 @@ slot_of_nothing(wk_state *state, PyObject *number, wk_device *device)
     return NULL;
 }
 
-/* foreign(address, shape, strides or None, typestr, readonly, stream or None, stream's owner or
- *         None, ordinal of the GPU or -1, owner). The ordinal is for arrays of no elements. */
+/* The GPU that a library says its own array is on; NULL: it says nothing, or names none of ours. */
+static const wk_slot *
+slot_told(wk_state *state, PyObject *number, wk_device *device)
+{
+    const long ordinal = number == Py_None ? -1 : PyLong_AsLong(number);
+    const wk_slot *slot = ordinal < 0 ? NULL : wk_load_slot(state, WK_CUDA);
+    if (slot == NULL || ordinal >= slot->count) return NULL;
+    device->ordinal = (uint16_t)ordinal;
+    return slot;
+}
+
+typedef struct layout {
+    int ndim, filled;
+    npy_intp shape[WK_MAX_DIMS];
+    int64_t strides[WK_MAX_DIMS]; /* in elements */
+    char *low, *high;             /* the first byte, and the last */
+} layout;
+
+static void
+reach_of(char *address, int64_t item, layout *l)
+{
+    l->low = address;
+    l->high = address + item - 1;
+    for (int d = 0; l->filled && d < l->ndim; d++) {
+        const int64_t reach = (l->shape[d] - 1) * l->strides[d] * item;
+        *(reach < 0 ? &l->low : &l->high) += reach;
+    }
+}
+
+/* Where one pointer lies takes as long to ask as half of all the rest, so a library is believed. */
+static const wk_slot *
+slot_of(wk_state *state, PyObject *number, int believed, const layout *l, wk_device *device)
+{
+    const wk_slot *told = slot_told(state, number, device);
+    if (PyErr_Occurred()) return NULL;
+    if (told && (believed || !l->filled)) return told;
+    if (!l->filled) return slot_of_nothing(state, number, device);
+    return locate_all(state, l->low, told ? l->low : l->high, device);
+}
+
 PyObject *
-wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
+wk_foreign(PyObject *module, PyObject *const *args, int believed)
 {
     wk_state *state = wk_state_of(module);
     wk_device device = {.kind = WK_CUDA, .given = 1};
-    npy_intp shape[WK_MAX_DIMS];
-    int64_t strides[WK_MAX_DIMS], low = 0, high = 0;
-    int ndim;
-    if (wk_check_count("foreign", count, 9) < 0) return NULL;
+    layout l;
     const size_t address = PyLong_AsSize_t(args[0]);
     if (address == (size_t)-1 && PyErr_Occurred()) return NULL;
     const int dtype = dtype_of_typestr(args[3]);
     if (dtype < 0) return NULL;
-    const int filled = check_layout(address, dtype, args[1], args[2], &ndim, shape, strides);
-    if (filled < 0) return NULL;
+    l.filled = check_layout(address, dtype, args[1], args[2], &l.ndim, l.shape, l.strides);
+    if (l.filled < 0) return NULL;
+    reach_of((char *)address, wk_itemsize[dtype], &l);
     void *stream = args[5] == Py_None ? WK_DEFAULT_STREAM : PyLong_AsVoidPtr(args[5]);
     if (stream == NULL && PyErr_Occurred()) return NULL;
-    const wk_slot *slot = NULL;
-    if (filled) {
-        for (int d = 0; d < ndim; d++) {
-            const int64_t reach = (shape[d] - 1) * strides[d] * wk_itemsize[dtype];
-            *(reach < 0 ? &low : &high) += reach;
-        }
-        high += wk_itemsize[dtype] - 1;
-        /* what a library says of its own array is believed */
-        const int known = args[7] != Py_None && PyLong_AsLong(args[7]) >= 0;
-        char *const first = (char *)address + low;
-        slot = locate_all(state, first, known ? first : (char *)address + high, &device);
-    } else {
-        slot = slot_of_nothing(state, args[7], &device);
-    }
-    if (slot == NULL) return NULL;
     const int readonly = PyObject_IsTrue(args[4]);
-    wk_memory *m = readonly < 0
-                       ? NULL
-                       : wk_memory_new(state, slot, device, stream ? stream : WK_DEFAULT_STREAM,
-                                       args[8], args[6] == Py_None ? NULL : args[6]);
+    const wk_slot *slot = readonly < 0 ? NULL : slot_of(state, args[7], believed, &l, &device);
+    if (slot == NULL) return NULL;
+    wk_memory *m = wk_memory_new(state, slot, device, stream ? stream : WK_DEFAULT_STREAM,
+                                 args[8], args[6] == Py_None ? NULL : args[6]);
     if (m == NULL) return NULL;
     m->readonly = readonly;
-    return (PyObject *)wk_array_over(state, m, (void *)address, dtype, ndim, shape, strides);
+    return (PyObject *)wk_array_over(state, m, (void *)address, dtype, l.ndim, l.shape,
+                                     l.strides);
+}
+
+PyObject *
+wk_py_foreign(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return wk_check_count("foreign", count, 9) < 0 ? NULL : wk_foreign(module, args, 1);
 }

@@ -316,7 +316,11 @@ WK_ENTRY(wk_py_lane_reads);
 WK_ENTRY(wk_py_operand);
 WK_ENTRY(wk_py_empty);
 WK_ENTRY(wk_py_upload);
+/* foreign(address, shape, strides or None, typestr, readonly, stream or None, stream's owner or None,
+ *         ordinal of the GPU, -1 or None, owner). believed: a library says so of its own array; else the
+ *         ordinal is that of arrays of no elements. */
 WK_ENTRY(wk_py_foreign);
+PyObject *wk_foreign(PyObject *module, PyObject *const *args, int believed);
 WK_ENTRY(wk_py_register);
 WK_ENTRY(wk_py_call);
 PyObject *wk_py_unmasked(PyObject *module, PyObject *object);

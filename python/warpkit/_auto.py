@@ -3,8 +3,10 @@
 A call on a host array takes on the CPU a fixed time, and its input at a rate of the operation's.
 On the GPU it takes a fixed time, and then the slowest of three that overlap: the input crossing
 the bus, the kernel, the result crossing back. The rates are measured when an operation is first
-called with "auto", in about 50 ms, on random float32; they are guesses for other dtypes, and
-decide nothing but the device: results are the same bits on both.
+called with "auto", in about 50 ms, on random float32. What is larger than the CPU's caches goes at
+another rate there: it is measured on both devices from the host and back, when an operation first
+meets so large an array. The rates are guesses for other dtypes, and decide nothing but the device:
+results are the same bits on both.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
 ROWS, COLUMNS, PARTS = 8192, 1024, 8
 SAMPLES, ENOUGH = 3, 10e-3  # calls; seconds after which one more is not worth its time
 WAITED_FOR = 32  # elements: a warp, in one row
+LARGE = 128 << 20  # bytes of input
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,9 @@ class Choice:
 
     def __str__(self) -> str:
         host, gpu = self.host, self.gpu
+        if gpu.outwards == math.inf:  # from the host and back
+            rates = [short(model.inwards / 1e9) for model in (host, gpu)]
+            return f"cpu {rates[0]} GB/s, {GPU} {rates[1]} GB/s; {self.verdict()}"
         bus = f"{short(gpu.inwards / 1e9)}/{short(gpu.outwards / 1e9)} GB/s"
         kernel = f", kernel {short(gpu.kernel / 1e9)} GB/s" if gpu.kernel < gpu.inwards else ""
         return (
@@ -134,10 +140,11 @@ def per_second(nbytes: int, seconds: float) -> float:
     return nbytes / max(seconds, 1e-9)  # what is too short to be seen is no obstacle
 
 
-def sample_array() -> NDArray[np.float32]:
+def sample_array(nbytes: int | None = None) -> NDArray[np.float32]:
     """Random in 0 .. 1; a short piece of it many times over, since this is to be quick."""
     piece = np.random.default_rng(0).random((64, COLUMNS), np.float32)
-    return np.tile(piece, (ROWS // len(piece), 1))
+    rows = ROWS if nbytes is None else nbytes // piece[0].nbytes
+    return np.tile(piece, (rows // len(piece), 1))
 
 
 def nbytes_of(results: Any) -> int:
@@ -185,22 +192,40 @@ def measure_gpu(op: str, sample: NDArray[np.float32]) -> Model:
     return Model(median(lambda: run(tiny, GPU)), *_bus, kernel)
 
 
-def measure(op: str) -> Choice | str:
-    """Or why there is no choice."""
-    if GPU not in warpkit.devices():
-        return "there is no GPU"
+def measure_small(op: str) -> Choice:
     sample = sample_array()
-    try:
-        gpu = measure_gpu(op, sample)
-    except (warpkit.DeviceError, MemoryError) as error:
-        return f"{GPU} cannot be used: {error}"
+    gpu = measure_gpu(op, sample)
     host, growth = measure_host(op, sample)
     return Choice(host, gpu, growth)
 
 
+def measure_large(op: str) -> Choice:
+    """Two arrays in turns, so that neither stays in a cache."""
+    halves = np.split(sample_array(2 * LARGE), 2)
+    rates = []
+    for device in ("cpu", GPU):
+        runs = [partial(OPS[op], half, device) for half in halves]
+        for run in runs:
+            results = run()  # warms up
+        rates.append(per_second(LARGE, sorted(map(elapsed, [*runs, *runs]))[1]))
+    host, gpu = rates
+    return Choice(Model(0, host), Model(0, gpu), nbytes_of(results) / LARGE)
+
+
+def measure(op: str, large: bool) -> Choice | str:
+    """Or why there is no choice."""
+    if GPU not in warpkit.devices():
+        return "there is no GPU"
+    try:
+        return measure_large(op) if large else measure_small(op)
+    except (warpkit.DeviceError, MemoryError) as error:
+        return f"{GPU} cannot be used: {error}"
+
+
 # ---- what has been measured ----------------------------------------------------------------------
 
-_choices: dict[str, Choice | str] = {}  # by operation; a str says why it is always the CPU
+# By operation, and whether the array is large; a str says why it is always the CPU.
+_choices: dict[tuple[str, bool], Choice | str] = {}
 _bus: tuple[float, float] | None = None  # bytes a second to and from the GPU
 _lock = threading.Lock()  # held while measuring: two measurements at once would mislead both
 
@@ -210,19 +235,20 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     if any(isinstance(choice, Choice) for choice in _choices.values()):
-        _choices.update(dict.fromkeys(OPS, "this process is a fork of one that uses the GPU"))
+        keys = [(op, large) for op in OPS for large in (False, True)]
+        _choices.update(dict.fromkeys(keys, "this process is a fork of one that uses the GPU"))
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def measured(op: str) -> Choice | str:
+def measured(op: str, large: bool) -> Choice | str:
     if op not in OPS:
         raise ValueError(f"unknown op {op!r}; there are: {', '.join(OPS)}")
     with _lock:
-        if op not in _choices:
-            _choices[op] = measure(op)
-        return _choices[op]
+        if (op, large) not in _choices:
+            _choices[op, large] = measure(op, large)
+        return _choices[op, large]
 
 
 def choose(op: str, in_bytes: int, out_bytes: int) -> str:
@@ -233,9 +259,10 @@ def choose(op: str, in_bytes: int, out_bytes: int) -> str:
     Returns  "cpu" where there is no GPU, where it fails, and in a fork of a process that uses it
     Raises   ValueError (op)
     """
-    choice = _choices.get(op)
+    large = in_bytes >= LARGE
+    choice = _choices.get((op, large))
     if choice is None:
-        choice = measured(op)
+        choice = measured(op, large)
     return choice.device(in_bytes, out_bytes) if isinstance(choice, Choice) else "cpu"
 
 
@@ -248,5 +275,7 @@ def describe() -> list[str]:
         ]
     reasons = {choice for choice in _choices.values() if isinstance(choice, str)}
     return [f"auto    cpu: {reason}" for reason in sorted(reasons)] + [
-        f"auto    {op}: {choice}" for op, choice in _choices.items() if isinstance(choice, Choice)
+        f"auto    {op}{f' from {size(LARGE)} on' * large}: {choice}"
+        for (op, large), choice in _choices.items()
+        if isinstance(choice, Choice)
     ]

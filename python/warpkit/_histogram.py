@@ -264,8 +264,8 @@ def _between_edges(
 # ---- bincount ----------------------------------------------------------------------------------
 
 # The largest element is found by counting, in one reading of the array, rather than by a reading of
-# its own, with a counter for every value of a byte, and of wider integers for twice as many as a sample
-# has. CPU, int64, 2 threads: 1.4 to 1.5 times as fast.
+# its own, with a counter for every value of a byte, and of wider integers for twice as many as a
+# sample has. CPU, int64, 2 threads: 1.4 to 1.5 times as fast.
 ONE_READING = 1 << 16  # elements: below, either way takes a few microseconds
 MOST_VALUES = {"bool": 2, "int8": 128, "uint8": 256, "int16": 1 << 15, "uint16": 1 << 16}
 SAMPLE, SAMPLED = 512, 1 << 18  # elements of the sample, and of an array at least
