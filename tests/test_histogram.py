@@ -530,6 +530,42 @@ def test_density_of_weights_is_numpys(row):
             assert_same(got, np.histogram(a, bins, None, True, w)[0])
 
 
+EDGES = {
+    "even": np.linspace(-1, 1, 501),
+    "logarithmic": np.logspace(-20, 3, 1001),
+    "both signs": np.sort(np.concatenate([-np.logspace(-9, 2, 300), np.logspace(-9, 2, 301)])),
+    "equal and zeros": np.array([-np.inf, -1, -0.0, 0.0, 5e-324, 1, 1, 1, 2, np.inf]),
+    "integers": np.array([-(2**62), -7, 0, 1, 2, 2, 900, 2**62]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("name", EDGES)
+def test_a_table_tells_where_to_search_in_long_arrays(gpu, name, dtype):
+    edges, n = EDGES[name], 1 << 20
+    rng = np.random.default_rng(3)
+    near = np.concatenate([edges, np.nextafter(edges, 9), np.nextafter(edges, -9)])
+    a = np.concatenate([near, [np.nan, -0.0], rng.normal(size=n - near.size - 2)])
+    if dtype == "int64":
+        a = np.nan_to_num(a, nan=3, posinf=2**60, neginf=-(2**60)).clip(-(2**62), 2**62)
+    with np.errstate(over="ignore"):
+        a = a.astype(dtype)
+    counts = warpkit.histogram(warpkit.asarray(a, device=gpu), edges)[0]
+    assert_same(counts.numpy(), np.histogram(a[~np.isnan(a)], edges)[0])
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("shift", [0.0, 0.25])
+def test_integers_on_the_edges_of_equal_bins(gpu, dtype, shift):
+    info = np.iinfo(dtype)
+    for first, last, bins in ((3, 259, 256), (0, 255, 51), (100, 32_100, 4000), (0, 7, 9)):
+        a = np.arange(first - 3, last + 4).clip(info.min, info.max).astype(dtype)
+        for x in (a, a[::-3], (info.max - 300 + a[:300]).astype(dtype)):
+            span = (first + shift, last + shift)
+            got = warpkit.histogram(warpkit.asarray(x, device=gpu), bins, span)[0]
+            assert_same(got.numpy(), np.histogram(x, bins, span)[0])
+
+
 # ---- bincount in one reading -------------------------------------------------------------------
 
 

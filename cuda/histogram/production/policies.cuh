@@ -5,10 +5,11 @@
 //   uniform     equal bins: one multiply-add in float32 guesses, and the edges are looked at only
 //               near one of them (bins.h); of the difference to the first edge, which is computed
 //               in float64 where float32 has not the element's digits, and exactly of integers
-//   by_edges    any edges, by halving
+//   by_edges    any edges: a table tells between which few an element lies (buckets.cuh), the
+//               rest is by halving; without a table all
 //   by_steps    equal bins so narrow that no guess will do: NumPy's own steps
 #pragma once
-#include "histogram/bins.cuh"
+#include "histogram/production/buckets.cuh"
 #include "histogram/production/stream.cuh"
 
 #include <cmath>
@@ -20,6 +21,7 @@ namespace wk::histogram
 template <typename E, unsigned kApart>
 struct edges_at {
     const E *at;
+    bucket_table table;
     static constexpr unsigned apart = kApart;
 
     __device__ __forceinline__ E operator[](unsigned i) const
@@ -87,6 +89,11 @@ template <typename P, typename = void>
 constexpr bool requires_edges = false;
 template <typename P>
 constexpr bool requires_edges<P, std::void_t<typename P::edge>> = true;
+
+template <typename P, typename = void>
+constexpr bool maps_buckets = false;
+template <typename P>
+constexpr bool maps_buckets<P, std::void_t<decltype(std::declval<P>().map)>> = true;
 
 // Has the difference more digits than float32 would give it?
 template <typename T, typename E>
@@ -180,6 +187,7 @@ struct by_edges {
     using element = T;
     using edge = K;
     bins_task task;
+    bucket_map map;
 
     __device__ K near_edge(const void *from, unsigned i) const
     {
@@ -196,7 +204,31 @@ struct by_edges {
                                             const Edges &e) const
     {
         const auto bins = (unsigned)task.args.bins;
-        const K first = e.at[0], last = e.at[bins * e.apart];
+        const K first = e[0], last = e[bins];
+        if (e.table.ranges) {
+            unsigned low[N], high[N];
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                const unsigned range = e.table.ranges[map.bucket((K)value_of(x[i]), first)];
+                low[i] = range & 0xffff, high[i] = range >> 16;
+            }
+            for (unsigned left = *e.table.steps; left > 0; left--) {
+#pragma unroll
+                for (int i = 0; i < N; i++) {
+                    const unsigned middle = min((low[i] + high[i]) / 2, bins);
+                    const bool open = low[i] < high[i];
+                    const bool up = open && e[middle] <= (K)value_of(x[i]);
+                    low[i] = up ? middle + 1 : low[i];
+                    high[i] = open && !up ? middle : high[i];
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                const K v = (K)value_of(x[i]);
+                number[i] = v >= first && v <= last ? min(low[i], bins) - 1 : bins;
+            }
+            return;
+        }
         unsigned low[N]; // times apart
 #pragma unroll
         for (int i = 0; i < N; i++) low[i] = 0;
@@ -265,16 +297,20 @@ wk_status
 with_edges(const wk_call *call, F &&f)
 {
     const bins_task task = bins_of(call);
+    const bool maps = kNear && call->args.histogram.n >= kFewForBuckets;
     return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
         using T = decltype(zero);
         if constexpr (std::is_integral_v<T>) {
-            if (task.edges_dtype == WK_I64) return f(by_edges<T, int64_t>{task});
-            if (task.edges_dtype == WK_U64) return f(by_edges<T, uint64_t>{task});
+            if (task.edges_dtype == WK_I64)
+                return f(
+                    by_edges<T, int64_t>{task, maps ? map_of<int64_t>(call) : bucket_map{}});
+            if (task.edges_dtype == WK_U64)
+                return f(
+                    by_edges<T, uint64_t>{task, maps ? map_of<uint64_t>(call) : bucket_map{}});
         }
-        if constexpr (kNear && (sizeof(T) == 2 || std::is_same_v<T, float>))
-            return f(by_edges<T, float>{task});
-        else
-            return f(by_edges<T, double>{task});
+        using K = std::conditional_t<kNear && (sizeof(T) == 2 || std::is_same_v<T, float>),
+                                     float, double>;
+        return f(by_edges<T, K>{task, maps ? map_of<K>(call) : bucket_map{}});
     });
 }
 

@@ -55,7 +55,7 @@ near_edges(const P &policy, const void *from, bool copied, unsigned *room)
         for (unsigned i = threadIdx.x; i < all; i += kThreads)
             here[i] = policy.near_edge(from, i / kLanes);
         if constexpr (P::always_near || kLanes > 1)
-            return edges_at<E, kLanes>{here + threadIdx.x % kLanes};
+            return edges_at<E, kLanes>{here + threadIdx.x % kLanes, {}};
         else
             return edges_anywhere<E>{here, there, copied, bins};
     }
@@ -79,8 +79,15 @@ __launch_bounds__(kThreads, kBlocks)
     const unsigned lane = threadIdx.x % kLanes;
     for (unsigned i = threadIdx.x; i < words; i += kThreads) mine[i] = 0;
     const void *from = kLanes > 1 ? static_cast<const void *>(&sent) : policy.task.edges;
-    const auto edges = near_edges<kLanes>(policy, from, copied, mine + words);
+    auto edges = near_edges<kLanes>(policy, from, copied, mine + words);
     __syncthreads(); // every counter is zero, every edge there, before the first element
+    if constexpr (maps_buckets<P>) {
+        if (policy.map.buckets) { // behind the edges
+            auto *room = reinterpret_cast<unsigned *>(
+                reinterpret_cast<typename P::edge *>(mine + words) + (bins + 1) * kLanes);
+            edges.table = make_buckets(policy.map, edges, bins, room);
+        }
+    }
 
     const auto add = [&](unsigned number) {
         atomicAdd(&mine[kLanes > 1 ? number * kLanes + lane : turned(number)], 1u);
@@ -159,11 +166,13 @@ launch_shared(wk_call *call, const P &policy, const many_bins &m, bool fresh)
     if constexpr (requires_edges<P>) {
         const int64_t edges = ((int64_t)m.bins + 1) * (int64_t)sizeof(typename P::edge);
         const int64_t all = 32 * (words * 4 + edges);
+        int64_t table = 0;
+        if constexpr (maps_buckets<P>) table = policy.map.bytes();
         if (all <= kMostCopied && call->aux.bytes <= (int64_t)sizeof(sent_edges<true>))
-            return launch_lanes<P, U, kBlocks, 32>(call, policy, m, fresh, true, all);
+            return launch_lanes<P, U, kBlocks, 32>(call, policy, m, fresh, true, all + table);
         const bool copied = m.bins <= kMostNear;
         return launch_lanes<P, U, kBlocks, 1>(call, policy, m, fresh, copied,
-                                              words * 4 + (copied ? edges : 0));
+                                              words * 4 + (copied ? edges + table : 0));
     } else {
         return launch_lanes<P, U, kBlocks, 1>(call, policy, m, fresh, false, words * 4);
     }
