@@ -136,7 +136,7 @@ def test_each_operation_is_measured_once(monkeypatch):
     asked = given(monkeypatch, Choice(CPU, GPU, 0.0))
     for _ in range(3):
         for op in OPS:
-            assert _auto.choose(op, 2**26, 0) == "cuda:0"
+            assert _auto.choose(op, 2**22, 0) == "cuda:0"
             assert _auto.choose(op, 10, 0) == "cpu"
     assert asked == list(OPS)
 
@@ -156,7 +156,7 @@ def test_threads_that_ask_at_once_measure_once(monkeypatch):
 
     def ask():
         start.wait()
-        chosen.append(_auto.choose("reduce", 2**26, 0))
+        chosen.append(_auto.choose("reduce", 2**22, 0))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -170,8 +170,8 @@ def test_threads_that_ask_at_once_measure_once(monkeypatch):
 @pytest.mark.parametrize("error", [warpkit.DeviceError("out of order"), MemoryError("full")])
 def test_a_gpu_that_fails_is_not_chosen_and_not_asked_again(monkeypatch, error):
     asked = given(monkeypatch, error)
-    assert _auto.choose("reduce", 2**26, 0) == "cpu"
-    assert _auto.choose("reduce", 2**26, 0) == "cpu"
+    assert _auto.choose("reduce", 2**22, 0) == "cpu"
+    assert _auto.choose("reduce", 2**22, 0) == "cpu"
     assert asked == ["reduce"]
     assert _auto.describe() == [f"auto    cpu: cuda:0 cannot be used: {error}"]
 
@@ -243,10 +243,10 @@ def in_child(question):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
 def test_a_fork_of_a_process_that_uses_the_gpu_uses_the_cpu(monkeypatch):
     asked = given(monkeypatch, Choice(CPU, GPU, 0.0))
-    assert _auto.choose("reduce", 2**26, 0) == "cuda:0"
+    assert _auto.choose("reduce", 2**22, 0) == "cuda:0"
     assert in_child(lambda: {_auto.choose(op, 2**40, 0) for op in OPS} == {"cpu"})
     assert in_child(lambda: "fork" in " ".join(_auto.describe()))
-    assert _auto.choose("reduce", 2**26, 0) == "cuda:0"
+    assert _auto.choose("reduce", 2**22, 0) == "cuda:0"
     assert asked == ["reduce"]
 
 

@@ -584,7 +584,8 @@ def readings(monkeypatch):
         method = getattr(_histogram.Call, name)
 
         def note(self, a, *args, method=method, **kwargs):
-            seen.append((method.__name__, *args[:2]))
+            if args[0] != "argmax":  # of the counts
+                seen.append((method.__name__, *args[:2]))
             return method(self, a, *args, **kwargs)
 
         monkeypatch.setattr(_histogram.Call, name, note)

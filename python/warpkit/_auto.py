@@ -46,12 +46,21 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
     "lane_reads": lambda a, device: warpkit.smem.read(np.arange(32), device=device).values,
 }
 
-# 32 MiB: enough for the bus to be at its rate. The CPU gets eighths of it, each once, so that it
-# is not timed on what its caches hold from the time before.
+# 32 MiB: enough for the bus to be at its rate. The CPU gets an eighth of it.
 ROWS, COLUMNS, PARTS = 8192, 1024, 8
 SAMPLES, ENOUGH = 3, 10e-3  # calls; seconds after which one more is not worth its time
 WAITED_FOR = 32  # elements: a warp, in one row
-LARGE = 128 << 20  # bytes of input
+
+
+def last_cache() -> int:
+    """Bytes of the last level of the CPU's caches; 0: nobody says."""
+    try:
+        return max(os.sysconf("SC_LEVEL2_CACHE_SIZE"), os.sysconf("SC_LEVEL3_CACHE_SIZE"))
+    except (ValueError, OSError):
+        return 0
+
+
+LARGE = min(max(last_cache() // 4, 8 << 20), 128 << 20)  # bytes of input, out of the caches
 
 
 @dataclass(frozen=True)
@@ -157,13 +166,13 @@ def measure_host(op: str, sample: NDArray[np.float32]) -> tuple[Model, float]:
     run = OPS[op]
     tiny = sample[:1, :WAITED_FOR]
     fixed = median(lambda: run(tiny, "cpu"))
-    first, *others = np.split(sample, PARTS)
-    growth = nbytes_of(run(first, "cpu")) / first.nbytes  # warms up
+    part = np.split(sample, PARTS)[0]
+    growth = nbytes_of(run(part, "cpu")) / part.nbytes  # warms up
     times: list[float] = []
-    for part in others[:SAMPLES]:
+    for _ in range(SAMPLES):
         if sum(times) < ENOUGH:
             times.append(elapsed(partial(run, part, "cpu")))
-    return Model(fixed, per_second(first.nbytes, sorted(times)[len(times) // 2] - fixed)), growth
+    return Model(fixed, per_second(part.nbytes, sorted(times)[len(times) // 2] - fixed)), growth
 
 
 def measure_gpu(op: str, sample: NDArray[np.float32]) -> Model:
@@ -201,15 +210,15 @@ def measure_small(op: str) -> Choice:
 
 def measure_large(op: str) -> Choice:
     """Two arrays in turns, so that neither stays in a cache."""
-    halves = np.split(sample_array(2 * LARGE), 2)
+    halves = np.split(sample_array(4 * LARGE), 2)
     rates = []
     for device in ("cpu", GPU):
         runs = [partial(OPS[op], half, device) for half in halves]
         for run in runs:
             results = run()  # warms up
-        rates.append(per_second(LARGE, sorted(map(elapsed, [*runs, *runs]))[1]))
+        rates.append(per_second(halves[0].nbytes, sorted(map(elapsed, [*runs, *runs]))[1]))
     host, gpu = rates
-    return Choice(Model(0, host), Model(0, gpu), nbytes_of(results) / LARGE)
+    return Choice(Model(0, host), Model(0, gpu), nbytes_of(results) / halves[0].nbytes)
 
 
 def measure(op: str, large: bool) -> Choice | str:

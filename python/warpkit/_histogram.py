@@ -364,12 +364,14 @@ def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
     if guess == 0:
         return None
     counts = call.tally(a, "values", guess, None, outside=True)
-    host = _host(counts if guess > minlength else counts[guess:])
-    if host[-1]:  # larger elements, or negative ones
+    if isinstance(counts, DeviceArray):  # a trip for one number
+        bytes_above = int(call.fold(counts.view(bool)[::-1], "argmax"))
+        last = guess - bytes_above // counts.itemsize
+    else:  # 57,000: 27 us, flatnonzero 158
+        last = guess - int(np.argmax(counts[::-1] != 0))
+    if last == guess:  # there are larger elements, or negative ones
         return None
-    length = minlength
-    if guess > minlength:  # 57,000: argmax 27 us, flatnonzero 158
-        length = max(guess + 1 - int(np.argmax(host[guess::-1] != 0)), minlength)
+    length = max(last + 1, minlength)
     found = counts[:length]
     return found if isinstance(found, DeviceArray) and 2 * length >= guess else found.copy()
 

@@ -16,7 +16,7 @@
 namespace wk::histogram
 {
 
-constexpr unsigned kBuckets = 2048; // 8 KiB
+constexpr unsigned kBuckets = 4096; // 16 KiB
 
 // Making the table takes about 2 us.
 constexpr int64_t kFewForBuckets = 1 << 20; // elements
@@ -42,7 +42,7 @@ struct bucket_map {
 
     __host__ __device__ int64_t bytes() const
     {
-        return buckets ? (buckets + 1) * (int64_t)sizeof(unsigned) : 0;
+        return buckets * (int64_t)sizeof(unsigned);
     }
 
     // Of anything, NaN too; never falls from the first edge to the last.
@@ -63,12 +63,6 @@ struct bucket_map {
     }
 };
 
-struct bucket_table {
-    const unsigned *ranges =
-        nullptr; // of each bucket: how many edges are below it, and << 16 in it too
-    const unsigned *steps = nullptr; // halvings that the fullest takes
-};
-
 // How many edges have a lower bucket.
 template <typename Edges, typename K>
 __device__ unsigned
@@ -85,24 +79,19 @@ edges_below(const bucket_map &map, const Edges &edges, unsigned all, K first, un
     return low;
 }
 
-// By all threads of a block, whose edges are there; room for kBuckets + 1.
+// By all threads of a block, whose edges are there. Of each bucket: how many edges are in lower ones, and
+// in the upper half how many in it too. What lies behind the last edge is read, and not looked at.
 template <typename Edges>
-__device__ bucket_table
-make_buckets(const bucket_map &map, const Edges &edges, unsigned bins, unsigned *room)
+__device__ void
+make_buckets(const bucket_map &map, const Edges &edges, unsigned bins, unsigned *ranges)
 {
     using K = std::decay_t<decltype(edges[0])>;
-    unsigned *steps = room + kBuckets;
-    if (threadIdx.x == 0) *steps = 0;
-    __syncthreads(); // it is zero before the first maximum
     const K first = edges[0];
     for (unsigned b = threadIdx.x; b < kBuckets; b += blockDim.x) {
         const unsigned low = edges_below<Edges, K>(map, edges, bins + 1, first, b);
-        const unsigned high = edges_below<Edges, K>(map, edges, bins + 1, first, b + 1);
-        room[b] = low | high << 16;
-        if (high > low) atomicMax(steps, 32u - (unsigned)__clz((int)(high - low)));
+        ranges[b] = low | edges_below<Edges, K>(map, edges, bins + 1, first, b + 1) << 16;
     }
     __syncthreads(); // the table is there before the first element
-    return {room, steps};
 }
 
 // The most edges in one bucket.

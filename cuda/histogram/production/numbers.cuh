@@ -14,7 +14,7 @@ far_edges(const P &policy)
         using E = typename P::edge;
         const auto *there = static_cast<const E *>(policy.task.edges);
         if constexpr (P::always_near)
-            return edges_at<E, 1>{there, {}};
+            return edges_at<E, 1>{there, nullptr};
         else
             return edges_anywhere<E>{nullptr, there, false, (unsigned)policy.task.args.bins};
     } else {

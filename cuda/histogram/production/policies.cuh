@@ -21,7 +21,7 @@ namespace wk::histogram
 template <typename E, unsigned kApart>
 struct edges_at {
     const E *at;
-    bucket_table table;
+    const unsigned *ranges; // buckets.cuh; or NULL
     static constexpr unsigned apart = kApart;
 
     __device__ __forceinline__ E operator[](unsigned i) const
@@ -205,21 +205,25 @@ struct by_edges {
     {
         const auto bins = (unsigned)task.args.bins;
         const K first = e[0], last = e[bins];
-        if (e.table.ranges) {
+        if (e.ranges) {
             unsigned low[N], high[N];
+            bool open = false;
 #pragma unroll
             for (int i = 0; i < N; i++) {
-                const unsigned range = e.table.ranges[map.bucket((K)value_of(x[i]), first)];
+                const unsigned range = e.ranges[map.bucket((K)value_of(x[i]), first)];
                 low[i] = range & 0xffff, high[i] = range >> 16;
+                open |= low[i] < high[i];
             }
-            for (unsigned left = *e.table.steps; left > 0; left--) {
+            while (open) { // seldom twice
+                open = false;
 #pragma unroll
-                for (int i = 0; i < N; i++) {
-                    const unsigned middle = min((low[i] + high[i]) / 2, bins);
-                    const bool open = low[i] < high[i];
-                    const bool up = open && e[middle] <= (K)value_of(x[i]);
+                for (int i = 0; i < N;
+                     i++) { // what is found already stays: its middle is its end
+                    const unsigned middle = (low[i] + high[i]) / 2;
+                    const bool up = e[middle] <= (K)value_of(x[i]) && low[i] < high[i];
                     low[i] = up ? middle + 1 : low[i];
-                    high[i] = open && !up ? middle : high[i];
+                    high[i] = up ? high[i] : middle;
+                    open |= low[i] < high[i];
                 }
             }
 #pragma unroll

@@ -55,7 +55,7 @@ near_edges(const P &policy, const void *from, bool copied, unsigned *room)
         for (unsigned i = threadIdx.x; i < all; i += kThreads)
             here[i] = policy.near_edge(from, i / kLanes);
         if constexpr (P::always_near || kLanes > 1)
-            return edges_at<E, kLanes>{here + threadIdx.x % kLanes, {}};
+            return edges_at<E, kLanes>{here + threadIdx.x % kLanes, nullptr};
         else
             return edges_anywhere<E>{here, there, copied, bins};
     }
@@ -85,7 +85,8 @@ __launch_bounds__(kThreads, kBlocks)
         if (policy.map.buckets) { // behind the edges
             auto *room = reinterpret_cast<unsigned *>(
                 reinterpret_cast<typename P::edge *>(mine + words) + (bins + 1) * kLanes);
-            edges.table = make_buckets(policy.map, edges, bins, room);
+            make_buckets(policy.map, edges, bins, room);
+            edges.ranges = room;
         }
     }
 
