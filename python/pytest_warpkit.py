@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +29,7 @@ MARKERS = {
     "canaries": "canaries: run with NumPy arrays of kernels between canaries, and at page ends",
 }
 RUN = "_warpkit_run"
+OPENED = pytest.StashKey[ExitStack]()  # what is to be closed after a test
 
 
 class Run(NamedTuple):
@@ -126,17 +127,35 @@ def _conditions(marked: Mapping[str, pytest.Mark | None]) -> dict[str, Run]:
     return found
 
 
-@pytest.fixture(name=RUN)
-def _run(request: pytest.FixtureRequest) -> Iterator[Run]:
-    run: Run = request.param
-    from warpkit import testing
+def _run_of(item: pytest.Item) -> Run | None:
+    callspec = getattr(item, "callspec", None)
+    run: Run | None = callspec.params.get(RUN) if callspec else None
+    return run
 
-    with ExitStack() as opened:
-        if run.settings:
-            opened.enter_context(testing.settings(**run.settings))
+
+# Hooks and no fixture, which a test that has a marker alone would not ask for.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    run = _run_of(item)
+    if run and (run.settings or run.canaries):
+        from warpkit import testing
+
+        opened = item.stash[OPENED] = ExitStack()
+        opened.enter_context(testing.settings(**run.settings))
         if run.canaries:
             opened.enter_context(testing.canaries(run.canaries))
-        yield run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    with item.stash.get(OPENED, ExitStack()):
+        return (yield)
+
+
+@pytest.fixture(name=RUN)
+def _run(request: pytest.FixtureRequest) -> Run:
+    run: Run = request.param
+    return run
 
 
 @pytest.fixture
@@ -253,12 +272,6 @@ class _Watch:
         """Of a file from the root of the run; of a text "source.cu"."""
         root = self.config.rootpath
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-
-
-def _run_of(item: pytest.Item) -> Run | None:
-    callspec = getattr(item, "callspec", None)
-    run: Run | None = callspec.params.get(RUN) if callspec else None
-    return run
 
 
 class Recorder(_Watch, Tally):
