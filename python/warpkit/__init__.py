@@ -62,6 +62,19 @@ def __getattr__(name: str) -> Any:
     return getattr(_programs if name == "run" else _kernels, name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """%load_ext warpkit: the cell magic %%cuda; see %%cuda?."""
+    from warpkit import _magic
+
+    _magic.load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    from warpkit import _magic
+
+    _magic.unload(shell)
+
+
 _core.register(DeviceArray, _libraries.adopt, _choose)
 
 __version__ = "0.1.0"
