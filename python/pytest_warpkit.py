@@ -1,7 +1,7 @@
 """pytest's plugin of warpkit: users' own CUDA kernels under test. See docs/testing.md.
 
 It is outside the package, and imports it when a test wants a fixture or a marker of it: every run
-of pytest loads this, wherever warpkit is installed.
+of pytest loads this, wherever warpkit is installed. PYTEST_DONT_REWRITE: no assert is a test's.
 """
 
 from __future__ import annotations

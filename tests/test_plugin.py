@@ -1,6 +1,7 @@
 """warpkit.testing, and the pytest plugin that is made of it."""
 
 import doctest
+import importlib.metadata
 import inspect
 import json
 import re
@@ -91,6 +92,17 @@ def run(pytester, monkeypatch):
 
 def test_the_plugin_is_light():
     helpers.python("import sys, pytest_warpkit; assert not {'numpy', 'warpkit'} & set(sys.modules)")
+
+
+def test_where_it_is_installed_pytest_finds_it():
+    for entry in importlib.metadata.entry_points(group="pytest11", name="warpkit"):
+        assert entry.value == "pytest_warpkit"
+
+
+def test_pytest_does_not_warn_where_it_is_started_from_a_process_that_uses_warpkit():
+    """It rewrites the asserts of plugins, and says so of those that are imported already."""
+    for module in (warpkit, pytest_warpkit):
+        assert "PYTEST_DONT_REWRITE" in module.__doc__
 
 
 class TestRuns:
@@ -211,6 +223,23 @@ class TestRuns:
             assert p["y"].tolist() == [0, 9]
         with pytest.raises(ValueError, match="kind is 'sharp', and must be one of nan, "):
             testing.canaries("sharp").__enter__()
+
+    def test_undefined_behaviour_is_told_on_stderr(self, capfd):
+        """The recipe of docs/ci.md."""
+        text = """
+            __global__ void k(const float *x, float *out, int n)
+            {
+                __shared__ int s[4];
+                s[n] = n;
+                out[0] = ((const float4 *)(x + n / 4))->x + s[n];
+            }"""
+        k = warpkit.compile(text, options=["-fsanitize=undefined"]).k
+        k[1, 1](np.zeros(8, np.float32), np.zeros(1, np.float32), 0)
+        assert "runtime error" not in capfd.readouterr().err
+        k[1, 1](np.zeros(8, np.float32), np.zeros(1, np.float32), 4)
+        told = capfd.readouterr().err
+        assert "runtime error: index 4 out of bounds for type 'int [4]'" in told
+        assert "which requires 16 byte alignment" in told
 
     def test_mutations_that_no_test_notices_are_listed(self, run):
         weak = USES + "def test_one(cu): total(cu('k.cu'), 1)"

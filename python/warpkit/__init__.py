@@ -15,6 +15,8 @@ stream   for an array on a device: the CUDA stream in whose order the work goes,
 variant  one row of the kernel table (see variants); None: the production kernel
 progress True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done,
          total), in pieces
+
+PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
 """
 
 from typing import TYPE_CHECKING, Any
