@@ -365,8 +365,9 @@ class Mutator(_Watch):
         if not session.testsfailed and not self.config.getoption("--collect-only"):
             from warpkit import testing
 
-            limit = os.environ.get("WARPKIT_EMU_SECONDS", "5")  # a mutant may wait for ever
-            with testing.settings(WARPKIT_EMU_SECONDS=limit):
+            limits = {"WARPKIT_EMU_SECONDS": "5", "WARPKIT_EMU_STEPS": "30000000"}
+            limits |= {name: os.environ[name] for name in limits if name in os.environ}
+            with testing.settings(**limits):  # a mutant may wait for ever
                 for (path, text), users in self.users.items():
                     for mutation in testing.mutations(text):
                         told = self.told(mutation, text, list(users))

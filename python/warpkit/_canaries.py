@@ -32,14 +32,17 @@ def canaries(kind: str) -> Iterator[None]:
     """See warpkit.testing.canaries."""
     if kind not in CANARIES:
         raise ValueError(f"kind is {kind!r}, and must be one of {', '.join(CANARIES)}")
-    plain = _kernels._run
+    plain: Any = _kernels._run
 
-    def run(module: Any, entry: Any, shape: Any, arguments: Any, count: int) -> None:
+    def run(*given: Any) -> None:
+        module, entry = _module_of(given[0]), given[1]
         if not module.device.startswith("emu"):
-            return plain(module, entry, shape, arguments, count)
+            plain(*given)
+            return
         with contextlib.ExitStack() as opened:
-            changed, placed = _placed(module, entry, arguments, count, kind, opened)
-            plain(module, entry, shape, changed, count)
+            at = next(i for i, g in enumerate(given) if isinstance(g, ctypes.Array))
+            changed, placed = _placed(module, entry, given[at], kind, opened)
+            plain(*given[:at], changed, *given[at + 1 :])
             names = entry.parameters.decode().split(",")
             for i, of in placed.items():
                 which = f"{i + 1} ({names[i]})" if i < len(names) and names[i] else f"{i + 1}"
@@ -48,22 +51,31 @@ def canaries(kind: str) -> Iterator[None]:
                 if of.argument.kind == _kernels._COPY_BOTH:
                     ctypes.memmove(of.argument.data, of.at, of.argument.bytes)
 
-    _kernels._run = run
+    _kernels._run = run  # type: ignore[assignment]
     try:
         yield
     finally:
         _kernels._run = plain
 
 
+def _module_of(launched: Any) -> _kernels.Module:
+    """The module, or the one that has this library: only it has the text."""
+    every = _kernels._modules.values()
+    found: _kernels.Module = next(
+        m for m in (launched, *every) if launched in (m, getattr(m, "_library", None))
+    )
+    return found
+
+
 def _placed(
-    module: Any, entry: Any, arguments: Any, count: int, kind: str, opened: contextlib.ExitStack
+    module: _kernels.Module, entry: Any, arguments: Any, kind: str, opened: contextlib.ExitStack
 ) -> tuple[Any, dict[int, _Place]]:
     """The arguments with the addresses of what was placed; and that, by the argument's number."""
     texts = module._source.texts.values()
     least = 16 if any(_VECTORS.search(text) for text in texts) else 1
-    changed = (_kernels._Argument * max(count, 1))(*arguments[:count])
+    changed = type(arguments)(*arguments)
     placed: dict[int, _Place] = {}
-    for i in range(count):
+    for i in range(entry.count):
         given = arguments[i]
         if given.kind in (_kernels._COPY_IN, _kernels._COPY_BOTH):
             align = max(least, entry.types[i].size & -entry.types[i].size)

@@ -135,7 +135,7 @@ def _run(shell: Any, given: Any, cell: str) -> None:
     order = _order(given.schedule) if given.schedule else {}
     options = _options(given)
     start = time.perf_counter()
-    _programs.built(cell, given.include, given.option)
+    _programs.built(cell, given.include, given.option, *(["races"] if given.races else []))
     built = time.perf_counter()
     with testing.settings(**order):
         done = warpkit.run(cell, **options)
