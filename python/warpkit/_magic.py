@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import time
@@ -38,7 +39,7 @@ HIDDEN = (str(Path(__file__).parent), os.sep + "IPython" + os.sep)
 
 def load(shell: Any) -> None:
     """The magic, and errors of the compiler and of kernels without a traceback through warpkit."""
-    from IPython.core import magic_arguments
+    magic_arguments: Any = importlib.import_module("IPython.core.magic_arguments")
 
     def cuda(line: str, cell: str | None = None) -> None:
         """Compile a cell of CUDA: its kernels and variables become Python's, by their names.
@@ -135,7 +136,7 @@ def _run(shell: Any, given: Any, cell: str) -> None:
     order = _order(given.schedule) if given.schedule else {}
     options = _options(given)
     start = time.perf_counter()
-    _programs.built(cell, given.include, given.option, *(["races"] if given.races else []))
+    _programs.built(cell, **options)
     built = time.perf_counter()
     with testing.settings(**order):
         done = warpkit.run(cell, **options)
