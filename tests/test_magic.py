@@ -70,6 +70,9 @@ def test_a_schedule_lasts_until_another_one(cell):
     assert cell(launch)[0] == "[3 2 1 0]\n"
     cell("%cuda --schedule linear")
     assert cell(launch)[0] == "[0 1 2 3]\n"
+    cell("%cuda --schedule weak")
+    cell("%cuda --schedule linear")
+    assert os.environ.get("WARPKIT_EMU_MEMORY", "strong") == "strong"
     told, _ = cell("%cuda --schedule sideways")
     assert told.strip().endswith("seed-1 (any number) or weak, not sideways")
 
