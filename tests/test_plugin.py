@@ -259,6 +259,15 @@ class TestRuns:
         told = capfd.readouterr().err
         assert "runtime error: index 4 out of bounds for type 'int [4]'" in told
 
+    def test_the_tests_in_the_pages_pass(self, run):
+        files = {}
+        for page in ("ci", "testing"):
+            text = (helpers.ROOT / "docs" / f"{page}.md").read_text()
+            files[f"test_{page}_py"] = text.partition("```python\n")[2].partition("```")[0]
+        wide = KERNELS.replace("64", "256").replace("half = 32", "half = 128")
+        result = run("-k", "linear or undefined", total_cu=wide, **files)
+        result.assert_outcomes(passed=13, deselected=result.parseoutcomes()["deselected"])
+
     def test_mutations_that_no_test_notices_are_listed(self, run):
         weak = USES + "def test_one(cu): total(cu('k.cu'), 1)"
         result = run("--cuda-mutate", "-k", "test_one", k_cu=KERNELS, test_k_py=weak)
