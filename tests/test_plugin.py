@@ -448,6 +448,7 @@ def test_special_values_come_in_every_type(dtype):
             ["1 atomicMax(&s[i], f(1, 2)) -> s[i] = max(s[i], f(1, 2))"],
         ),
         ("atomicCAS(p, 0, 1);", ["1 atomicCAS(p, 0, 1) -> *(p) = *(p) == 0 ? 1 : *(p)"]),
+        ("atomicAdd(&x.y, 1.5f);", ["1 atomicAdd(&x.y, 1.5f) -> x.y += 1.5f"]),
         ("set.atomicAdd(1, 2);", []),
         ("__device__ void __syncwarp(int);", []),
     ],

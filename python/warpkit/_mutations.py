@@ -16,14 +16,14 @@ _ATOMICS: dict[str, tuple[str, str]] = {
     "atomicAdd": ("+= {0}", "old + v"),
     "atomicSub": ("-= {0}", "old - v"),
     "atomicExch": ("= {0}", "v"),
-    "atomicMin": ("= min(., {0})", "old < v ? old : v"),
-    "atomicMax": ("= max(., {0})", "old > v ? old : v"),
+    "atomicMin": ("= min({x}, {0})", "old < v ? old : v"),
+    "atomicMax": ("= max({x}, {0})", "old > v ? old : v"),
     "atomicAnd": ("&= {0}", "old & v"),
     "atomicOr": ("|= {0}", "old | v"),
     "atomicXor": ("^= {0}", "old ^ v"),
-    "atomicInc": ("= . >= {0} ? 0 : . + 1", "old >= v ? 0 : old + 1"),
-    "atomicDec": ("= . == 0 || . > {0} ? {0} : . - 1", "old == 0 || old > v ? v : old - 1"),
-    "atomicCAS": ("= . == {0} ? {1} : .", "old == v ? c : old"),
+    "atomicInc": ("= {x} >= {0} ? 0 : {x} + 1", "old >= v ? 0 : old + 1"),
+    "atomicDec": ("= {x} == 0 || {x} > {0} ? {0} : {x} - 1", "old == 0 || old > v ? v : old - 1"),
+    "atomicCAS": ("= {x} == {0} ? {1} : {x}", "old == v ? c : old"),
 }
 # As lanes of a warp do it on a GPU: all of them read, then all of them write.
 _PLAIN = (
@@ -100,7 +100,7 @@ class _Finder(_syntax._Source):
         target = target[1:].strip() if target.startswith("&") else f"*({target})"
         function = _PLAIN.format(parameters=parameters, value=value)
         changed = self.changed(k, end, lambda old: function + old[len(self.at(k)) :])
-        return changed._replace(change=f"{target} {shown.format(*rest).replace('.', target)}")
+        return changed._replace(change=f"{target} {shown.format(*rest, x=target)}")
 
     def changed(self, first: int, last: int, of: Callable[[str], str]) -> Mutation:
         a, b = self.starts[self.code[first]], self.starts[self.code[last] + 1]
