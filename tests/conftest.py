@@ -9,12 +9,15 @@ from pathlib import Path
 
 import helpers
 import pytest
+import pytest_warpkit
 import warpkit
 
 TESTS = Path(__file__).parent
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser, pluginmanager):
+    if not pluginmanager.has_plugin("warpkit"):  # it is not installed, but in PYTHONPATH
+        pluginmanager.register(pytest_warpkit, "warpkit")
     group = parser.getgroup("warpkit")
     group.addoption(
         "--device",
@@ -99,18 +102,17 @@ def setting(monkeypatch):
     warpkit._core.read_settings()
 
 
-class Tally:
+class Tally(pytest_warpkit.Tally):
     """Counts outcomes, and notes whether the run was a whole one."""
 
     def __init__(self):
-        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        super().__init__()
         self.deselected = 0
         self.files = set()
 
     def pytest_runtest_logreport(self, report):
+        super().pytest_runtest_logreport(report)
         self.files.add(Path(report.nodeid.partition("::")[0]).name)
-        if report.when == "call" or report.outcome != "passed":
-            self.counts[report.outcome] += 1
 
     def pytest_deselected(self, items):
         self.deselected += len(items)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import math
 import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ml_dtypes  # also so that NumPy knows bfloat16 by its name
+import ml_dtypes as ml_dtypes  # so that NumPy knows bfloat16 by its name
 import numpy as np
 import pytest
 import warpkit
 from warpkit import reference
+from warpkit.testing import assert_same_bits
+from warpkit.testing import joined as joined  # as for the tests that import them from here
+from warpkit.testing import raw_bits as raw_bits
+from warpkit.testing import settings as settings
+from warpkit.testing import special_floats as special_floats
+from warpkit.testing import values as values
 
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")
@@ -110,17 +115,6 @@ def check_warps(row: Row, a: Any, assume_sorted: bool = False) -> None:
     assert got.counts.sum() == a.size
 
 
-@contextlib.contextmanager
-def settings(**variables: str) -> Iterator[None]:
-    """Environment variables of warpkit's, which reads them once, for a while."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        warpkit._core.read_settings()
-        yield
-    warpkit._core.read_settings()
-
-
 def allowed(shape: Any) -> bool:
     """Is an array of this shape, or of this many elements, within what --small allows?"""
     return not options["small"] or math.prod(np.atleast_1d(shape).tolist()) <= LARGE
@@ -129,28 +123,6 @@ def allowed(shape: Any) -> bool:
 def sizes(*shapes: Any) -> list[Any]:
     """parametrize's values for numbers of elements, or shapes, those too large left out."""
     return [shape for shape in shapes or SIZES if allowed(shape)]
-
-
-def values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
-    """Every value of an integer type alike; floats of both signs over 20 binades."""
-    dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
-    if dtype.kind == "b":
-        return rng.random(shape) < 0.5
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
-    if dtype.kind == "c":
-        part = dtype.type().real.dtype
-        return joined(values(part, shape, seed), values(part, shape, seed + 1000))
-    return (rng.normal(size=shape) * 2.0 ** rng.integers(-10, 11, shape)).astype(dtype)
-
-
-def joined(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    """Complex numbers of these parts, to the bit."""
-    real, imag = np.asarray(real), np.asarray(imag)
-    both = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
-    both.real, both.imag = real, imag
-    return both
 
 
 def factors(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
@@ -169,34 +141,6 @@ def few_values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     """Small whole numbers, so that many are equal."""
     low = 0 if np.dtype(dtype).kind in "bu" else -3
     return np.random.default_rng(seed).integers(low, 4, shape).astype(dtype)
-
-
-def special_floats(dtype: Any) -> np.ndarray:
-    """Infinities, zeros, subnormals, extremes, and NaN of several bits, none of them canonical."""
-    dtype = np.dtype(dtype)
-    info = ml_dtypes.finfo(dtype)
-    odd = {
-        "float16": [0xFE00, 0x7E01, 0xFFFF],
-        "bfloat16": [0xFFC0, 0x7FC1, 0xFFFF],
-        "float32": [0xFFC00000, 0x7FC00001, 0xFFFFFFFF],
-        "float64": [0xFFF8 << 48, 0x7FF8 << 48 | 7],
-    }
-    nans = np.array(odd[dtype.name], f"u{dtype.itemsize}").view(dtype)
-    tiny = info.smallest_subnormal
-    numbers = [np.inf, -np.inf, 0.0, -0.0, tiny, -tiny, info.tiny, info.max, info.min, 1, -1]
-    return np.concatenate([np.array(numbers).astype(dtype), nans])
-
-
-def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
-    """Any bits at all: for floats also signalling NaN, for bool 0 and 1."""
-    dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
-    if dtype.kind == "b":
-        return values(dtype, shape, seed)
-    if dtype.kind == "c":
-        part = dtype.type().real.dtype
-        return joined(raw_bits(part, shape, seed), raw_bits(part, shape, seed + 1000))
-    unsigned = f"u{dtype.itemsize}"
-    return rng.integers(0, np.iinfo(unsigned).max, shape, unsigned, endpoint=True).view(dtype)
 
 
 def poison(*expected: Any) -> None:
@@ -223,15 +167,9 @@ def assert_same(got: Any, want: Any) -> None:
     """The same kind of object, dtype, shape and bits."""
     assert type(got) is type(want), f"{type(got)} instead of {type(want)}"
     got, want = np.asarray(got), np.asarray(want)
-    assert got.dtype == want.dtype
     assert got.dtype.isnative
-    assert got.shape == want.shape
     assert got.flags.c_contiguous
-    if got.tobytes() != want.tobytes():  # values first: their message is the readable one
-        np.testing.assert_array_equal(got, want)
-        bits = f"u{min(got.itemsize, 8)}"
-        got, want = (np.ascontiguousarray(x).reshape(-1).view(bits) for x in (got, want))
-        np.testing.assert_array_equal(got, want, "equal values, but other bits")
+    assert_same_bits(got, want)
 
 
 def assert_near(got: Any, want: Any, tolerance: Any) -> None:

@@ -3,19 +3,22 @@
 import contextlib
 import itertools
 
-import hostile
 import numpy as np
 import pytest
 import warpkit
 from helpers import FOLDS, MODES, assert_same, poison
-from warpkit import reference
+from warpkit import reference, testing
 
 # numpy.matrix is deprecated, and still found in old code.
 pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 NATIVE = ["float32", "float64", "int16", "uint8"]
-LINES = [n for n in hostile.MAKERS if n != "matrix" and len(np.shape(hostile.make(n, "u1"))) == 1]
+LINES = [
+    n
+    for n in testing.ARRAYS
+    if n != "matrix" and len(np.shape(testing.hostile_array(n, "u1"))) == 1
+]
 
-over_arrays = pytest.mark.parametrize("name", hostile.MAKERS)
+over_arrays = pytest.mark.parametrize("name", testing.ARRAYS)
 over_lines = pytest.mark.parametrize("name", LINES)
 # long long is a type of its own beside int64, and equal to it.
 over_dtypes = pytest.mark.parametrize("dtype", [*NATIVE, "bool", "uint64", np.longlong])
@@ -32,7 +35,7 @@ def sets_of_axes(ndim):
 @over_arrays
 @over_dtypes
 def test_folds_are_the_oracles(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     ndim = np.ndim(a)
     ops = FOLDS if np.asarray(a).dtype.kind != "f" else ("sum", "min", "max", "mean")
     for op, axes in itertools.product(ops, sets_of_axes(ndim)):
@@ -50,7 +53,7 @@ def test_folds_are_the_oracles(name, dtype, device):
 @over_arrays
 @over_dtypes
 def test_transposes_are_the_oracles(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     ndim = np.ndim(a)
     orders = [None, range(ndim), *itertools.islice(itertools.permutations(range(ndim)), 0, 720, 17)]
     for axes in orders:
@@ -63,7 +66,7 @@ def test_transposes_are_the_oracles(name, dtype, device):
 @over_arrays
 @over_dtypes
 def test_stencils_are_the_oracles(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     taps = np.array([0.5, -1.25, 1 / 3, 2.0])[::-1]
     for axis, mode in zip(range(np.ndim(a)), itertools.cycle(MODES)):
         want = reference.stencil1d(a, taps, axis, mode, 1.5, -1)
@@ -75,7 +78,7 @@ def test_stencils_are_the_oracles(name, dtype, device):
 @over_lines
 @pytest.mark.parametrize("dtype", [*NATIVE, "uint64", np.longlong])
 def test_hostile_coefficients_are_taken(name, dtype, device):
-    taps = hostile.make(name, dtype)
+    taps = testing.hostile_array(name, dtype)
     if np.size(taps) == 0:
         with pytest.raises(RuntimeError, match="no filter weights"):
             warpkit.stencil1d([1.0, 2.0], taps, device=device)
@@ -90,7 +93,7 @@ def test_hostile_coefficients_are_taken(name, dtype, device):
 @over_arrays
 @over_dtypes
 def test_histograms_are_the_oracles(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     top = 100 if np.asarray(a).dtype.kind != "b" else 1
     for bins, interval in ((7, (0, top)), (3000, (0, top)), ([0, 1, 1.5, 50, 120], None)):
         want = reference.histogram(a, bins, interval)
@@ -103,7 +106,7 @@ def test_histograms_are_the_oracles(name, dtype, device):
 @over_arrays
 @pytest.mark.parametrize("dtype", NATIVE)
 def test_ranges_are_found_in_hostile_data(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     counts, edges = warpkit.histogram(a, 7, device=device)
     want_counts, want_edges = reference.histogram(a, 7)
     assert_same(counts, want_counts)
@@ -114,7 +117,7 @@ def test_ranges_are_found_in_hostile_data(name, dtype, device):
 @over_lines
 @pytest.mark.parametrize("dtype", NATIVE)
 def test_hostile_edges_are_taken(name, dtype, device):
-    edges = hostile.make(name, dtype)
+    edges = testing.hostile_array(name, dtype)
     if np.size(edges) == 0:
         edges = [1, 2]
     edges[:] = sorted(edges)  # in place: the strides stay
@@ -127,7 +130,7 @@ def test_hostile_edges_are_taken(name, dtype, device):
 @over_lines
 @pytest.mark.parametrize("dtype", ["uint8", "bool", "int16", np.longlong])
 def test_bincounts_are_the_oracles(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     if np.size(a) and np.asarray(a).dtype.kind == "i":
         a[:] = [x % 100 for x in a]  # in place: the strides stay
     assert_same(warpkit.bincount(a, device=device), reference.bincount(a))
@@ -136,7 +139,7 @@ def test_bincounts_are_the_oracles(name, dtype, device):
 @over_arrays
 @over_dtypes
 def test_warp_histograms_are_the_oracles(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     want = reference.warp_histogram(a)
     poison(*want)
     for mine, theirs in zip(warpkit.warp_histogram(a, device=device), want, strict=True):
@@ -146,7 +149,7 @@ def test_warp_histograms_are_the_oracles(name, dtype, device):
 @over_arrays
 @over_dtypes
 def test_input_is_left_as_it_was(name, dtype, device):
-    a = hostile.make(name, dtype)
+    a = testing.hostile_array(name, dtype)
     before = np.array(a, copy=True).tobytes()
     warpkit.transpose(a, device=device)
     warpkit.reduce(a, device=device)

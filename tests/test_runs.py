@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hostile
 import numpy as np
 import pytest
 import warpkit
@@ -21,7 +20,7 @@ from helpers import (
     special_floats,
     values,
 )
-from warpkit import reference
+from warpkit import reference, testing
 
 TAKEN = (*INTEGERS, *REALS)
 OPS = ("run_length", "unique_counts")
@@ -184,9 +183,9 @@ def test_skewed_values_are_in_order(device, dtype):
 
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "uint32", "float16", "float64"])
-@pytest.mark.parametrize("name", sorted(hostile.MAKERS))
+@pytest.mark.parametrize("name", sorted(testing.ARRAYS))
 def test_hostile_arrays_are_taken(op, name, dtype, device):
-    check(op, hostile.make(name, dtype), device)
+    check(op, testing.hostile_array(name, dtype), device)
 
 
 @pytest.mark.parametrize("dtype", REALS)

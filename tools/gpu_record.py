@@ -7,10 +7,8 @@ all tests pass. It holds the hashes of the sources that decide what a kernel com
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,28 +40,11 @@ def digests(root: Path = ROOT) -> dict[str, str]:
     }
 
 
-def driver_version() -> str:
-    """The driver's version as nvidia-smi has it, or "unknown"."""
-    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    try:
-        text = subprocess.run(query, capture_output=True, text=True, timeout=60).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        text = ""
-    return text.split("\n")[0].strip() or "unknown"
-
-
 def describe(device: dict[str, Any], build: str, counts: dict[str, int]) -> dict[str, Any]:
     """The record of a run: device as warpkit.memory_info gives it, build as the plug-in says."""
-    capability = device["compute_capability"]
-    return {
-        "device": device["name"],
-        "compute_capability": f"{capability // 10}.{capability % 10}",
-        "driver": driver_version(),
-        "cuda": build,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "counts": counts,
-        "files": digests(),
-    }
+    import pytest_warpkit  # of warpkit, without which the verdict can be asked for
+
+    return pytest_warpkit.describe(device, build, counts, digests())
 
 
 def verdict(record: Path = RECORD, root: Path = ROOT) -> tuple[bool, str]:

@@ -25,12 +25,10 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from planted import PLANTED
+from warpkit.testing import mutations
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutants"
-STATEMENT = re.compile(
-    r"^\s*(__syncthreads|__syncwarp|__threadfence|__threadfence_block)\([^;]*\);", re.MULTILINE
-)
 # The production reduction's headers are seen by a dozen files that take long. These two have sums
 # of floats, which may have to be folded again, and of integers, which never do.
 LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", "words.cu")]
@@ -75,12 +73,9 @@ def sites() -> list[Site]:
     """Every barrier and fence of the kernels."""
     found = []
     for path in sorted((ROOT / "cuda").rglob("*.cu*")):
-        text = path.read_text()
-        for match in STATEMENT.finditer(text):
-            start = text.index(match[1], match.start())
-            line = text.count("\n", 0, start) + 1
-            mutant = text[:start] + ";" + text[match.end() :]
-            found.append(Site(path, line, text[start : match.end()], mutant))
+        for m in mutations(path.read_text()):
+            if not m.change and "system" not in m.statement:
+                found.append(Site(path, m.line, m.statement, m.text))
     return found
 
 

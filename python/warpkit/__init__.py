@@ -15,6 +15,8 @@ stream   for an array on a device: the CUDA stream in whose order the work goes,
 variant  one row of the kernel table (see variants); None: the production kernel
 progress True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done,
          total), in pieces
+
+PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -60,6 +62,19 @@ def __getattr__(name: str) -> Any:
     from warpkit import _kernels, _programs
 
     return getattr(_programs if name == "run" else _kernels, name)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """%load_ext warpkit: the cell magic %%cuda; see %%cuda?."""
+    from warpkit import _magic
+
+    _magic.load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    from warpkit import _magic
+
+    _magic.unload(shell)
 
 
 _core.register(DeviceArray, _libraries.adopt, _choose)

@@ -1,7 +1,8 @@
 """What every operation means, in plain NumPy: the oracle of each, to the last bit.
 
-Made to be read, and to judge the kernels by; ``warpkit.reduce`` and its sisters are for work.
-Arguments are those of the operations, without device and variant.
+Made to be read, and to judge kernels by, warpkit's and your own; ``warpkit.reduce`` and its sisters
+are for work. Arguments are those of the operations, without device and variant. What has no
+underscore before its name is public; docs/testing.md lists it.
 """
 
 from __future__ import annotations
