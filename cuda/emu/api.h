@@ -283,6 +283,13 @@ note_pointer(const void **list, int *count, const P &argument)
 
 EMU_API_BEGIN
 cudaError_t launch(const cudaLaunchConfig_t &config, const body &work);
+
+// For users' own sources: user.cc.
+cudaError_t
+note(cudaError_t code); // what cudaGetLastError gives; and code, or an earlier kernel's
+void launched(cudaError_t code); // tells stderr too
+void forget_failure();           // of a kernel, which every call gives until then
+unsigned long long nanoseconds();
 EMU_API_END
 
 } // namespace emu

@@ -1,0 +1,128 @@
+// user_facts.h -- what Python is told of the types of users' kernels and variables. For host compilers,
+// nvcc and NVRTC, which has no headers of C++.
+#pragma once
+
+// double4 and its like are deprecated since CUDA 13, and taken all the same.
+#ifdef __CUDACC__
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1444
+#ifndef __CUDACC_RTC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
+#endif
+
+struct __half;
+struct __nv_bfloat16;
+
+namespace warpkit
+{
+
+struct type_facts {
+    char
+        code; // of the element: b(ool), c(har), i, u, f as NumPy has it; h: __half, y: __nv_bfloat16;
+              // V: a struct; v: void
+    signed char lanes; // 4 in float4
+    bool pointer;      // to elements
+    bool readonly;     // which are const
+    long long size;    // of an element with all its lanes
+};
+
+template <typename T>
+struct kind_of {
+    static constexpr char code = __is_enum(T) ? 'i' : 'V';
+    static constexpr signed char lanes = 1;
+};
+template <typename T>
+struct kind_of<T *> {
+    static constexpr char code = 'u';
+    static constexpr signed char lanes = 1;
+};
+#define WARPKIT_KIND(T, letter, count)                                                         \
+    template <>                                                                                \
+    struct kind_of<T> {                                                                        \
+        static constexpr char code = letter;                                                   \
+        static constexpr signed char lanes = count;                                            \
+    };
+#define WARPKIT_KINDS(T, name, letter)                                                         \
+    WARPKIT_KIND(T, letter, 1)                                                                 \
+    WARPKIT_KIND(name##1, letter, 1)                                                           \
+    WARPKIT_KIND(name##2, letter, 2)                                                           \
+    WARPKIT_KIND(name##3, letter, 3)                                                           \
+    WARPKIT_KIND(name##4, letter, 4)
+WARPKIT_KINDS(signed char, char, 'i')
+WARPKIT_KINDS(unsigned char, uchar, 'u')
+WARPKIT_KINDS(short, short, 'i')
+WARPKIT_KINDS(unsigned short, ushort, 'u')
+WARPKIT_KINDS(int, int, 'i')
+WARPKIT_KINDS(unsigned, uint, 'u')
+WARPKIT_KINDS(long, long, 'i')
+WARPKIT_KINDS(unsigned long, ulong, 'u')
+WARPKIT_KINDS(long long, longlong, 'i')
+WARPKIT_KINDS(unsigned long long, ulonglong, 'u')
+WARPKIT_KINDS(float, float, 'f')
+WARPKIT_KINDS(double, double, 'f')
+WARPKIT_KIND(void, 'v', 1)
+WARPKIT_KIND(bool, 'b', 1)
+WARPKIT_KIND(char, 'c', 1)
+WARPKIT_KIND(wchar_t, 'i', 1)
+WARPKIT_KIND(char16_t, 'u', 1)
+WARPKIT_KIND(char32_t, 'u', 1)
+WARPKIT_KIND(__half, 'h', 1)
+WARPKIT_KIND(__nv_bfloat16, 'y', 1)
+#undef WARPKIT_KINDS
+#undef WARPKIT_KIND
+
+template <typename T>
+struct size_of {
+    static constexpr long long value = sizeof(T);
+};
+template <>
+struct size_of<void> {
+    static constexpr long long value = 0;
+};
+
+template <typename T>
+struct plain { // without const and volatile
+    using type = T;
+    static constexpr bool readonly = false;
+};
+template <typename T>
+struct plain<const T> {
+    using type = typename plain<T>::type;
+    static constexpr bool readonly = true;
+};
+template <typename T>
+struct plain<volatile T> : plain<T> {
+};
+template <typename T>
+struct plain<const volatile T> : plain<const T> {
+};
+
+template <typename T, bool pointer, bool readonly>
+struct facts {
+    using kind = kind_of<T>;
+    static constexpr type_facts value = {kind::code, kind::lanes, pointer, readonly,
+                                         size_of<T>::value};
+};
+template <typename P>
+struct facts_of : facts<typename plain<P>::type, false, false> {
+};
+template <typename T>
+struct facts_of<T *> : facts<typename plain<T>::type, true, plain<T>::readonly> {
+};
+template <typename R, typename... A>
+struct facts_of<R (*)(A...)> : facts<R (*)(A...), false, false> {
+};
+template <typename P>
+struct facts_of<P *const> : facts_of<P *> {
+};
+
+} // namespace warpkit
+
+#ifdef __CUDACC__
+#ifndef __CUDACC_RTC__
+#pragma GCC diagnostic pop
+#endif
+#pragma nv_diagnostic pop
+#endif
