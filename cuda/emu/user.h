@@ -6,6 +6,8 @@
 #include "emu/half.h"
 #include "emu/math.h"
 #include "emu/user_abi.h"
+#include "emu/user_half.h"
+#include "emu/user_math.h"
 #include "emu/warp.h"
 
 #include <assert.h>

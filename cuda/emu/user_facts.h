@@ -18,6 +18,7 @@ struct __nv_bfloat16;
 namespace warpkit
 {
 
+// Names here are such that no -D of a user's is one.
 struct type_facts {
     char
         code; // of the element: b(ool), c(har), i, u, f as NumPy has it; h: __half, y: __nv_bfloat16;
@@ -28,13 +29,13 @@ struct type_facts {
     long long size;    // of an element with all its lanes
 };
 
-template <typename T>
+template <typename T_>
 struct kind_of {
-    static constexpr char code = __is_enum(T) ? 'i' : 'V';
+    static constexpr char code = __is_enum(T_) ? 'i' : 'V';
     static constexpr signed char lanes = 1;
 };
-template <typename T>
-struct kind_of<T *> {
+template <typename T_>
+struct kind_of<T_ *> {
     static constexpr char code = 'u';
     static constexpr signed char lanes = 1;
 };
@@ -73,49 +74,49 @@ WARPKIT_KIND(__nv_bfloat16, 'y', 1)
 #undef WARPKIT_KINDS
 #undef WARPKIT_KIND
 
-template <typename T>
+template <typename T_>
 struct size_of {
-    static constexpr long long value = sizeof(T);
+    static constexpr long long value = sizeof(T_);
 };
 template <>
 struct size_of<void> {
     static constexpr long long value = 0;
 };
 
-template <typename T>
+template <typename T_>
 struct plain { // without const and volatile
-    using type = T;
+    using type = T_;
     static constexpr bool readonly = false;
 };
-template <typename T>
-struct plain<const T> {
-    using type = typename plain<T>::type;
+template <typename T_>
+struct plain<const T_> {
+    using type = typename plain<T_>::type;
     static constexpr bool readonly = true;
 };
-template <typename T>
-struct plain<volatile T> : plain<T> {
+template <typename T_>
+struct plain<volatile T_> : plain<T_> {
 };
-template <typename T>
-struct plain<const volatile T> : plain<const T> {
+template <typename T_>
+struct plain<const volatile T_> : plain<const T_> {
 };
 
-template <typename T, bool pointer, bool readonly>
+template <typename T_, bool pointer, bool readonly>
 struct facts {
-    using kind = kind_of<T>;
+    using kind = kind_of<T_>;
     static constexpr type_facts value = {kind::code, kind::lanes, pointer, readonly,
-                                         size_of<T>::value};
+                                         size_of<T_>::value};
 };
-template <typename P>
-struct facts_of : facts<typename plain<P>::type, false, false> {
+template <typename P_>
+struct facts_of : facts<typename plain<P_>::type, false, false> {
 };
-template <typename T>
-struct facts_of<T *> : facts<typename plain<T>::type, true, plain<T>::readonly> {
+template <typename T_>
+struct facts_of<T_ *> : facts<typename plain<T_>::type, true, plain<T_>::readonly> {
 };
-template <typename R, typename... A>
-struct facts_of<R (*)(A...)> : facts<R (*)(A...), false, false> {
+template <typename R_, typename... A_>
+struct facts_of<R_ (*)(A_...)> : facts<R_ (*)(A_...), false, false> {
 };
-template <typename P>
-struct facts_of<P *const> : facts_of<P *> {
+template <typename P_>
+struct facts_of<P_ *const> : facts_of<P_ *> {
 };
 
 } // namespace warpkit

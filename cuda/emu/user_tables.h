@@ -6,18 +6,18 @@
 namespace warpkit
 {
 
-template <typename... P>
+template <typename... P_>
 struct kernel_table {
-    void (*kernel)(P...); // the file has the symbol's name
+    void (*kernel)(P_...); // the file has the symbol's name
     int count;
-    type_facts types[sizeof...(P) + 1];
+    type_facts types[sizeof...(P_) + 1];
 };
 
-template <typename... P>
-__host__ __device__ constexpr kernel_table<P...>
-table_of(void (*kernel)(P...))
+template <typename... P_>
+__host__ __device__ constexpr kernel_table<P_...>
+table_of(void (*kernel)(P_...))
 {
-    return {kernel, (int)sizeof...(P), {facts_of<P>::value...}};
+    return {kernel, (int)sizeof...(P_), {facts_of<P_>::value...}};
 }
 
 struct shape {
@@ -25,35 +25,45 @@ struct shape {
     long long extents[8];
 };
 
-template <typename T>
+template <typename T_>
 struct extents_of {
-    using element = T;
+    using element = T_;
     __host__ __device__ static constexpr void append(shape *) {}
 };
-template <typename T, decltype(sizeof 0) N>
-struct extents_of<T[N]> {
-    using element = typename extents_of<T>::element;
+template <typename T_, decltype(sizeof 0) N_>
+struct extents_of<T_[N_]> {
+    using element = typename extents_of<T_>::element;
     __host__ __device__ static constexpr void append(shape *of)
     {
-        of->extents[of->ndim++] = N;
-        extents_of<T>::append(of);
+        of->extents[of->ndim++] = N_;
+        extents_of<T_>::append(of);
     }
 };
 
-template <typename T>
+template <typename T_>
 struct variable_table {
-    T *place; // null: a managed variable's, which is no constant
+    T_ *place; // null: a managed variable's, which is no constant
     type_facts type;
     shape whole;
 };
 
-template <typename T>
-__host__ __device__ constexpr variable_table<T>
-variable_of(T *place)
+template <typename T_>
+__host__ __device__ constexpr variable_table<T_>
+variable_of(T_ *place)
 {
     shape whole = {};
-    extents_of<T>::append(&whole);
-    return {place, facts_of<typename extents_of<T>::element>::value, whole};
+    extents_of<T_>::append(&whole);
+    return {place, facts_of<typename extents_of<T_>::element>::value, whole};
 }
+
+template <typename T_>
+struct managed;
+template <typename T_>
+struct managed<T_ &> {
+    __host__ __device__ static constexpr variable_table<T_> table()
+    {
+        return variable_of<T_>(nullptr);
+    }
+};
 
 } // namespace warpkit

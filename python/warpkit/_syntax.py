@@ -127,6 +127,7 @@ class _Kernel(NamedTuple):
 class _Open(NamedTuple):
     """A kernel whose body is open."""
 
+    body: int  # its brace
     depth: int  # scopes around the kernel
     branches: int  # of the preprocessor
     name: str
@@ -257,7 +258,7 @@ class _Source:
                 scopes.append(self.scope_at(k, scopes))
             elif word == "}" and scopes:
                 scopes.pop()
-                if entry and len(scopes) == entry.depth:
+                if entry and k > entry.body and len(scopes) == entry.depth:
                     self.behind[k] = entry.text(len(branches))
                     entry = None
             elif word == "__global__":
@@ -411,7 +412,7 @@ class _Source:
                 members = " ".join(f"alignas(32) {declared};" for declared, _ in found.defaults)
                 after += f" struct {made}s {{ {members} }};"
                 after += f' extern "C" __device__ const {made}s {made}d = {{}};'
-        return _Open(len(scopes), branches, found.name, types, before, after)
+        return _Open(found.closing + 1, len(scopes), branches, found.name, types, before, after)
 
     def add(self, k: int, i: int, name: str, parameters: str | None, default_count: int = 0) -> str:
         made = f"warpkit_{self.mark}_{k}_{i}"
@@ -460,11 +461,8 @@ class _Source:
                 entry = f"static emu::add_variable<decltype({name})> emu_{name}_{k}_{i}"
                 entry += f'("{whole}", {name});'
             else:
-                place = "nullptr" if managed else f"&{name}"
-                entry = (
-                    f"{TABLE} {self.add(k, i, whole, None)} = "
-                    f"warpkit::variable_of<decltype({name})>({place});"
-                )
+                of = f"managed<decltype(({name}))>::table()" if managed else f"variable_of(&{name})"
+                entry = f"{TABLE} {self.add(k, i, whole, None)} = warpkit::{of};"
             self.behind[j] = f"{self.behind.get(j, '')} {entry}"
 
 
