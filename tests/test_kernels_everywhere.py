@@ -1,12 +1,18 @@
 """Users' kernels give what NumPy does, the same bits on the emulated device and on a GPU."""
 
+import os
+
 import helpers
 import ml_dtypes
 import numpy as np
 import pytest
 import warpkit
+from warpkit import _nvidia
 
 DEVICES = [name for name in helpers.devices if name != "cpu"]
+GPUS = [name for name in DEVICES if name.startswith("cuda")]
+COMPILERS = [tool.kind for tool in (_nvidia.find_nvrtc(), _nvidia.find_nvcc()) if tool]
+RUNS = [(name, kind) for name in DEVICES for kind in (COMPILERS if name in GPUS else ["c++"])]
 pytestmark = pytest.mark.unsanitized
 PLAIN = helpers.KERNELS / "everywhere.cu"
 GROUPS = helpers.KERNELS / "everywhere_groups.cu"
@@ -20,14 +26,22 @@ def cache(tmp_path_factory):
         yield
 
 
-@pytest.fixture(params=DEVICES)
-def m(request, cache):
-    return warpkit.compile(PLAIN, request.param)
+@pytest.fixture(params=RUNS, ids="-".join)
+def run(request, cache, monkeypatch):
+    device, compiler = request.param
+    if device in GPUS:
+        monkeypatch.setenv("WARPKIT_CUDA_COMPILER", compiler)
+    return device
 
 
-@pytest.fixture(params=DEVICES)
-def groups(request, cache):
-    return warpkit.compile(GROUPS, request.param)
+@pytest.fixture
+def m(run):
+    return warpkit.compile(PLAIN, run)
+
+
+@pytest.fixture
+def groups(run):
+    return warpkit.compile(GROUPS, run)
 
 
 def integers(n, low=-99, high=100, dtype=np.int32, seed=7):
@@ -435,3 +449,144 @@ def test_what_is_refused_is_told_alike(m):
         with pytest.raises(ValueError, match=f"is an array on {other}, and the kernel runs on"):
             m.scaled[1, 8](there, x, x, 8)
     assert (x == 0).all()
+
+
+def test_a_program_runs(run):
+    if run in GPUS and os.environ["WARPKIT_CUDA_COMPILER"] != "nvcc":
+        pytest.skip("nvcc compiles programs")
+    text = """#include <cstdio>
+__global__ void k(int *x) { x[threadIdx.x] *= 2; printf("%d ", x[threadIdx.x]); }
+int main(int count, char **arguments) {
+    int *x;
+    cudaMallocManaged(&x, 4 * sizeof *x);
+    for (int i = 0; i < 4; i++) x[i] = i + count;
+    k<<<1, 4>>>(x);
+    const int code = cudaDeviceSynchronize();
+    printf("%s %d\\n", arguments[1], x[3]);
+    return code; }
+"""
+    done = warpkit.run(text, ["so"], device=run)
+    assert (done.stdout, done.returncode) == ("4 6 8 10 so 10\n", 0), done.stderr
+
+
+# ---- on a GPU alone ----------------------------------------------------------------------------
+
+
+@pytest.fixture(params=GPUS)
+def gpu(request, cache):
+    return warpkit.compile(PLAIN, request.param)
+
+
+def test_a_stream_orders_kernels(gpu):
+    torch = pytest.importorskip("torch")
+    stream = torch.cuda.Stream(gpu.device)
+    x = warpkit.asarray(np.ones(1 << 20, "f4"), device=gpu.device)
+    for _ in range(5):
+        gpu.scaled[4096, 256, 0, stream](x, x, x, 1 << 20, 1)
+    assert float(warpkit.reduce(x)) == 32 * (1 << 20)
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_arrays_of_other_libraries_are_taken(gpu, library):
+    other = pytest.importorskip(library)
+    if library == "cupy":
+        x, out = other.arange(1000, dtype="f4"), other.zeros(1000, "f4")
+    else:
+        x = other.arange(1000, dtype=other.float32, device=gpu.device)
+        out = other.zeros_like(x)
+    gpu.scaled.forall(1000)(x, x, out, 1000, 1)
+    helpers.assert_same(warpkit.asarray(out).numpy(), 2 * np.arange(1000, dtype="f4"))
+    with pytest.raises(ValueError, match="takes a C-contiguous array"):
+        gpu.scaled.forall(500)(x[::2], x, out, 500, 1)
+    with pytest.raises(TypeError, match="takes a float32 array, not one of 1000 int32"):
+        gpu.scaled.forall(500)(x.view(other.int32), x, out, 500, 1)
+
+
+FATAL = """
+__global__ void wild(float *x) { x[1ull << 40] = 1; }
+__global__ void asserts(float *x) { ASSERT(x[0] == 1); }
+__global__ void traps(float *x) { __trap(); }
+__global__ void askew(float *x) { *(int *)((char *)x + 1) = 1; }
+__global__ void fine(float *x) { x[0] = 2; }
+"""
+
+
+@pytest.mark.parametrize("where", GPUS)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wild", "an illegal memory access was encountered (cudaErrorIllegalAddress)"),
+        ("asserts", "device-side assert triggered (cudaErrorAssert)"),
+        ("traps", "(cudaErrorLaunchFailure)"),
+        ("askew", "misaligned address (cudaErrorMisalignedAddress)"),
+    ],
+)
+def test_a_kernel_that_fails_is_named_and_ends_the_use_of_gpus(name, said, where):
+    helpers.python(
+        f"""import numpy as np, warpkit
+m = warpkit.compile({FATAL!r}, {where!r}, options=["-DASSERT=assert"])
+x = np.zeros(8, "f4")
+m.fine[1, 1](x)
+try: m.{name}[1, 32](x)
+except warpkit.DeviceError as error: text = str(error)
+assert text.startswith("kernel {name}: "), text
+assert {said!r} in text and "start another" in text, text
+assert x.tolist() == [2, 0, 0, 0, 0, 0, 0, 0]
+try: m.fine[1, 1](None)
+except warpkit.DeviceError as error: text = str(error)
+assert text.startswith("kernel fine was not launched, as an earlier one failed: "), text
+assert warpkit.reduce(np.arange(5), device="cpu") == 10
+"""
+    )
+
+
+@pytest.mark.parametrize("where", GPUS)
+def test_a_kernel_that_is_not_waited_for_fails_later(where):
+    helpers.python(
+        f"""import numpy as np, warpkit
+m = warpkit.compile({FATAL!r}, {where!r}, options=["-DASSERT=void"])
+x = warpkit.asarray(np.zeros(8, "f4"), device={where!r})
+m.wild[1, 32](x)
+try: x.numpy()
+except warpkit.DeviceError as error: assert "illegal memory access" in str(error), error
+else: raise AssertionError
+"""
+    )
+
+
+@pytest.mark.parametrize("where", GPUS)
+def test_ctrl_c_ends_the_wait_for_a_kernel(where):
+    text = """
+__global__ void slow(long long clocks, int *out)
+{
+    const long long begin = clock64();
+    while (clock64() - begin < clocks) continue;
+    *out = 1;
+}
+"""
+    helpers.python(
+        f"""import os, signal, threading, time, numpy as np, warpkit
+m = warpkit.compile({text!r}, {where!r})
+x = np.zeros(1, "i4")
+m.slow[1, 1](10, x)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+begin = time.perf_counter()
+try: m.slow[1, 1](4 * 10**9, x)
+except KeyboardInterrupt: took = time.perf_counter() - begin
+else: raise AssertionError
+assert took < 1, took
+x[0] = 0
+m.slow[1, 1](10, x)
+assert x[0] == 1
+"""
+    )
+
+
+@pytest.mark.parametrize("where", GPUS)
+def test_more_threads_than_a_kernel_can_have_are_an_error_of_the_launch(where):
+    m = warpkit.compile("__global__ void __launch_bounds__(64) k(int *x) { *x = 1; }", where)
+    x = np.zeros(1, "i4")
+    with pytest.raises(ValueError, match=r"^k: .*: grid \(1, 1, 1\), block \(1024, 1, 1\)"):
+        m.k[1, 1024](x)
+    m.k[1, 64](x)
+    assert x[0] == 1

@@ -2,6 +2,7 @@
 
 import ctypes
 import shutil
+import subprocess
 
 import helpers
 import pytest
@@ -166,3 +167,22 @@ def test_only_what_finds_the_kernels_is_added_to_a_source():
 def test_without_a_gpu_it_says_so():
     with pytest.raises(warpkit.DeviceError, match="no device 'cuda'"):
         warpkit.compile("__global__ void k() {}\n", "cuda")
+    with pytest.raises(warpkit.DeviceError, match="no device 'cuda'"):
+        warpkit.run(HOST, device="cuda")
+
+
+@pytest.mark.skipif("nvcc" not in COMPILERS, reason="there is no nvcc")
+def test_a_program_is_built_by_nvcc(tmp_path, monkeypatch):
+    source = _compiler.Source(HOST.replace("0", "N"), (), emulated=False)
+    program = _nvidia.build_program(source, ["-DN=5"], CAPABILITY)
+    assert subprocess.run([program], check=False).returncode == 5
+    assert _nvidia.build_program(source, ["-DN=5"], CAPABILITY) == program
+    path = tmp_path / "own.cu"
+    path.write_text('#include "lib.cuh"\nint main() { return absent; }\n')
+    (tmp_path / "lib.cuh").write_text("")
+    source = _compiler.Source(path, (), emulated=False)
+    with pytest.raises(warpkit.CompileError, match=r"own.cu\(2\): error: identifier \"absent\""):
+        _nvidia.build_program(source, (), CAPABILITY)
+    monkeypatch.setattr(_nvidia, "_toolkits", lambda: iter(()))
+    with pytest.raises(warpkit.CompileError, match="compiled by nvcc, which is not here"):
+        _nvidia.build_program(source, (), CAPABILITY)

@@ -55,6 +55,7 @@ class Source:
             mains = [Path(path).resolve() for path in several]
             for path in mains:
                 self.read(path, path.read_text(errors="replace"))
+        self.given = mains
         self.shown = {path: str(path) for path in self.files}  # in messages
         if self.text is not None:
             self.shown[mains[0]] = SOURCE

@@ -831,7 +831,7 @@ def compile(
     array([2., 2., 2.], dtype=float32)
     """
     folders = tuple(Path(folder).absolute() for folder in include)
-    name = _device(device)
+    name = device_of(device)
     emulated = name.startswith("emu")
     read = _compiler.Source(source, folders, emulated)
     tools = _compiler.find_compiler() if emulated else tuple(_nvidia.find_compilers())
@@ -841,7 +841,11 @@ def compile(
     return _modules[key]
 
 
-def _device(device: str | None) -> str:
+def device_of(device: str | None) -> str:
+    """The whole name of a device that kernels are compiled for.
+
+    Raises   ValueError, DeviceError
+    """
     if device is None:
         default = _core.default_device() or ""
         device = default if default.startswith(_KINDS) else "emu"

@@ -123,6 +123,31 @@ def build_cubin(source: Source, options: Sequence[str], capability: int, more: s
     raise error
 
 
+def build_program(source: Source, options: Sequence[str], capability: int) -> Path:
+    """A program for GPUs of a compute capability; what was built before is found again.
+
+    Raises   CompileError (nvcc's messages, or there is none)
+    """
+    nvcc = find_nvcc()
+    if nvcc is None:
+        raise CompileError(
+            "whole programs for a GPU are compiled by nvcc, which is not here. Install CUDA's "
+            "toolkit, and name its folder in CUDA_HOME if it is not /usr/local/cuda"
+        )
+    texts = {source.shown[path]: text for path, text in source.files.items()}
+    key = hashlib.sha256(repr((nvcc, capability, source.folders, list(options), texts)).encode())
+    target = _compiler.cache_folder() / key.hexdigest()[:40]
+    if not target.exists():
+        command = [str(nvcc.path), *_arguments(source, options, capability)]
+        if source.text is None:
+            command += map(str, source.given)
+            texts = {}
+        else:
+            command.append(_compiler.SOURCE)
+        _compiler.compile(command, texts, target)
+    return target
+
+
 def _target(
     tool: Tool, source: Source, texts: dict[str, str], options: Sequence[str], capability: int
 ) -> Path:
