@@ -429,6 +429,72 @@ def test_cooperative_groups(groups):
     same(count, [(x % 5 == 0).sum()])
 
 
+def test_pairs_of_halves(groups):
+    n = 200
+    x, y = integers((n, 2), -50, 50).astype("f2"), integers((n, 2), -50, 50, seed=2).astype("f2")
+    out = np.zeros((n, 3, 2), "f2")
+    groups.pairs.forall(n)(x, y, out, n)
+    fused = (x.astype("f8") * y + 0.5).astype("f2")
+    same(out, np.stack([fused, x * y - x[:, ::-1], np.maximum(x, y)], 1))
+
+
+def test_arithmetic_in_each_direction_of_rounding(groups):
+    n = 500
+    random = np.random.default_rng(4)
+    x, y = (random.standard_normal((2, n)) * 100).astype("f4")
+    out = np.zeros((n, 12), "f4")
+    groups.directed.forall(n)(x, y, out, n)
+    a, b = x.astype("f8"), y.astype("f8")
+    away, zero = np.float32(np.inf), np.float32(0)  # integers have no -0
+
+    def down(exact):
+        near = exact.astype("f4")
+        return np.where(near > exact, np.nextafter(near, -away), near)
+
+    def up(exact):
+        return -down(-exact)
+
+    def to_zero(exact):
+        return np.where(exact < 0, up(exact), down(exact))
+
+    quotient = a / b  # of floats that is no tie, and rounds as the exact one
+    columns = [down(a + b), up(a + b), to_zero(a + b), down(a * b), up(a * b)]
+    columns += [down(quotient), up(quotient), up(np.sqrt((x * x).astype("f8")))]
+    columns += [to_zero(a * b + a), np.ceil(x) + zero, np.floor(x) + zero, down(a * b)]
+    same(out, np.stack(columns, -1))
+
+
+def test_groups_by_label_and_by_answer(groups):
+    x = integers(WARPS, 0, 5)
+    out = np.zeros((WARPS, 3), np.int32)
+    groups.parted[1, WARPS](x, out)
+    want = []
+    for warp in x.reshape(-1, 32):
+        for lane, v in enumerate(warp):
+            side = (warp > 2) == (v > 2)
+            want.append([(warp == v).sum(), side[:lane].sum(), warp[side].sum()])
+    same(out, want)
+
+
+def test_atomics_of_the_cuda_library(groups):
+    count, most = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    groups.counters[3, 64](count.view("V4"), most)
+    assert (count[0], most[0]) == (2 * 192, 2 * 191)
+
+
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (7, 64), (64, 32)])
+def test_a_grid_waits_for_all_its_blocks(groups, blocks, threads):
+    n = blocks * threads
+    a, b = integers(n), np.zeros(n, np.int32)
+    want = a.copy()
+    for _ in range(6):
+        want = np.roll(want, threads) + np.roll(want, -threads)
+    groups.rounds.cooperative[blocks, threads](a, b, 6)
+    same(a, want)
+    with pytest.raises(ValueError, match="rounds: too many blocks in cooperative launch: grid"):
+        groups.rounds.cooperative[100000, 32](a, b, 1)
+
+
 # ---- what is refused, on every device alike ----------------------------------------------------
 
 

@@ -70,7 +70,7 @@ launcher<P...>
 start(void (*kernel)(P...), const char *name, dim3 grid, dim3 block, size_t shared = 0,
       cudaStream_t stream = nullptr)
 {
-    return {kernel, name, {grid, block, shared, stream}};
+    return {kernel, name, {grid, block, shared, stream, nullptr, 0}};
 }
 
 template <typename F>
@@ -78,7 +78,7 @@ deduced_launcher<F>
 start(F kernel, const char *name, dim3 grid, dim3 block, size_t shared = 0,
       cudaStream_t stream = nullptr)
 {
-    return {kernel, name, {grid, block, shared, stream}};
+    return {kernel, name, {grid, block, shared, stream, nullptr, 0}};
 }
 
 // extern __shared__ T name[]; T may itself be an array.
@@ -108,6 +108,48 @@ void
 call_kernel(void (*kernel)(P...), const void *const *arguments, std::index_sequence<I...>)
 {
     kernel(*static_cast<const std::remove_reference_t<P> *>(arguments[I])...);
+}
+
+// cudaLaunchKernel's way: the kernel by its address, its arguments by theirs.
+template <typename... P>
+struct listed {
+    void (*kernel)(P...);
+    const void *const *arguments;
+};
+
+template <typename... P>
+cudaError_t
+launch_listed(void (*kernel)(P...), cudaLaunchConfig_t config, void **arguments)
+{
+    listed<P...> all = {kernel, arguments};
+    void (*const call)(const void *) = [](const void *a) {
+        const auto *l = static_cast<const listed<P...> *>(a);
+        call_kernel(l->kernel, l->arguments, std::index_sequence_for<P...>());
+    };
+    return launch(config,
+                  {reinterpret_cast<const void *>(kernel), call, &all, nullptr, 0, nullptr});
+}
+
+inline cudaError_t
+launch_listed(const void *kernel, cudaLaunchConfig_t config, void **arguments)
+{
+    for (const kernel_entry *e = kernels; e; e = e->next)
+        if (e->kernel == kernel)
+            return launch(config, {kernel, e->call, arguments, nullptr, 0, nullptr});
+    return cudaErrorInvalidDeviceFunction; // an instance of a template, or another file's
+}
+
+template <typename K>
+cudaError_t
+launch_kernel(K kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+              cudaStream_t stream, bool together)
+{
+    cudaLaunchAttribute cooperative = {cudaLaunchAttributeCooperative, {}};
+    cooperative.val.cooperative = together;
+    const cudaError_t e =
+        launch_listed(kernel, {grid, block, shared, stream, &cooperative, 1}, arguments);
+    launched(e);
+    return e;
 }
 
 template <auto kernel>

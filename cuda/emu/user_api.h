@@ -114,6 +114,45 @@ cudaGetSymbolSize(size_t *size, const T &symbol)
     return cudaSuccess;
 }
 
+template <typename T>
+EMU_CALL
+cudaGetSymbolAddress(void **place, const T &symbol)
+{
+    *place = const_cast<void *>(reinterpret_cast<const volatile void *>(&symbol));
+    return cudaSuccess;
+}
+
+template <typename T>
+EMU_CALL
+cudaGetSymbolAddress(T **place, const T &symbol)
+{
+    *place = const_cast<T *>(&symbol);
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+{
+    static cudaMemPool_t own[32] = {};
+    cudaMemPoolProps of = {};
+    of.location.id = device;
+    if (device < 0 || device >= 32) return cudaErrorInvalidDevice;
+    *pool = own[device];
+    if (*pool) return cudaSuccess;
+    of.allocType = cudaMemAllocationTypePinned;
+    of.location.type = cudaMemLocationTypeDevice;
+    const cudaError_t e = cudaMemPoolCreate(pool, &of);
+    own[device] = *pool;
+    return e;
+}
+
+template <typename T>
+EMU_CALL
+cudaMallocFromPoolAsync(T **block, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+    return cudaMallocFromPoolAsync(reinterpret_cast<void **>(block), size, pool, stream);
+}
+
 EMU_CALL
 cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t = nullptr)
 {
@@ -226,6 +265,22 @@ cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, K kernel, size_t share
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, *block, shared);
     *grid = blocks * processors;
     return e;
+}
+
+template <typename K>
+EMU_CALL
+cudaLaunchKernel(K kernel, dim3 grid, dim3 block, void **arguments, size_t shared = 0,
+                 cudaStream_t stream = nullptr)
+{
+    return emu::launch_kernel(kernel, grid, block, arguments, shared, stream, false);
+}
+
+template <typename K>
+EMU_CALL
+cudaLaunchCooperativeKernel(K kernel, dim3 grid, dim3 block, void **arguments,
+                            size_t shared = 0, cudaStream_t stream = nullptr)
+{
+    return emu::launch_kernel(kernel, grid, block, arguments, shared, stream, true);
 }
 
 // ---- streams, events --------------------------------------------------------------------------
@@ -407,3 +462,12 @@ EMU_SCOPES(atomicXor)
 EMU_SCOPES(atomicInc)
 EMU_SCOPES(atomicDec)
 #undef EMU_SCOPES
+#define EMU_SCOPE(name)                                                                        \
+    template <typename T, typename V>                                                          \
+    static inline T name(T *p, V expected, V desired)                                          \
+    {                                                                                          \
+        return atomicCAS(p, (T)expected, (T)desired);                                          \
+    }
+EMU_SCOPE(atomicCAS_block)
+EMU_SCOPE(atomicCAS_system)
+#undef EMU_SCOPE

@@ -14,6 +14,15 @@
 
 struct __half;
 struct __nv_bfloat16;
+#ifdef __CUDACC__
+struct __half2;
+struct __nv_bfloat162;
+#else // half.h
+struct __half2_vector;
+struct __nv_bfloat162_vector;
+typedef __half2_vector __half2;
+typedef __nv_bfloat162_vector __nv_bfloat162;
+#endif
 
 namespace warpkit
 {
@@ -71,6 +80,8 @@ WARPKIT_KIND(char16_t, 'u', 1)
 WARPKIT_KIND(char32_t, 'u', 1)
 WARPKIT_KIND(__half, 'h', 1)
 WARPKIT_KIND(__nv_bfloat16, 'y', 1)
+WARPKIT_KIND(__half2, 'h', 2)
+WARPKIT_KIND(__nv_bfloat162, 'y', 2)
 #undef WARPKIT_KINDS
 #undef WARPKIT_KIND
 

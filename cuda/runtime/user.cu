@@ -154,6 +154,11 @@ launch(const user_call &c)
     config.blockDim = dim3(c.block[0], c.block[1], c.block[2]);
     config.dynamicSmemBytes = (size_t)c.shared;
     config.stream = (cudaStream_t)c.stream;
+    cudaLaunchAttribute cooperative = {};
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
+    config.attrs = &cooperative;
+    config.numAttrs = c.cooperative ? 1 : 0;
     cudaError_t e = cudaLaunchKernelExC(&config, c.kernel->kernel, values);
     if (e)
         return tell(e,

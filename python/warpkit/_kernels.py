@@ -91,6 +91,7 @@ class _Call(ctypes.Structure):
         ("printed", ctypes.c_void_p),
         ("printed_size", ctypes.c_int64),
         ("place", ctypes.c_uint64),
+        ("cooperative", ctypes.c_int32),
         ("waits", ctypes.c_int32),
     )
 
@@ -119,7 +120,8 @@ class _Copy(ctypes.Structure):
     )
 
 
-_INVALID = (1, 9, 701)  # cudaErrorInvalidValue, InvalidConfiguration, LaunchOutOfResources
+# cudaErrorInvalidValue, InvalidConfiguration, LaunchOutOfResources, CooperativeLaunchTooLarge
+_INVALID = (1, 9, 701, 720)
 _OUT_OF_MEMORY = 2
 _MOST_ARGUMENTS = 256
 _MOST_THREADS = 1024
@@ -360,6 +362,7 @@ class _Shape(NamedTuple):
     block: tuple[int, int, int]
     shared: int
     stream: int
+    cooperative: bool
 
 
 def _dimensions(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, int]:
@@ -392,9 +395,10 @@ class Kernel:
                  it is known), MemoryError
     """
 
-    def __init__(self, module: Module, name: str) -> None:
+    def __init__(self, module: Module, name: str, cooperative: bool = False) -> None:
         self._module = module
         self.name = name
+        self._cooperative = cooperative
         entry = module._entry(name)
         names = entry.parameters.decode().split(",")
         names += [""] * (entry.count - len(names))
@@ -419,7 +423,15 @@ class Kernel:
             raise ValueError(f"a block has at most {_MOST_THREADS} threads, not {block}")
         shared = _interop._integer(launch[2], "shared", 0, 2**31) if len(launch) > 2 else 0
         stream = _interop.stream_handle(launch[3]) if launch[3:] and launch[3] is not None else 0
-        return _Launch(self, _Shape(grid, block, shared, stream))
+        return _Launch(self, _Shape(grid, block, shared, stream, self._cooperative))
+
+    @property
+    def cooperative(self) -> Kernel:
+        """The same kernel, whose blocks run at the same time, so that ``grid.sync()`` joins them.
+
+        ``m.k.cooperative[grid, block](...)`` is a ValueError for more blocks than the device holds.
+        """
+        return Kernel(self._module, self.name, True)
 
     def forall(self, n: int, block: int = 256) -> _Launch:
         """As many whole blocks as n threads take: the kernel has to look at n itself."""
@@ -601,6 +613,7 @@ def _run(
         arguments,
         count,
         ordinal,
+        cooperative=shape.cooperative,
         waits=waits,
     )
     code = _core.call(library.call, ctypes.addressof(call))

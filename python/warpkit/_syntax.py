@@ -41,6 +41,7 @@ _CUDA_HEADER = re.compile(
     r"|host_(defines|config)|sm_\d\d_(atomic_functions|intrinsics))\.(h|hpp)"
     r"|crt/\w+\.h|cooperative_groups/\w+\.h"
 )
+_OWN_HEADER = {"cuda/atomic": "emu/user_atomic.h"}
 # And those that it has not: CUDA's own may be found, which no host compiler takes.
 _NOT_EMULATED = re.compile(
     r"mma\.h|cuda_fp[468]\.h|(texture|surface)_\w+\.h|nvrtc\w*\.h|(cub|cuda|cute|nv|thrust)/.+"
@@ -99,6 +100,8 @@ def follow_includes(text: str, find: Callable[[str], str | None], emulated: bool
     def replaced(match: re.Match[str]) -> str:
         if emulated and _CUDA_HEADER.fullmatch(match["name"]):
             return f'#include "{HEADER}"'
+        if emulated and match["name"] in _OWN_HEADER:
+            return f'#include "{_OWN_HEADER[match["name"]]}"'
         other = find(match["name"])
         if emulated and other is None and _NOT_EMULATED.fullmatch(match["name"]):
             return f"#error {match['name']} is not emulated"
