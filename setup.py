@@ -378,7 +378,9 @@ def emu_link(jobs, target, *options):
 
 
 def emu_sources():
-    return [s for s in sources("cuda", ".cu", ".cc") if s.name != "driver.cu"] + SHARED
+    # What only CUDA's driver has is left out.
+    real = [ROOT / "cuda" / "runtime" / name for name in ("driver.cu", "user.cu")]
+    return [s for s in sources("cuda", ".cu", ".cc") if s not in real] + SHARED
 
 
 def extensions():

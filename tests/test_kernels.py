@@ -245,9 +245,9 @@ def test_a_kernel_needs_its_launch(basic):
         _ = basic.nothing
 
 
-@pytest.mark.parametrize("name", ["cuda", "cpu", "emulated", 3])
+@pytest.mark.parametrize("name", ["cpu", "emulated", 3, "cudas"])
 def test_a_device_that_takes_no_source_is_told(name):
-    with pytest.raises(ValueError, match="kernels are compiled for device 'emu'"):
+    with pytest.raises(ValueError, match="kernels are compiled for device 'emu' or 'cuda'"):
         warpkit.compile("__global__ void k() {}", name)
 
 
@@ -357,14 +357,25 @@ def test_what_is_not_emulated_is_named():
         ("#include <mma.h>", "source.cu:1:2: error: #error mma.h is not emulated"),
         ("#include <thrust/device_vector.h>", "thrust/device_vector.h is not emulated"),
         ('__global__ void k() { asm volatile("bar.sync 0;"); }', "PTX in an asm statement"),
-        (
-            "#include <cooperative_groups.h>\n"
-            "__global__ void k() { cooperative_groups::this_grid().sync(); }",
-            r"the emulated device has no grid.sync\(\)",
-        ),
     ):
         with pytest.raises(warpkit.CompileError, match=named):
             warpkit.compile(text + "\n")
+
+
+def test_a_barrier_of_the_grid_that_not_all_blocks_reach():
+    m = warpkit.compile("""#include <cooperative_groups.h>
+__global__ void k(int stay)
+{
+    if (blockIdx.x < stay) cooperative_groups::this_grid().sync();
+}
+""")
+    m.k.cooperative[4, 32](4)
+    m.k.cooperative[4, 32](0)
+    with pytest.raises(warpkit.DeviceError, match=r"^kernel k, block .*grid.sync\(\) .* 1 blocks"):
+        m.k.cooperative[4, 32](3)
+    with pytest.raises(warpkit.DeviceError, match=r"and the launch is not cooperative"):
+        m.k[4, 32](4)
+    m.k.cooperative[4, 32](4)
 
 
 def test_branches_of_the_preprocessor_and_options():

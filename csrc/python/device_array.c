@@ -398,6 +398,8 @@ static PyMethodDef methods[] = {
     {"_view", view, METH_VARARGS, NULL},
     {"_numpy", wk_array_to_numpy, METH_NOARGS, NULL},
     {"_copy_from", wk_array_copy_from, METH_O, NULL},
+    {"_copy_to", wk_array_copy_to, METH_O, NULL},
+    {"_lend", wk_array_lend, METH_O, NULL},
     {"_follow", wk_array_follow, METH_O, NULL},
     {"_lead", wk_array_lead, METH_O, NULL},
     {"_wait", wk_array_wait, METH_NOARGS, NULL},

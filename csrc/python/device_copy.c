@@ -75,6 +75,42 @@ wk_array_to_numpy(PyObject *self, PyObject *Py_UNUSED(ignored))
     return result;
 }
 
+/* _copy_to(array): the elements to a NumPy array of the same shape and dtype, C-contiguous. */
+PyObject *
+wk_array_copy_to(PyObject *self, PyObject *object)
+{
+    wk_state *state = wk_state_of_array(self);
+    wk_device_array *a = wk_array_of(self);
+    if (a == NULL || state == NULL) return NULL;
+    PyArrayObject *to = PyArray_Check(object) ? (PyArrayObject *)object : NULL;
+    if (to == NULL || !PyArray_ISCARRAY(to) ||
+        PyArray_NBYTES(to) != wk_array_size(a) * wk_itemsize[a->dtype]) {
+        PyErr_SetString(PyExc_ValueError, "not a NumPy array that takes the elements");
+        return NULL;
+    }
+    wk_call call;
+    wk_call_start(&call, WK_TRANSPOSE, 1);
+    wk_from_device(a, &call.in);
+    wk_from_numpy(to, &call.out[0]);
+    if (wk_copy(state, a->memory, &call) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* _lend(writes) -> (address, stream, is it C-contiguous, is it read-only): for work that the core does
+ * not see, which writes there or not. */
+PyObject *
+wk_array_lend(PyObject *self, PyObject *writes)
+{
+    wk_device_array *a = wk_array_of(self);
+    if (a == NULL) return NULL;
+    wk_array whole;
+    wk_from_device(a, &whole);
+    if (writes == Py_True) wk_forget_mailbox(a->memory);
+    return Py_BuildValue("NNii", PyLong_FromVoidPtr(a->start),
+                         PyLong_FromVoidPtr(a->memory->stream), wk_c_contiguous(&whole),
+                         a->memory->readonly);
+}
+
 /* _copy_from(other): the elements of another array of the same device, shape and dtype. */
 PyObject *
 wk_array_copy_from(PyObject *self, PyObject *object)

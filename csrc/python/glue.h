@@ -151,6 +151,8 @@ wk_state *wk_state_of_array(PyObject *self);
 int64_t wk_array_size(const wk_device_array *a);
 PyObject *wk_array_to_numpy(PyObject *self, PyObject *ignored);
 PyObject *wk_array_copy_from(PyObject *self, PyObject *other);
+PyObject *wk_array_copy_to(PyObject *self, PyObject *object);
+PyObject *wk_array_lend(PyObject *self, PyObject *writes);
 PyObject *wk_array_follow(PyObject *self, PyObject *stream);
 PyObject *wk_array_lead(PyObject *self, PyObject *stream);
 PyObject *wk_array_wait(PyObject *self, PyObject *ignored);

@@ -14,6 +14,7 @@ enum cudaError_t {
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidPitchValue = 12,
     cudaErrorInvalidMemcpyDirection = 21,
+    cudaErrorInvalidDeviceFunction = 98,
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorInvalidResourceHandle = 400,
@@ -23,6 +24,7 @@ enum cudaError_t {
     cudaErrorHostMemoryAlreadyRegistered = 712,
     cudaErrorHostMemoryNotRegistered = 713,
     cudaErrorLaunchFailure = 719,
+    cudaErrorCooperativeLaunchTooLarge = 720,
     cudaErrorNotSupported = 801,
     cudaErrorUnknown = 999
 };
@@ -155,10 +157,22 @@ struct cudaPointerAttributes {
     void *devicePointer, *hostPointer;
 };
 
+enum cudaLaunchAttributeID { cudaLaunchAttributeCooperative = 2 };
+union cudaLaunchAttributeValue {
+    char pad[64];
+    int cooperative;
+};
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    cudaLaunchAttributeValue val;
+};
+
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
     cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
 };
 
 EMU_API_BEGIN
@@ -283,6 +297,14 @@ note_pointer(const void **list, int *count, const P &argument)
 
 EMU_API_BEGIN
 cudaError_t launch(const cudaLaunchConfig_t &config, const body &work);
+
+// For users' own sources: user.cc.
+cudaError_t
+note(cudaError_t code); // what cudaGetLastError gives; and code, or an earlier kernel's
+void launched(cudaError_t code); // tells stderr too
+void forget_failure();           // of a kernel, which every call gives until then
+unsigned long long nanoseconds();
+bool in_kernel(); // or does the host call?
 EMU_API_END
 
 } // namespace emu

@@ -134,12 +134,6 @@ block::block()
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     const uintptr_t aligned = ((uintptr_t)mapped + kStack - 1) & ~(kStack - 1);
     stacks = reinterpret_cast<char *>(aligned);
-    if (sysconf(_SC_PAGESIZE) <= (long)kGuard) // a larger page would be more than the end
-        for (int i = 0; i < kMostThreads; i++)
-            if (mprotect(stacks + i * kStack, kGuard, PROT_NONE) != 0) {
-                munmap(mapped, kStack * (kMostThreads + 1));
-                throw std::bad_alloc();
-            }
     idle.reserve(kMostThreads);
     seal(&dynamic[0], kSealShared);
 }
@@ -148,6 +142,15 @@ block::~block()
 {
     munmap(mapped, kStack * (kMostThreads + 1));
     unseal(&dynamic[dynamic_size], kSealShared);
+}
+
+// Of as many stacks as there are threads: each guard is two mappings of the process's 65530.
+void
+block::guard_stacks()
+{
+    if (sysconf(_SC_PAGESIZE) > (long)kGuard) return; // such a page would be more than the end
+    for (; guarded < threads; guarded++)
+        if (mprotect(stacks + guarded * kStack, kGuard, PROT_NONE) != 0) throw std::bad_alloc();
 }
 
 void
@@ -204,9 +207,10 @@ block::run(grid *g, dim3 at)
     last_turn = turns + g->set.steps;
     in_a_row = 0;
     barrier = {};
-    idle.clear();
-    for (int i = kMostThreads - 1; i >= 0; i--) idle.push_back(stacks + i * kStack);
     line_up();
+    guard_stacks();
+    idle.clear();
+    for (int i = threads - 1; i >= 0; i--) idle.push_back(stacks + i * kStack);
 
     running = this;
     blockIdx = {at.x, at.y, at.z};

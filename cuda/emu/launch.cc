@@ -121,6 +121,21 @@ run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
     }
 }
 
+// A block of a cooperative launch, which begins when fewer than the settings' threads are at work.
+void
+run_beside(grid *g, uint64_t n)
+{
+    g->together->begin();
+    try {
+        borrowed_block b;
+        const guard against(b.own, g->set.seconds);
+        if (!g->failed) run_one(g, b.own, n);
+    } catch (const std::bad_alloc &) {
+        g->starved = g->failed = true;
+    }
+    g->together->end();
+}
+
 // The threads that share a grid with the one that launches it.
 class helpers
 {
@@ -153,6 +168,10 @@ class helpers
         hold.unlock();
         for (auto &t : all) t.join();
     }
+    uint64_t count() const
+    {
+        return all.size();
+    }
 
   private:
     static constexpr std::chrono::milliseconds kPoll{50};
@@ -180,6 +199,20 @@ run_grid(grid *g)
     if (g->starved || (!g->failed && taken < blocks)) throw std::bad_alloc();
 }
 
+void
+run_together(grid *g)
+{
+    const uint64_t blocks = (uint64_t)g->blocks.x * g->blocks.y * g->blocks.z;
+    const block_order order(g->set, blocks);
+    std::atomic<uint64_t> taken{0};
+    g->together = std::make_unique<assembly>(blocks, g->set.threads);
+    helpers all;
+    all.start(blocks, [&] { run_beside(g, order(taken++)); });
+    if (all.count() < blocks) g->starved = g->failed = true;
+    all.wait_for(g);
+    if (g->starved) throw std::bad_alloc();
+}
+
 bool
 possible(const cudaLaunchConfig_t &c)
 {
@@ -200,6 +233,34 @@ enough_shared(const grid &g)
     const auto found = granted.find({g.work->kernel, g.device});
     return g.fixed + g.shared <= kMostShared ||
            (found != granted.end() && g.shared <= found->second);
+}
+
+// How many blocks a multiprocessor holds at a time.
+int
+resident_blocks(const kernel_facts &facts, int threads, size_t shared)
+{
+    const size_t bytes = facts.fixed + shared + kReservedShared;
+    const int whole = (threads + kWarpLanes - 1) / kWarpLanes * kWarpLanes; // warps
+    if (threads > kMostThreads || bytes > kMostSharedOptin + kReservedShared) return 0;
+    return std::min(
+        {kResidentThreads / whole, kResidentBlocks, (int)(kResidentShared / bytes)});
+}
+
+bool
+is_cooperative(const cudaLaunchConfig_t &c)
+{
+    for (unsigned i = 0; i < c.numAttrs; i++)
+        if (c.attrs[i].id == cudaLaunchAttributeCooperative && c.attrs[i].val.cooperative)
+            return true;
+    return false;
+}
+
+bool
+all_resident(const grid &g)
+{
+    const int threads = (int)(g.threads.x * g.threads.y * g.threads.z);
+    return (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z <=
+           (uint64_t)(resident_blocks(g, threads, g.shared) * kProcessors);
 }
 
 // What is wrong with the arguments, or nothing. One past the end of a block is right.
@@ -287,11 +348,7 @@ blocks_at_once(const void *kernel, int threads, size_t shared, int *blocks)
     try {
         kernel_facts facts;
         describe_kernel(kernel, nullptr, &facts);
-        const size_t bytes = facts.fixed + shared + kReservedShared;
-        const int whole = (threads + kWarpLanes - 1) / kWarpLanes * kWarpLanes; // warps
-        *blocks = std::min({kResidentThreads / whole, kResidentBlocks,
-                            (int)(kResidentShared / std::min(bytes, kResidentShared + 1))});
-        if (threads > kMostThreads || bytes > kMostSharedOptin + kReservedShared) *blocks = 0;
+        *blocks = resident_blocks(facts, threads, shared);
         return cudaSuccess;
     } catch (const std::bad_alloc &) {
         return cudaErrorMemoryAllocation;
@@ -319,13 +376,15 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         if (planned_failure(cudaErrorLaunchFailure, "cudaLaunchKernelEx"))
             return failed(("kernel " + g.name + ": fails, as WARPKIT_EMU_FAIL asks").c_str());
         if (!enough_shared(g)) return cudaErrorInvalidValue;
+        const bool together = is_cooperative(config);
+        if (together && !all_resident(g)) return cudaErrorCooperativeLaunchTooLarge;
         why = wrong_pointer(g);
         if (!why.empty()) return failed(why.c_str());
 
         take_signals();
         const one_device only(device);
         if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
-        run_grid(&g);
+        together ? run_together(&g) : run_grid(&g);
         deliver_printed();
         if (g.weak) g.weak->end_kernel();
         size_t size = 0;

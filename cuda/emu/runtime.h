@@ -6,6 +6,7 @@
 #include "settings.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -189,6 +190,26 @@ struct kernel_facts {
     const object_file *in = nullptr;
 };
 
+// The blocks of a cooperative launch, each on a thread of the operating system: so many at work at a
+// time, the others wait for them in grid.sync() or to begin.
+class assembly
+{
+  public:
+    assembly(uint64_t blocks, int at_once) : all(blocks), may_work(at_once) {}
+    void begin();
+    void end();
+    // True: all have come. False: blocks that have ended never will, or the launch has failed.
+    bool meet(const std::atomic<bool> &failed);
+    uint64_t ended(); // how many
+
+  private:
+    static constexpr std::chrono::milliseconds kLook{20};
+    std::mutex lock; // of what follows
+    std::condition_variable changed;
+    uint64_t all, here = 0, gone = 0, meeting = 0;
+    int may_work;
+};
+
 struct grid : kernel_facts { // one launch
     const body *work;
     int device;
@@ -198,8 +219,9 @@ struct grid : kernel_facts { // one launch
     std::atomic<bool> failed{false}, starved{false}; // starved: of the host's memory
     bool asserted = false;                           // so it failed
     uintptr_t at = 0; // the instruction that failed, from the file's start; 0: not known
-    std::unique_ptr<weak_memory> weak; // null: strong
-    char report[kReport] = "";         // of the first failure
+    std::unique_ptr<weak_memory> weak;  // null: strong
+    std::unique_ptr<assembly> together; // null: the launch is not cooperative
+    char report[kReport] = "";          // of the first failure
 };
 
 // Of a thread.
@@ -252,6 +274,7 @@ struct block {
     std::vector<char *> idle;
     void *mapped = nullptr; // the stacks' memory, of which they are the aligned part
     char *stacks = nullptr;
+    int guarded = 0; // of them
     size_t dynamic_size = 0;
     uint64_t watched = 0;                     // signals.cc: turns at the last tick
     int ticks = 0;                            // since
@@ -270,6 +293,7 @@ struct block {
 
   private:
     void line_up();
+    void guard_stacks();
 };
 
 extern __thread block *running;

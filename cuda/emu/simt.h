@@ -92,6 +92,8 @@ enum class scope { block, device, system };
 EMU_API_BEGIN
 void barrier(site at);
 int barrier(vote how, int predicate, site at);
+void grid_barrier(site at); // of a cooperative launch
+bool in_grid();             // is this one?
 void fence(scope reach);
 void yield(); // lets the other threads of the block go first
 void *dynamic_shared();

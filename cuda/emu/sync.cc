@@ -73,6 +73,84 @@ barrier(vote how, int predicate, site at)
     }
 }
 
+// ---- a grid's barrier ---------------------------------------------------------------------
+
+void
+assembly::begin()
+{
+    std::unique_lock hold(lock);
+    changed.wait(hold, [this] { return may_work > 0; });
+    may_work--;
+}
+
+void
+assembly::end()
+{
+    std::lock_guard hold(lock);
+    gone++;
+    may_work++;
+    changed.notify_all();
+}
+
+uint64_t
+assembly::ended()
+{
+    std::lock_guard hold(lock);
+    return gone;
+}
+
+bool
+assembly::meet(const std::atomic<bool> &failed)
+{
+    std::unique_lock hold(lock);
+    const uint64_t own = meeting;
+    if (++here == all) {
+        here = 0;
+        meeting++;
+        changed.notify_all();
+        return true;
+    }
+    may_work++;
+    changed.notify_all();
+    bool stuck = false;
+    const auto done = [&] {
+        stuck = meeting == own && (failed || here + gone == all);
+        return stuck || (meeting != own && may_work > 0);
+    };
+    while (!changed.wait_for(hold, kLook, done)) continue;
+    may_work--; // more than may, when stuck: for as long as it takes to tell
+    return !stuck;
+}
+
+bool
+in_grid()
+{
+    return me()->in->of->together != nullptr;
+}
+
+// All of a block wait while one of them waits for the other blocks.
+void
+grid_barrier(site at)
+{
+    thread *t = me();
+    block *b = t->in;
+    grid *g = b->of;
+    if (g->together == nullptr)
+        fail(b, "warp %d, lane %d: grid.sync() at %s:%d, and the launch is not cooperative",
+             t->warp, t->lane, at.file, at.line);
+    wait_at_barrier(0, at);
+    if (t == b->of_thread) {
+        if (g->weak) g->weak->publish();
+        if (!g->together->meet(g->failed)) {
+            if (g->failed) leave(b);
+            fail(b,
+                 "deadlock: it waits in grid.sync() at %s:%d for %llu blocks that have ended",
+                 at.file, at.line, (unsigned long long)g->together->ended());
+        }
+    }
+    wait_at_barrier(0, at);
+}
+
 // ---- collectives --------------------------------------------------------------------------
 
 namespace

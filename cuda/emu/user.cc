@@ -20,13 +20,13 @@ namespace
 thread_local cudaError_t last = cudaSuccess;
 std::atomic<cudaError_t> kernel_failure{cudaSuccess};
 
+} // namespace
+
 bool
 in_kernel()
 {
     return running && running->now;
 }
-
-} // namespace
 
 cudaError_t
 note(cudaError_t code)
@@ -131,9 +131,14 @@ run(const user_call &c, void **copies)
         if (c.kernel->types[i].pointer)
             pointers.push_back(*static_cast<void *const *>(values.back()));
     }
-    const cudaLaunchConfig_t config = {
-        dim3(c.grid[0], c.grid[1], c.grid[2]), dim3(c.block[0], c.block[1], c.block[2]),
-        (size_t)c.shared, reinterpret_cast<cudaStream_t>(c.stream)};
+    cudaLaunchAttribute cooperative = {cudaLaunchAttributeCooperative, {}};
+    cooperative.val.cooperative = c.cooperative;
+    const cudaLaunchConfig_t config = {dim3(c.grid[0], c.grid[1], c.grid[2]),
+                                       dim3(c.block[0], c.block[1], c.block[2]),
+                                       (size_t)c.shared,
+                                       reinterpret_cast<cudaStream_t>(c.stream),
+                                       &cooperative,
+                                       1};
     kernel_facts facts;
     {
         std::lock_guard hold(device_in_use());

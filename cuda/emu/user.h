@@ -6,6 +6,8 @@
 #include "emu/half.h"
 #include "emu/math.h"
 #include "emu/user_abi.h"
+#include "emu/user_half.h"
+#include "emu/user_math.h"
 #include "emu/warp.h"
 
 #include <assert.h>
@@ -68,7 +70,7 @@ launcher<P...>
 start(void (*kernel)(P...), const char *name, dim3 grid, dim3 block, size_t shared = 0,
       cudaStream_t stream = nullptr)
 {
-    return {kernel, name, {grid, block, shared, stream}};
+    return {kernel, name, {grid, block, shared, stream, nullptr, 0}};
 }
 
 template <typename F>
@@ -76,7 +78,7 @@ deduced_launcher<F>
 start(F kernel, const char *name, dim3 grid, dim3 block, size_t shared = 0,
       cudaStream_t stream = nullptr)
 {
-    return {kernel, name, {grid, block, shared, stream}};
+    return {kernel, name, {grid, block, shared, stream, nullptr, 0}};
 }
 
 // extern __shared__ T name[]; T may itself be an array.
@@ -97,85 +99,6 @@ struct dynamic_array {
 
 // ---- what a file has, for those who call it from Python -----------------------------------------
 
-template <typename T>
-struct lanes_of {
-    using type = T;
-    static constexpr int count = 1;
-};
-#define EMU_LANES(T, name)                                                                     \
-    template <>                                                                                \
-    struct lanes_of<name##1> {                                                                 \
-        using type = T;                                                                        \
-        static constexpr int count = 1;                                                        \
-    };                                                                                         \
-    template <>                                                                                \
-    struct lanes_of<name##2> {                                                                 \
-        using type = T;                                                                        \
-        static constexpr int count = 2;                                                        \
-    };                                                                                         \
-    template <>                                                                                \
-    struct lanes_of<name##3> {                                                                 \
-        using type = T;                                                                        \
-        static constexpr int count = 3;                                                        \
-    };                                                                                         \
-    template <>                                                                                \
-    struct lanes_of<name##4> {                                                                 \
-        using type = T;                                                                        \
-        static constexpr int count = 4;                                                        \
-    };
-EMU_LANES(signed char, char)
-EMU_LANES(unsigned char, uchar)
-EMU_LANES(short, short)
-EMU_LANES(unsigned short, ushort)
-EMU_LANES(int, int)
-EMU_LANES(unsigned, uint)
-EMU_LANES(long, long)
-EMU_LANES(unsigned long, ulong)
-EMU_LANES(long long, longlong)
-EMU_LANES(unsigned long long, ulonglong)
-EMU_LANES(float, float)
-EMU_LANES(double, double)
-#undef EMU_LANES
-
-template <typename T>
-constexpr char
-code_of()
-{
-    if (std::is_void<T>::value) return 'v';
-    if (std::is_same<T, bool>::value) return 'b';
-    if (std::is_same<T, char>::value) return 'c';
-    if (std::is_same<T, __half>::value) return 'h';
-    if (std::is_same<T, __nv_bfloat16>::value) return 'y';
-    if (std::is_floating_point<T>::value) return 'f';
-    if (std::is_pointer<T>::value) return 'u';
-    if (std::is_enum<T>::value) return 'i';
-    if (std::is_integral<T>::value) return std::is_signed<T>::value ? 'i' : 'u';
-    return 'V';
-}
-
-template <typename T>
-constexpr int64_t
-size_of()
-{
-    if constexpr (std::is_void<T>::value)
-        return 0;
-    else
-        return sizeof(T);
-}
-
-template <typename P>
-constexpr type_facts
-facts_of()
-{
-    using pointed = std::remove_pointer_t<P>;
-    constexpr bool pointer =
-        std::is_pointer<P>::value && !std::is_function<std::remove_pointer_t<P>>::value;
-    using element = std::remove_cv_t<std::conditional_t<pointer, pointed, P>>;
-    using lanes = lanes_of<element>;
-    return {code_of<typename lanes::type>(), (int8_t)lanes::count, pointer,
-            std::is_const<pointed>::value, size_of<element>()};
-}
-
 // Of this file: each has its own. The last one comes first.
 inline const kernel_entry *kernels = nullptr;
 inline const variable_entry *variables = nullptr;
@@ -187,6 +110,48 @@ call_kernel(void (*kernel)(P...), const void *const *arguments, std::index_seque
     kernel(*static_cast<const std::remove_reference_t<P> *>(arguments[I])...);
 }
 
+// cudaLaunchKernel's way: the kernel by its address, its arguments by theirs.
+template <typename... P>
+struct listed {
+    void (*kernel)(P...);
+    const void *const *arguments;
+};
+
+template <typename... P>
+cudaError_t
+launch_listed(void (*kernel)(P...), cudaLaunchConfig_t config, void **arguments)
+{
+    listed<P...> all = {kernel, arguments};
+    void (*const call)(const void *) = [](const void *a) {
+        const auto *l = static_cast<const listed<P...> *>(a);
+        call_kernel(l->kernel, l->arguments, std::index_sequence_for<P...>());
+    };
+    return launch(config,
+                  {reinterpret_cast<const void *>(kernel), call, &all, nullptr, 0, nullptr});
+}
+
+inline cudaError_t
+launch_listed(const void *kernel, cudaLaunchConfig_t config, void **arguments)
+{
+    for (const kernel_entry *e = kernels; e; e = e->next)
+        if (e->kernel == kernel)
+            return launch(config, {kernel, e->call, arguments, nullptr, 0, nullptr});
+    return cudaErrorInvalidDeviceFunction; // an instance of a template, or another file's
+}
+
+template <typename K>
+cudaError_t
+launch_kernel(K kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+              cudaStream_t stream, bool together)
+{
+    cudaLaunchAttribute cooperative = {cudaLaunchAttributeCooperative, {}};
+    cooperative.val.cooperative = together;
+    const cudaError_t e =
+        launch_listed(kernel, {grid, block, shared, stream, &cooperative, 1}, arguments);
+    launched(e);
+    return e;
+}
+
 template <auto kernel>
 struct add_kernel;
 template <typename... P, void (*kernel)(P...)>
@@ -194,7 +159,8 @@ struct add_kernel<kernel> {
     template <typename... D> // the places of the default arguments
     add_kernel(const char *name, const char *parameters, D... defaults)
     {
-        static constexpr type_facts types[sizeof...(P) + 1] = {facts_of<std::decay_t<P>>()...};
+        static constexpr type_facts types[sizeof...(P) + 1] = {
+            facts_of<std::decay_t<P>>::value...};
         static const void *const all[sizeof...(D) + 1] = {defaults...};
         static kernel_entry entry;
         entry = {kernels,
@@ -227,7 +193,7 @@ struct add_variable {
     {
         using element = std::remove_all_extents_t<T>;
         static_assert(std::rank<T>::value <= 8, "a variable has up to eight dimensions");
-        entry = {variables,           name, (void *)&variable, facts_of<element>(),
+        entry = {variables,           name, (void *)&variable, facts_of<element>::value,
                  std::rank<T>::value, {}};
         set_shape<T>(&entry, std::make_index_sequence<std::rank<T>::value>());
         variables = &entry;

@@ -1,33 +1,17 @@
-// user_abi.h -- what the objects of users' own sources, the emulator and python/warpkit/_kernels.py
-// agree on.
+// user_abi.h -- what the objects of users' own sources, the plug-ins that run them and
+// python/warpkit/_kernels.py agree on.
 #pragma once
-#include "emu/api.h"
+#include "emu/user_facts.h"
 
-namespace emu
+#include <stdint.h>
+
+namespace warpkit
 {
-
-EMU_API_BEGIN
-cudaError_t
-note(cudaError_t code); // what cudaGetLastError gives; and code, or an earlier kernel's
-void launched(cudaError_t code); // tells stderr too
-void forget_failure();           // of a kernel, which every call gives until then
-unsigned long long nanoseconds();
-EMU_API_END
-
-struct type_facts {
-    char
-        code; // of the element: b(ool), c(har), i, u, f as NumPy has it; h: __half, y: __nv_bfloat16;
-              // V: a struct; v: void
-    int8_t lanes;  // 4 in float4
-    bool pointer;  // to elements
-    bool readonly; // which are const
-    int64_t size;  // of an element with all its lanes
-};
 
 struct kernel_entry {
     const kernel_entry *next;
-    const char *name, *parameters; // "ns::k", "x,n"
-    const void *kernel;
+    const char *name, *parameters;       // "ns::k", "x,n"
+    const void *kernel;                  // of a GPU: a cudaKernel_t
     void (*call)(const void *arguments); // an array of pointers to them
     const type_facts *types;
     const void *const *defaults; // of the last parameters
@@ -48,7 +32,7 @@ struct file_entry {
     const variable_entry *variables;
 };
 
-struct user_argument {
+struct user_argument { // of a GPU: a value
     enum { value, copy_in, copy_both, same };
     void *data;    // the value's place, or the array on the host
     int64_t bytes; // of the array; same: which argument has it too
@@ -64,7 +48,33 @@ struct user_call {
     int32_t count, device;
     const char *error, *printed; // what comes back; until this thread's next call
     int64_t printed_size;
-    uint64_t place; // of the instruction that failed, in the kernel's file; 0: not known
+    uint64_t place;      // of the instruction that failed, in the kernel's file; 0: not known
+    int32_t cooperative; // its blocks run at the same time
+    int32_t waits; // of a GPU: until the kernel has ended; the emulated device always does
 };
 
-} // namespace emu
+// ---- of a GPU alone ---------------------------------------------------------------------------
+
+struct user_library { // machine code to be loaded
+    const void *image;
+    const char *const *kernels, *const *variables; // symbols
+    const void **handles;                          // of the kernels, when it is loaded
+    void **places;                                 // of the variables
+    int32_t kernel_count, variable_count, device;
+    const char *error; // until this thread's next call
+};
+
+struct user_copy { // of a variable
+    void *to;
+    const void *from;
+    int64_t bytes;
+    int32_t device;
+    const char *error;
+};
+
+} // namespace warpkit
+
+namespace emu
+{
+using namespace warpkit;
+}

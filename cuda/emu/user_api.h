@@ -114,6 +114,45 @@ cudaGetSymbolSize(size_t *size, const T &symbol)
     return cudaSuccess;
 }
 
+template <typename T>
+EMU_CALL
+cudaGetSymbolAddress(void **place, const T &symbol)
+{
+    *place = const_cast<void *>(reinterpret_cast<const volatile void *>(&symbol));
+    return cudaSuccess;
+}
+
+template <typename T>
+EMU_CALL
+cudaGetSymbolAddress(T **place, const T &symbol)
+{
+    *place = const_cast<T *>(&symbol);
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+{
+    static cudaMemPool_t own[32] = {};
+    cudaMemPoolProps of = {};
+    of.location.id = device;
+    if (device < 0 || device >= 32) return cudaErrorInvalidDevice;
+    *pool = own[device];
+    if (*pool) return cudaSuccess;
+    of.allocType = cudaMemAllocationTypePinned;
+    of.location.type = cudaMemLocationTypeDevice;
+    const cudaError_t e = cudaMemPoolCreate(pool, &of);
+    own[device] = *pool;
+    return e;
+}
+
+template <typename T>
+EMU_CALL
+cudaMallocFromPoolAsync(T **block, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+    return cudaMallocFromPoolAsync(reinterpret_cast<void **>(block), size, pool, stream);
+}
+
 EMU_CALL
 cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t = nullptr)
 {
@@ -226,6 +265,22 @@ cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, K kernel, size_t share
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, *block, shared);
     *grid = blocks * processors;
     return e;
+}
+
+template <typename K>
+EMU_CALL
+cudaLaunchKernel(K kernel, dim3 grid, dim3 block, void **arguments, size_t shared = 0,
+                 cudaStream_t stream = nullptr)
+{
+    return emu::launch_kernel(kernel, grid, block, arguments, shared, stream, false);
+}
+
+template <typename K>
+EMU_CALL
+cudaLaunchCooperativeKernel(K kernel, dim3 grid, dim3 block, void **arguments,
+                            size_t shared = 0, cudaStream_t stream = nullptr)
+{
+    return emu::launch_kernel(kernel, grid, block, arguments, shared, stream, true);
 }
 
 // ---- streams, events --------------------------------------------------------------------------
@@ -354,43 +409,12 @@ EMU_FAST(cospif, (float)cos(M_PI *(double)x))
 #define __powf powf
 #define __sincosf(x, s, c) (*(s) = sinf(x), *(c) = cosf(x), (void)0)
 
-#define EMU_FLOATS(T, name, arguments, expression)                                             \
-    static inline T name arguments                                                             \
-    {                                                                                          \
-        return expression;                                                                     \
-    }
-EMU_FLOATS(float, __fdividef, (float a, float b), a / b)
-EMU_FLOATS(float, __fdiv_rn, (float a, float b), a / b)
-EMU_FLOATS(double, __ddiv_rn, (double a, double b), a / b)
-EMU_FLOATS(float, __frcp_rn, (float a), 1 / a)
-EMU_FLOATS(float, __fsqrt_rn, (float a), sqrtf(a))
-EMU_FLOATS(double, __dsqrt_rn, (double a), sqrt(a))
-EMU_FLOATS(float, __frsqrt_rn, (float a), (float)(1 / sqrt((double)a)))
-EMU_FLOATS(float, __saturatef, (float x), x > 0 ? x < 1 ? x : 1 : 0) // of NaN 0
-EMU_FLOATS(float, norm3df, (float a, float b, float c), sqrtf(a *a + b * b + c * c))
-EMU_FLOATS(float, fdividef, (float a, float b), a / b)
-EMU_FLOATS(int, __float2int_rn, (float x), (int)rintf(x))
-EMU_FLOATS(int, __float2int_rz, (float x), (int)x)
-EMU_FLOATS(int, __float2int_rd, (float x), (int)floorf(x))
-EMU_FLOATS(int, __float2int_ru, (float x), (int)ceilf(x))
-EMU_FLOATS(unsigned, __float2uint_rn, (float x), (unsigned)rintf(x))
-EMU_FLOATS(unsigned, __float2uint_rz, (float x), (unsigned)x)
-EMU_FLOATS(float, __int2float_rn, (int x), (float)x)
-EMU_FLOATS(float, __uint2float_rn, (unsigned x), (float)x)
-EMU_FLOATS(int, __double2int_rn, (double x), (int)rint(x))
-EMU_FLOATS(int, __double2int_rz, (double x), (int)x)
-EMU_FLOATS(float, __double2float_rn, (double x), (float)x)
-EMU_FLOATS(int, __mul24, (int a, int b),
-           (int)((unsigned)a << 8) / 256 * ((int)((unsigned)b << 8) / 256))
-EMU_FLOATS(unsigned, __umul24, (unsigned a, unsigned b), (a & 0xffffff) * (b & 0xffffff))
-EMU_FLOATS(int, __mulhi, (int a, int b), (int)((int64_t)a *b >> 32))
-EMU_FLOATS(unsigned, __sad, (int a, int b, unsigned c),
-           (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a) + c)
-EMU_FLOATS(unsigned, __usad, (unsigned a, unsigned b, unsigned c), (a > b ? a - b : b - a) + c)
-EMU_FLOATS(unsigned, umin, (unsigned a, unsigned b), min(a, b))
-EMU_FLOATS(unsigned, umax, (unsigned a, unsigned b), max(a, b))
-EMU_FLOATS(long long, clock64, (), (emu::yield(), (long long)emu::nanoseconds()))
-#undef EMU_FLOATS
+static inline long long
+clock64()
+{
+    emu::yield();
+    return (long long)emu::nanoseconds();
+}
 
 #define CUDART_INF_F __builtin_inff() // of math_constants.h
 #define CUDART_INF __builtin_inf()
@@ -438,3 +462,12 @@ EMU_SCOPES(atomicXor)
 EMU_SCOPES(atomicInc)
 EMU_SCOPES(atomicDec)
 #undef EMU_SCOPES
+#define EMU_SCOPE(name)                                                                        \
+    template <typename T, typename V>                                                          \
+    static inline T name(T *p, V expected, V desired)                                          \
+    {                                                                                          \
+        return atomicCAS(p, (T)expected, (T)desired);                                          \
+    }
+EMU_SCOPE(atomicCAS_block)
+EMU_SCOPE(atomicCAS_system)
+#undef EMU_SCOPE

@@ -13,6 +13,7 @@ def main() -> None:
     run = commands.add_parser(
         "run", help="compile a CUDA program and run it on the emulated device: no GPU is needed"
     )
+    run.add_argument("--device", metavar="NAME", help="emu, or cuda, for which nvcc compiles it")
     run.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")
     run.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
     run.add_argument("source", help="a .cu file with main")
@@ -23,10 +24,12 @@ def main() -> None:
 
     try:
         options = [f"-D{name}" for name in given.define]
-        program = str(_programs.built(os.path.abspath(given.source), given.include, options))
-    except (CompileError, DeviceError, OSError) as error:
+        program, environment = _programs.built(
+            os.path.abspath(given.source), given.include, options, given.device
+        )
+    except (CompileError, DeviceError, OSError, ValueError) as error:
         sys.exit(str(error))
-    os.execv(program, [given.source, *given.args])
+    os.execve(program, [given.source, *given.args], environment)
 
 
 if __name__ == "__main__":

@@ -39,10 +39,14 @@ class Source:
     given    a text, which has a line break, a ; or a {; or the path of a file, or of several, C++
              among them
     folders  where headers are looked for, after the including file's folder
+    emulated False: for a GPU's own compiler, which takes them as they are
     """
 
-    def __init__(self, given: Given | Sequence[Given], folders: Sequence[Path]) -> None:
+    def __init__(
+        self, given: Given | Sequence[Given], folders: Sequence[Path], emulated: bool = True
+    ) -> None:
         self.folders = folders
+        self.emulated = emulated
         self.files: dict[Path, str] = {}  # all of them, as they are
         self.text = given if isinstance(given, str) and any(c in given for c in "\n;{") else None
         if self.text is not None:
@@ -53,28 +57,36 @@ class Source:
             mains = [Path(path).resolve() for path in several]
             for path in mains:
                 self.read(path, path.read_text(errors="replace"))
+        self.given = mains
         self.shown = {path: str(path) for path in self.files}  # in messages
         if self.text is not None:
             self.shown[mains[0]] = SOURCE
         self.name = ", ".join(self.shown[path] for path in mains)
         self.names = {path: f"{i}-{path.name}" for i, path in enumerate(self.files)}
-        self.names |= {path: f"main-{i}.cc" for i, path in enumerate(mains)}
+        ending = ".cc" if emulated else ".cu"
+        self.names |= {path: f"main-{i}{ending}" for i, path in enumerate(mains)}
         self.mains = [self.names[path] for path in mains]
         self.templates: list[_syntax.Kernel] = []
+        self.entries: list[_syntax.Entry] = []  # not emulated
         deduced = {k for text in self.files.values() for k in _syntax.deduced_kernels(text)}
         self.texts = {self.names[path]: self.rewritten(path, deduced) for path in self.files}
 
     def rewritten(self, path: Path, deduced: set[str]) -> str:
         text = self.files[path]
         if _syntax.needs(text):
-            text, templates = _syntax.rewrite(text, deduced)
+            if self.emulated:
+                text, templates = _syntax.rewrite(text, deduced)
+            else:
+                mark = str(list(self.files).index(path))
+                text, templates, entries = _syntax.tabled(text, mark)
+                self.entries += entries
             self.templates += templates
 
         def name_of(header: str) -> str | None:
             found = self.find(header, path)
             return self.names[found] if found else None
 
-        text = _syntax.follow_includes(text, name_of)
+        text = _syntax.follow_includes(text, name_of, self.emulated)
         shown = self.shown[path].replace("\\", "\\\\").replace('"', '\\"')
         # CUDA source has CUDA's names without an #include.
         is_cuda = self.names[path] in self.mains and path.suffix not in (
@@ -83,7 +95,8 @@ class Source:
             ".cpp",
             ".cxx",
         )
-        first = f'#include "{_syntax.HEADER}"\n' if is_cuda else ""
+        header = _syntax.HEADER if self.emulated else _syntax.TABLES
+        first = f'#include "{header}"\n' if is_cuda else ""
         return f'{first}#line 1 "{shown}"\n{text}\n'
 
     def read(self, path: Path, text: str) -> None:
@@ -191,19 +204,24 @@ def build(source: Source, options: Sequence[str], more: str = "", program: bool 
     if not target.exists():
         if not hasattr(ctypes.CDLL(str(EMULATOR)), "warpkit_call"):
             raise CompileError("the emulated device of a sanitized build runs no kernels of others")
-        command += [*folders, *options, *source.mains, str(EMULATOR)]
+        command += [*folders, *options, *source.mains, str(EMULATOR), "-pthread"]
+        command += ["-fdebug-prefix-map={place}=."]
         shown = {SOURCE: source.text} if source.text is not None else {}  # beside messages
-        _compile(command, texts | shown, target)
+        compile(command, texts | shown, target)
     return target
 
 
-def _compile(command: list[str], texts: dict[str, str], target: Path) -> None:
+def compile(command: list[str], texts: dict[str, str], target: Path) -> None:
+    """Runs a compiler in a folder, {place}, with files of these texts; what it makes is the target.
+
+    Raises   CompileError
+    """
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as place:
         for name, text in texts.items():
             Path(place, name).write_text(text)
         made = Path(place, "made")
         done = subprocess.run(
-            [*command, f"-fdebug-prefix-map={place}=.", "-o", str(made), "-pthread"],
+            [*(word.replace("{place}", place) for word in command), "-o", str(made)],
             cwd=place,
             capture_output=True,
             text=True,
@@ -211,7 +229,7 @@ def _compile(command: list[str], texts: dict[str, str], target: Path) -> None:
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
         if done.returncode != 0:
-            text = done.stderr.replace(place + "/", "").strip()
+            text = (done.stdout + done.stderr).replace(place + "/", "").strip()
             if "no such instruction" in text:  # of the assembler's
                 text += "\nPTX in an asm statement is not emulated"
             raise CompileError(text)

@@ -1,9 +1,8 @@
-"""compile: users' own CUDA kernels as functions of Python, on the emulated device."""
+"""compile: users' own CUDA kernels as functions of Python, on the emulated device and on GPUs."""
 
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import re
 import shutil
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warpkit import _compiler, _core, _interop
+from warpkit import _compiler, _core, _cubin, _interop, _nvidia, _syntax
 from warpkit._compiler import CompileError
 from warpkit._core import DeviceError
 
@@ -92,10 +91,37 @@ class _Call(ctypes.Structure):
         ("printed", ctypes.c_void_p),
         ("printed_size", ctypes.c_int64),
         ("place", ctypes.c_uint64),
+        ("cooperative", ctypes.c_int32),
+        ("waits", ctypes.c_int32),
     )
 
 
-_INVALID = (1, 9)  # cudaErrorInvalidValue, cudaErrorInvalidConfiguration
+class _Loaded(ctypes.Structure):
+    _fields_ = (
+        ("image", ctypes.c_char_p),
+        ("kernels", ctypes.POINTER(ctypes.c_char_p)),
+        ("variables", ctypes.POINTER(ctypes.c_char_p)),
+        ("handles", ctypes.POINTER(ctypes.c_void_p)),
+        ("places", ctypes.POINTER(ctypes.c_void_p)),
+        ("kernel_count", ctypes.c_int32),
+        ("variable_count", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+        ("error", ctypes.c_char_p),
+    )
+
+
+class _Copy(ctypes.Structure):
+    _fields_ = (
+        ("to", ctypes.c_void_p),
+        ("from_", ctypes.c_void_p),
+        ("bytes", ctypes.c_int64),
+        ("device", ctypes.c_int32),
+        ("error", ctypes.c_char_p),
+    )
+
+
+# cudaErrorInvalidValue, InvalidConfiguration, LaunchOutOfResources, CooperativeLaunchTooLarge
+_INVALID = (1, 9, 701, 720)
 _OUT_OF_MEMORY = 2
 _MOST_ARGUMENTS = 256
 _MOST_THREADS = 1024
@@ -205,7 +231,9 @@ def _kind(given: Any) -> str:
 
 
 class _Library:
-    """A compiled file that is loaded."""
+    """A compiled file that is loaded, of the emulated device."""
+
+    waits = False  # it always does
 
     def __init__(self, path: Path) -> None:
         self.loaded = ctypes.CDLL(str(path))
@@ -220,6 +248,10 @@ class _Library:
         emulator = ctypes.CDLL(str(_compiler.EMULATOR))
         self.call = ctypes.cast(emulator.warpkit_call, ctypes.c_void_p).value or 0
 
+    def copy(self, to: int, from_: int, bytes_: int) -> None:
+        """Of a variable."""
+        ctypes.memmove(to, from_, bytes_)
+
     def line_of(self, place: int) -> str:
         """The source line of an instruction; "" where nobody knows it."""
         tool = shutil.which("addr2line")
@@ -233,6 +265,92 @@ class _Library:
         return "" if "?" in line else line
 
 
+class _GpuLibrary:
+    """Machine code that is loaded, and what user_tables.h has noted in it."""
+
+    def __init__(self, path: Path, entries: Sequence[_syntax.Entry], ordinal: int) -> None:
+        image = path.read_bytes()
+        cubin = _cubin.Cubin(image)
+        self.waits = cubin.waits
+        self._ordinal = ordinal
+        found = list(cubin.found(entries))[::-1]
+        kernels = [one for one in found if isinstance(one, _cubin.Kernel)]
+        variables = [one for one in found if isinstance(one, _cubin.Variable)]
+        functions = ctypes.CDLL(str(_compiler.PACKAGE / "_cuda.so"))
+        self.call, self._copy, load = (
+            ctypes.cast(function, ctypes.c_void_p).value or 0
+            for function in (
+                functions.warpkit_call,
+                functions.warpkit_copy,
+                functions.warpkit_load,
+            )
+        )
+        handles = (ctypes.c_void_p * max(len(kernels), 1))()
+        places = (ctypes.c_void_p * max(len(variables), 1))()
+        loaded = _Loaded(
+            image,
+            _symbols(kernels),
+            _symbols(variables),
+            handles,
+            places,
+            len(kernels),
+            len(variables),
+            ordinal,
+        )
+        if _core.call(load, ctypes.addressof(loaded)):
+            raise DeviceError(loaded.error.decode(errors="replace"))
+        self.kernels: dict[str, list[Any]] = {}
+        for kernel, handle in zip(kernels, handles, strict=False):
+            self.kernels.setdefault(kernel.name, []).append(_kernel_entry(kernel, handle))
+        self.variables = {
+            v.name: _variable_entry(v, place) for v, place in zip(variables, places, strict=False)
+        }
+
+    def copy(self, to: int, from_: int, bytes_: int) -> None:
+        """Of a variable, here or there.
+
+        Raises   DeviceError
+        """
+        copy = _Copy(to, from_, bytes_, self._ordinal)
+        if bytes_ and _core.call(self._copy, ctypes.addressof(copy)):
+            raise DeviceError(copy.error.decode(errors="replace"))
+
+    def line_of(self, place: int) -> str:
+        return ""
+
+
+def _symbols(of: Sequence[_cubin.Kernel | _cubin.Variable]) -> Any:
+    return (ctypes.c_char_p * max(len(of), 1))(*(one.symbol.encode() for one in of))
+
+
+def _kernel_entry(kernel: _cubin.Kernel, handle: int) -> _KernelEntry:
+    count, defaults = len(kernel.types) // _cubin.FACTS, kernel.defaults
+    types = (_Type * max(count, 1)).from_buffer_copy(kernel.types or bytes(_cubin.FACTS))
+    values = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in defaults]
+    addresses = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
+    entry = _KernelEntry(
+        None,
+        kernel.name.encode(),
+        kernel.parameters.encode(),
+        handle,
+        None,
+        types,
+        addresses,
+        count,
+        len(values),
+    )
+    entry.kept = values
+    return entry
+
+
+def _variable_entry(variable: _cubin.Variable, place: int) -> _VariableEntry:
+    type_ = _Type.from_buffer_copy(variable.type)
+    shape = variable.shape
+    return _VariableEntry(
+        None, variable.name.encode(), place, type_, len(shape), (*shape, *(8 - len(shape)) * (0,))
+    )
+
+
 def _list(first: Any) -> Iterator[Any]:
     while first:
         yield first.contents
@@ -244,6 +362,7 @@ class _Shape(NamedTuple):
     block: tuple[int, int, int]
     shared: int
     stream: int
+    cooperative: bool
 
 
 def _dimensions(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, int]:
@@ -276,9 +395,10 @@ class Kernel:
                  it is known), MemoryError
     """
 
-    def __init__(self, module: Module, name: str) -> None:
+    def __init__(self, module: Module, name: str, cooperative: bool = False) -> None:
         self._module = module
         self.name = name
+        self._cooperative = cooperative
         entry = module._entry(name)
         names = entry.parameters.decode().split(",")
         names += [""] * (entry.count - len(names))
@@ -303,7 +423,15 @@ class Kernel:
             raise ValueError(f"a block has at most {_MOST_THREADS} threads, not {block}")
         shared = _interop._integer(launch[2], "shared", 0, 2**31) if len(launch) > 2 else 0
         stream = _interop.stream_handle(launch[3]) if launch[3:] and launch[3] is not None else 0
-        return _Launch(self, _Shape(grid, block, shared, stream))
+        return _Launch(self, _Shape(grid, block, shared, stream, self._cooperative))
+
+    @property
+    def cooperative(self) -> Kernel:
+        """The same kernel, whose blocks run at the same time, so that ``grid.sync()`` joins them.
+
+        ``m.k.cooperative[grid, block](...)`` is a ValueError for more blocks than the device holds.
+        """
+        return Kernel(self._module, self.name, True)
 
     def forall(self, n: int, block: int = 256) -> _Launch:
         """As many whole blocks as n threads take: the kernel has to look at n itself."""
@@ -323,52 +451,141 @@ class _Launch:
     def __call__(self, *arguments: Any) -> None:
         kernel = self._kernel
         module = kernel._module
+        library = module._library
         entry = module._entry(kernel.name)
         count = len(kernel._parameters)
         least = count - kernel._default_count
         if not least <= len(arguments) <= count:
             takes = f"{least} to {count}" if least < count else f"{count}"
             raise TypeError(f"{kernel!r} takes {takes} arguments, not {len(arguments)}")
-        kept: list[Any] = []  # what the arguments' addresses are of
-        converted = (_Argument * max(count, 1))()
-        arrays: list[tuple[int, int, int, bool]] = []  # begin, end, which argument, written to
-        for i, given in enumerate(arguments):
+        given = _Arguments(module.device, count)
+        for i, argument in enumerate(arguments):
             parameter = kernel._parameters[i]
             try:
-                converted[i] = _convert(parameter, given, module.device, kept)
-                if converted[i].kind != _VALUE:
-                    _share(converted, i, arrays)
+                given.add(i, parameter, argument)
             except (TypeError, ValueError) as error:
                 named = f"{i + 1} ({parameter.name})" if parameter.name else f"{i + 1}"
                 raise type(error)(f"{kernel.name}: argument {named} {error}") from None
         for i in range(len(arguments), count):
-            converted[i] = _Argument(entry.defaults[i - least], 0, _VALUE)
-        if self._shape is not None:
-            _run(module, entry, self._shape, converted, count)
-        del kept
+            given.values[i] = _Argument(entry.defaults[i - least], 0, _VALUE)
+        if self._shape is None:
+            return
+        if isinstance(library, _Library):
+            _run(library, entry, self._shape, module._ordinal, given.values, count, False)
+            return
+        stream = self._shape.stream or _interop.DEFAULT_STREAM
+        copies = given.bring(stream)
+        for array in given.lent:
+            array._lead(stream)
+        waits = library.waits or bool(copies)
+        _run(library, entry, self._shape, module._ordinal, given.values, count, waits)
+        for array in given.lent:
+            array._follow(stream)
+        for host, there in copies:
+            if host is not None:
+                there._copy_to(host)
 
 
-def _convert(parameter: _Parameter, given: Any, device: str, kept: list[Any]) -> _Argument:
-    if not parameter.pointer:
-        value = parameter.value(given)
-        kept.append(value)
-        return _Argument(value.ctypes.data, 0, _VALUE)
-    takes = f"takes {_article(f'{parameter} array')}"
-    if given is None or isinstance(given, _core.DeviceArray):
-        address = ctypes.c_uint64(0 if given is None else _check_device(parameter, given, device))
-        kept.append(address)
-        return _Argument(ctypes.addressof(address), 0, _VALUE)
-    if not isinstance(given, np.ndarray):
-        raise TypeError(f"{takes} of NumPy or a DeviceArray, not {_kind(given)}")
-    _core.unmasked(given)
-    _check_array(parameter, given.dtype, given.size, given.flags.c_contiguous)
-    if not given.flags.aligned:
-        raise ValueError("takes an aligned array; pass a copy")
-    if not parameter.readonly and not given.flags.writeable:
-        raise ValueError("is written to, and the array is read-only; make the pointer one to const")
-    return _Argument(
-        given.ctypes.data, given.nbytes, _COPY_IN if parameter.readonly else _COPY_BOTH
-    )
+class _Arguments:
+    """A call's arguments as the plug-ins take them, and what has to live as long."""
+
+    def __init__(self, device: str, count: int) -> None:
+        self.values = (_Argument * max(count, 1))()
+        self.lent: list[_core.DeviceArray] = []  # whose order is not the default stream's, perhaps
+        self._device = device
+        self._kept: list[Any] = []
+        # Arrays of NumPy: begin, end, which argument, written to.
+        self._arrays: list[tuple[int, int, int, bool]] = []
+
+    def add(self, i: int, parameter: _Parameter, given: Any) -> None:
+        if not parameter.pointer:
+            value = parameter.value(given)
+            self._kept.append(value)
+            self.values[i] = _Argument(value.ctypes.data, 0, _VALUE)
+            return
+        if given is None:
+            self._point(i, 0)
+            return
+        takes = f"takes {_article(f'{parameter} array')}"
+        if not isinstance(given, np.ndarray):
+            array = _device_array(given)
+            if array is None:
+                raise TypeError(f"{takes} of NumPy or a DeviceArray, not {_kind(given)}")
+            self._kept.append(array)
+            self._point(i, self._lend(parameter, array))
+            return
+        _core.unmasked(given)
+        _check_array(parameter, given.dtype, given.size, given.flags.c_contiguous)
+        if not given.flags.aligned:
+            raise ValueError("takes an aligned array; pass a copy")
+        if not parameter.readonly and not given.flags.writeable:
+            raise ValueError(_READ_ONLY)
+        kind = _COPY_IN if parameter.readonly else _COPY_BOTH
+        self.values[i] = _Argument(given.ctypes.data, given.nbytes, kind)
+        self._share(i)
+
+    def _point(self, i: int, address: int) -> None:
+        place = ctypes.c_uint64(address)
+        self._kept.append(place)
+        self.values[i] = _Argument(ctypes.addressof(place), 0, _VALUE)
+
+    def _lend(self, parameter: _Parameter, array: _core.DeviceArray) -> int:
+        if array.device != self._device:
+            raise ValueError(
+                f"is an array on {array.device}, and the kernel runs on {self._device}"
+            )
+        _check_array(parameter, array.dtype, array.size, True)
+        address, _, contiguous, readonly = array._lend(not parameter.readonly)
+        _check_array(parameter, array.dtype, array.size, bool(contiguous))
+        if readonly and not parameter.readonly:
+            raise ValueError(_READ_ONLY)
+        self.lent.append(array)
+        return address
+
+    def _share(self, i: int) -> None:
+        """One array that is given twice is one on the device too."""
+        own = self.values[i]
+        begin, end = own.data or 0, (own.data or 0) + own.bytes
+        written = own.kind == _COPY_BOTH
+        for other_begin, other_end, which, other_written in self._arrays:
+            if (begin, end) == (other_begin, other_end):
+                if written:
+                    self.values[which].kind = _COPY_BOTH
+                self.values[i] = _Argument(own.data, which, _SAME)
+                return
+            if begin < other_end and other_begin < end and (written or other_written):
+                raise ValueError(f"overlaps argument {which + 1}, without being the same array")
+        self._arrays.append((begin, end, i, written))
+
+    def bring(self, stream: int) -> list[tuple[np.ndarray | None, _core.DeviceArray]]:
+        """Copies NumPy's arrays to a GPU: those to be copied back, with the copies."""
+        copies: list[tuple[np.ndarray | None, _core.DeviceArray]] = []
+        for i, value in enumerate(self.values):
+            if value.kind in (_COPY_IN, _COPY_BOTH):
+                memory = (ctypes.c_uint8 * value.bytes).from_address(value.data)
+                host = np.frombuffer(memory, np.uint8) if value.bytes else np.empty(0, np.uint8)
+                there = _core.empty(host.shape, np.uint8, self._device, stream)
+                _core.upload(host, there)
+                self.lent.append(there)
+                copies.append((host if value.kind == _COPY_BOTH else None, there))
+                self._point(i, there._pointer)
+            elif value.kind == _SAME:
+                self.values[i] = self.values[value.bytes]
+        return copies
+
+
+_READ_ONLY = "is written to, and the array is read-only; make the pointer one to const"
+
+
+def _device_array(given: Any) -> _core.DeviceArray | None:
+    """An array of a device, of any library; None: it is none."""
+    if isinstance(given, _core.DeviceArray):
+        return given
+    if hasattr(given, "__cuda_array_interface__") or hasattr(given, "__dlpack__"):
+        array = _core.operand(given)[0]
+        if isinstance(array, _core.DeviceArray):
+            return array
+    return None
 
 
 def _check_array(parameter: _Parameter, dtype: np.dtype[Any], size: int, contiguous: bool) -> None:
@@ -378,32 +595,15 @@ def _check_array(parameter: _Parameter, dtype: np.dtype[Any], size: int, contigu
         raise ValueError("takes a C-contiguous array; pass numpy.ascontiguousarray(...) of it")
 
 
-def _check_device(parameter: _Parameter, given: _core.DeviceArray, device: str) -> int:
-    if given.device != device:
-        raise ValueError(f"is an array on {given.device}, and the kernel runs on {device}")
-    inner = [math.prod(given.shape[i + 1 :]) * given.itemsize for i in range(given.ndim)]
-    longer = [(s, t) for s, t, n in zip(given.strides, inner, given.shape, strict=True) if n > 1]
-    _check_array(parameter, given.dtype, given.size, all(s == t for s, t in longer))
-    return given._pointer
-
-
-def _share(converted: Any, i: int, arrays: list[tuple[int, int, int, bool]]) -> None:
-    """One array that is given twice is one on the device too."""
-    own = converted[i]
-    begin, end = own.data or 0, (own.data or 0) + own.bytes
-    written = own.kind == _COPY_BOTH
-    for other_begin, other_end, which, other_written in arrays:
-        if (begin, end) == (other_begin, other_end):
-            if written:
-                converted[which].kind = _COPY_BOTH
-            converted[i] = _Argument(own.data, which, _SAME)
-            return
-        if begin < other_end and other_begin < end and (written or other_written):
-            raise ValueError(f"overlaps argument {which + 1}, without being the same array")
-    arrays.append((begin, end, i, written))
-
-
-def _run(module: Module, entry: Any, shape: _Shape, arguments: Any, count: int) -> None:
+def _run(
+    library: _Library | _GpuLibrary,
+    entry: Any,
+    shape: _Shape,
+    ordinal: int,
+    arguments: Any,
+    count: int,
+    waits: bool,
+) -> None:
     call = _Call(
         ctypes.pointer(entry),
         shape.grid,
@@ -412,9 +612,11 @@ def _run(module: Module, entry: Any, shape: _Shape, arguments: Any, count: int) 
         shape.stream,
         arguments,
         count,
-        module._ordinal,
+        ordinal,
+        cooperative=shape.cooperative,
+        waits=waits,
     )
-    code = _core.call(module._library.call, ctypes.addressof(call))
+    code = _core.call(library.call, ctypes.addressof(call))
     if call.printed_size:
         text = ctypes.string_at(call.printed, call.printed_size).decode(errors="replace")
         sys.stdout.write(text)
@@ -428,7 +630,7 @@ def _run(module: Module, entry: Any, shape: _Shape, arguments: Any, count: int) 
             f"{entry.name.decode()}: {text}: grid {shape.grid}, block {shape.block}, "
             f"{shape.shared} bytes of dynamic shared memory beside the static"
         )
-    where = module._library.line_of(call.place) if call.place else ""
+    where = library.line_of(call.place) if call.place else ""
     raise DeviceError(text + (f"; it stands at {where}" if where else ""))
 
 
@@ -445,38 +647,40 @@ class Variable:
     def __init__(self, module: Module, name: str) -> None:
         self._module, self.name = module, name
 
-    def _view(self) -> np.ndarray:
+    def _new(self) -> np.ndarray:
         entry = self._module._library.variables[self.name]
         of = _Parameter(entry.type, self.name)
-        if of.pointer:  # its address
-            dtype, lanes, size = np.dtype(np.uint64), 1, 8
-        else:
-            dtype, lanes, size = of.dtype, of.lanes, of.size
         shape = tuple(entry.shape[: entry.ndim])
-        bytes_ = size * int(np.prod(shape, dtype=np.int64))
-        memory = memoryview((ctypes.c_char * bytes_).from_address(entry.address))
-        lane_axis = (size // dtype.itemsize,) if lanes > 1 else ()
-        whole = np.ndarray((*shape, *lane_axis), dtype, memory)
-        return whole[..., :lanes] if lanes > 1 else whole
+        if of.pointer:  # its address
+            return np.empty(shape, np.uint64)
+        return np.empty((*shape, of.lanes) if of.lanes > 1 else shape, of.dtype)
+
+    def _read(self) -> np.ndarray:
+        library, array = self._module._library, self._new()
+        library.copy(array.ctypes.data, library.variables[self.name].address, array.nbytes)
+        return array
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._view().shape
+        return self._new().shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._view().dtype
+        return self._new().dtype
 
     def __getitem__(self, index: Any) -> Any:
-        return self._view()[index].copy()
+        return self._read()[index].copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._view()[index] = value
+        library, array = self._module._library, self._read()
+        array[index] = value
+        library.copy(library.variables[self.name].address, array.ctypes.data, array.nbytes)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("a variable of a module is copied")
-        return self._view().astype(dtype or self.dtype)
+        array = self._read()
+        return array if dtype is None else array.astype(dtype, copy=False)
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.dtype}, shape {self.shape}>"
@@ -496,6 +700,7 @@ class Module:
         self.device = device
         self._ordinal = int(device.partition(":")[2] or 0)
         self._instances: dict[str, str] = {}
+        self._kernels: dict[str, Kernel] = {}
         self._lock = threading.Lock()
         self._library = self._build()
         self.templates = tuple(dict.fromkeys(t.name for t in source.templates))
@@ -508,13 +713,25 @@ class Module:
     def variables(self) -> tuple[str, ...]:
         return tuple(reversed(self._library.variables))
 
-    def _build(self) -> _Library:
-        lines = [
-            f'\n#line 1 "<{name}>"\n'
-            f'static emu::add_kernel<&{name}> emu_instance_{i}("{name}", "{p}");'
-            for i, (name, p) in enumerate(self._instances.items())
+    def _build(self) -> _Library | _GpuLibrary:
+        source, instances = self._source, self._instances.items()
+        if source.emulated:
+            lines = [
+                f'\n#line 1 "<{name}>"\n'
+                f'static emu::add_kernel<&{name}> emu_instance_{i}("{name}", "{p}");'
+                for i, (name, p) in enumerate(instances)
+            ]
+            return _Library(_compiler.build(source, self._options, "".join(lines)))
+        entries = [
+            _syntax.Entry(f"warpkit_i_{i}", name, p) for i, (name, p) in enumerate(instances)
         ]
-        return _Library(_compiler.build(self._source, self._options, "".join(lines)))
+        lines = [
+            f'\n#line 1 "<{e.name}>"\n{_syntax.TABLE} {e.made} = warpkit::table_of(&{e.name});'
+            for e in entries
+        ]
+        capability = _core.device_info(self.device)["compute_capability"]
+        path = _nvidia.build_cubin(source, self._options, capability, "".join(lines))
+        return _GpuLibrary(path, [*source.entries, *entries], self._ordinal)
 
     def _entry(self, name: str) -> Any:
         entries = self._library.kernels[name]
@@ -540,24 +757,34 @@ class Module:
             except BaseException:
                 del self._instances[name]
                 raise
-            for v, entry in old.variables.items():
-                size = entry.type.size if not entry.type.pointer else 8
-                bytes_ = size * int(np.prod(entry.shape[: entry.ndim], dtype=np.int64))
-                ctypes.memmove(new.variables[v].address, entry.address, bytes_)
+            for v in old.variables:
+                values = Variable(self, v)._read()
+                new.copy(new.variables[v].address, values.ctypes.data, values.nbytes)
             self._library = new
+
+    def _kernel(self, name: str) -> Kernel:
+        if name not in self._kernels:
+            self._kernels[name] = Kernel(self, name)
+        return self._kernels[name]
+
+    def _variable(self, name: str) -> Variable:
+        return Variable(self, name)
 
     def __getitem__(self, name: str) -> Any:
         name = re.sub(r"\s*([<>,:*&])\s*", r"\1", " ".join(name.split())).replace(",", ", ")
         if "<" in name:
             if name not in self._library.kernels:
                 self._instantiate(name)
-            return Kernel(self, name)
-        for has, make in ((self._library.kernels, Kernel), (self._library.variables, Variable)):
+            return self._kernel(name)
+        for has, make in (
+            (self._library.kernels, self._kernel),
+            (self._library.variables, self._variable),
+        ):
             found = [n for n in has if n == name] or [n for n in has if n.endswith(f"::{name}")]
             if len(found) > 1:
                 raise KeyError(f"{name} is one of {', '.join(found)}")
             if found:
-                return make(self, found[0])
+                return make(found[0])
         if any(t == name or t.endswith(f"::{name}") for t in self.templates):
             raise KeyError(f"{name} is a template: name its arguments, as in {name}<float>")
         there = ", ".join((*self.kernels, *self.variables, *(f"{t}<>" for t in self.templates)))
@@ -582,6 +809,7 @@ class Module:
 __all__ = ["CompileError", "Kernel", "Module", "Variable", "compile"]
 
 _modules: dict[Any, Module] = {}
+_KINDS = ("emu", "cuda")
 
 
 def compile(
@@ -593,19 +821,21 @@ def compile(
 ) -> Module:
     """Compile CUDA source, and give its kernels as functions of Python. No GPU is needed.
 
-    A C++ compiler of the host compiles it for the emulated device: $CXX, c++, g++ or clang++.
+    A C++ compiler of the host compiles it for the emulated device: $CXX, c++, g++ or clang++. For a
+    GPU NVRTC does, and what it does not take, such as a source with host functions, nvcc.
     What was compiled before is found again by its text, in WARPKIT_KERNELS, by default a folder of
     the user's cache; within a process it is the same Module, with its variables as they are.
 
     source   a text, or the path of a file; headers beside it are found
-    device   "emu", "emu:1"; None: the default device if it is an emulated one, else "emu"
+    device   "emu", "emu:1", "cuda", "cuda:1"; None: what set_default_device or WARPKIT_DEVICE says
+             if it is one of these, else "emu"
     include  more folders for headers
     options  more options for the compiler, such as "-DN=4" or "-O2"
 
     Returns  Module: ``m.k[grid, block](*arguments)``, ``m.k.forall(n)(*arguments)``,
              ``m["k<float, 128>"]``, ``m.variable[...]``; see Kernel
     Raises   CompileError (the compiler's messages, by the source's own lines; or there is no
-             compiler), DeviceError (no emulated device), ValueError (device), OSError (no file)
+             compiler), DeviceError (no such device), ValueError (device), OSError (no file)
 
     >>> m = compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
     >>> x = np.ones(3, np.float32)
@@ -614,18 +844,26 @@ def compile(
     array([2., 2., 2.], dtype=float32)
     """
     folders = tuple(Path(folder).absolute() for folder in include)
-    name = _emulated(device)
-    read = _compiler.Source(source, folders)
-    key = (tuple(read.texts.items()), folders, tuple(options), name, _compiler.find_compiler())
+    name = device_of(device)
+    emulated = name.startswith("emu")
+    read = _compiler.Source(source, folders, emulated)
+    tools = _compiler.find_compiler() if emulated else tuple(_nvidia.find_compilers())
+    key = (tuple(read.texts.items()), folders, tuple(options), name, tools)
     if key not in _modules:
         _modules[key] = Module(read, tuple(options), name)
     return _modules[key]
 
 
-def _emulated(device: str | None) -> str:
+def device_of(device: str | None) -> str:
+    """The whole name of a device that kernels are compiled for.
+
+    Raises   ValueError, DeviceError
+    """
     if device is None:
         default = _core.default_device() or ""
-        device = default if default.startswith("emu") else "emu"
-    if not isinstance(device, str) or device.partition(":")[0] != "emu":
-        raise ValueError(f"kernels are compiled for device 'emu' or 'emu:N', not for {device!r}")
+        device = default if default.startswith(_KINDS) else "emu"
+    if not isinstance(device, str) or device.partition(":")[0] not in _KINDS:
+        raise ValueError(
+            f"kernels are compiled for device 'emu' or 'cuda', as 'cuda:1', not for {device!r}"
+        )
     return str(_core.device_info(device)["device"])

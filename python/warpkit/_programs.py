@@ -1,4 +1,4 @@
-"""run: whole CUDA programs, with a main function, on the emulated device."""
+"""run: whole CUDA programs, with a main function, on the emulated device or a GPU."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from warpkit import _compiler, _core
+from warpkit import _compiler, _core, _interop, _kernels, _nvidia
 from warpkit._compiler import Given
 
 
@@ -15,6 +15,7 @@ def run(
     source: Given | Sequence[Given],
     args: Sequence[Given] = (),
     *,
+    device: str | None = None,
     include: Sequence[Given] = (),
     options: Sequence[str] = (),
     input: str | None = None,
@@ -24,6 +25,8 @@ def run(
 
     source   a text, or the path of a file, that has ``main``; or several paths, .cpp too
     args     the program's arguments
+    device   "emu"; "cuda", "cuda:1": nvcc compiles it, and that GPU is the program's first; None:
+             as of compile
     include  more folders for headers
     options  more options for the compiler and the linker, such as "-DN=4"
     input    what the program reads from its stdin; None: nothing
@@ -31,13 +34,13 @@ def run(
 
     Returns  subprocess.CompletedProcess: stdout, stderr, returncode. A kernel that goes wrong is
              told on stderr, and is an error of all CUDA calls from then on
-    Raises   CompileError, DeviceError (no emulated device here), OSError (no file),
+    Raises   CompileError, ValueError (device), DeviceError (no such device), OSError (no file),
              subprocess.TimeoutExpired
 
     >>> run('int main() { printf("hello"); return 3; }').returncode
     3
     """
-    program = built(source, include, options)
+    program, environment = built(source, include, options, device)
     first = source if isinstance(source, str | os.PathLike) else source[0]
     name = os.fspath(first) if os.path.exists(first) else _compiler.SOURCE  # argv[0], as of a shell
     return subprocess.run(
@@ -48,6 +51,7 @@ def run(
         text=True,
         errors="replace",
         timeout=timeout,
+        env=environment,
         check=False,
     )
 
@@ -56,11 +60,22 @@ def built(
     source: Given | Sequence[Given],
     include: Sequence[Given],
     options: Sequence[str],
-) -> Path:
-    """The program's file.
+    device: str | None,
+) -> tuple[Path, dict[str, str]]:
+    """The program's file, and its environment.
 
-    Raises   CompileError, DeviceError, OSError
+    Raises   CompileError, ValueError, DeviceError, OSError
     """
-    _core.device_info("emu")
+    name = _kernels.device_of(device)
+    environment = dict(os.environ)
+    emulated = name.startswith("emu")
     folders = tuple(Path(folder).absolute() for folder in include)
-    return _compiler.build(_compiler.Source(source, folders), options, program=True)
+    read = _compiler.Source(source, folders, emulated)
+    if emulated:
+        return _compiler.build(read, options, program=True), environment
+    capability = _core.device_info(name)["compute_capability"]
+    program = _nvidia.build_program(read, options, capability)
+    visible = environment.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    which = _interop.ordinal(name)
+    environment["CUDA_VISIBLE_DEVICES"] = visible[which] if visible[0] else str(which)
+    return program, environment

@@ -7,7 +7,9 @@ __noinline__                        the attribute, by whose name libstdc++ means
 #include <cuda_runtime.h>           the emulator's header; so of what else CUDA has
 __global__ void k(int n) { ... }    behind it an entry by which Python finds k; so of variables
 
-Comments, strings and the numbers of lines stay as they are.
+For a GPU's own compilers only the last line holds: behind each kernel and variable stands a
+constant that tells of it, cuda/emu/user_tables.h. Comments, strings and the numbers of lines stay
+as they are.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ _TOKEN = re.compile(
     """,
     re.X | re.S | re.M,
 )
+_SPACES = ("__device__", "__constant__", "__managed__")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = set(_PAIRS.values())
 # Headers of CUDA's whose contents the emulator has in one.
@@ -38,12 +41,15 @@ _CUDA_HEADER = re.compile(
     r"|host_(defines|config)|sm_\d\d_(atomic_functions|intrinsics))\.(h|hpp)"
     r"|crt/\w+\.h|cooperative_groups/\w+\.h"
 )
+_OWN_HEADER = {"cuda/atomic": "emu/user_atomic.h"}
 # And those that it has not: CUDA's own may be found, which no host compiler takes.
 _NOT_EMULATED = re.compile(
     r"mma\.h|cuda_fp[468]\.h|(texture|surface)_\w+\.h|nvrtc\w*\.h|(cub|cuda|cute|nv|thrust)/.+"
     r"|cu(blas|dnn|fft|rand|solver|sparse)\w*\.h"
 )
 HEADER = "emu/user.h"
+TABLES = "emu/user_tables.h"
+TABLE = 'extern "C" __device__ const auto'
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<](?P<name>[^">]+)[">]', re.M)
 
 
@@ -52,6 +58,15 @@ class Kernel(NamedTuple):
 
     name: str  # with its namespaces
     parameters: str  # their names, with commas
+
+
+class Entry(NamedTuple):
+    """A kernel or variable of a source for a GPU, which the compiled file may have."""
+
+    made: str  # the constant's name; that of the default arguments has a d behind it
+    name: str
+    parameters: str | None  # None: of a variable
+    default_count: int = 0
 
 
 def needs(text: str) -> bool:
@@ -69,14 +84,26 @@ def rewrite(text: str, deduced: Collection[str] = ()) -> tuple[str, list[Kernel]
     return _Source(text).rewritten({*deduced, *deduced_kernels(text)})
 
 
-def follow_includes(text: str, find: Callable[[str], str | None]) -> str:
+def tabled(text: str, mark: str) -> tuple[str, list[Kernel], list[Entry]]:
+    """The text for a GPU's compiler, the templates of kernels in it, and what else Python finds.
+
+    mark     in the entries' names, of which each file needs its own
+    """
+    source = _Source(text, mark)
+    new, templates = source.rewritten(set())
+    return new, templates, source.entries
+
+
+def follow_includes(text: str, find: Callable[[str], str | None], emulated: bool = True) -> str:
     """The text with the names that find has in its #include lines, and ours for CUDA's."""
 
     def replaced(match: re.Match[str]) -> str:
-        if _CUDA_HEADER.fullmatch(match["name"]):
+        if emulated and _CUDA_HEADER.fullmatch(match["name"]):
             return f'#include "{HEADER}"'
+        if emulated and match["name"] in _OWN_HEADER:
+            return f'#include "{_OWN_HEADER[match["name"]]}"'
         other = find(match["name"])
-        if other is None and _NOT_EMULATED.fullmatch(match["name"]):
+        if emulated and other is None and _NOT_EMULATED.fullmatch(match["name"]):
             return f"#error {match['name']} is not emulated"
         return f'#include "{other}"' if other else match.group()
 
@@ -100,23 +127,29 @@ class _Kernel(NamedTuple):
     defaults: list[tuple[str, str]]  # declarations, and their names
 
 
-class _Entry(NamedTuple):
+class _Open(NamedTuple):
+    """A kernel whose body is open."""
+
+    body: int  # its brace
     depth: int  # scopes around the kernel
     branches: int  # of the preprocessor
     name: str
     types: str
-    made: str
+    before: str  # of what stands behind it, around the pointer
+    after: str
 
     def text(self, branches: int) -> str:
         # By its types, as there may be others of the name; but not where branches of an #if have a
         # head each and one body.
         cast = f"static_cast<void (*)({self.types})>"
         pointer = f"{cast}({self.name})" if branches == self.branches else f"&{self.name}"
-        return f" static emu::add_kernel<{pointer}> {self.made};"
+        return f"{self.before}{pointer}{self.after}"
 
 
 class _Source:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, mark: str | None = None) -> None:
+        self.mark = mark  # None: for the emulated device
+        self.entries: list[Entry] = []
         self.tokens = [(m.lastgroup or "", m.group()) for m in _TOKEN.finditer(text)]
         self.code = [i for i, t in enumerate(self.tokens) if t[0] not in ("skip", "directive")]
         self.words = [self.tokens[i][1] for i in self.code]
@@ -215,7 +248,7 @@ class _Source:
         templates: list[Kernel] = []
         scopes: list[str] = []  # of the braces around: a namespace's name, "", or what else
         branches: list[list[str]] = []
-        entry: _Entry | None = None  # of the kernel whose body is open, or begins next
+        entry: _Open | None = None  # of the kernel whose body is open, or begins next
         directives = iter(
             [(i, t[1]) for i, t in enumerate(self.tokens) if t[0] == "directive"] + [(1 << 60, "")]
         )
@@ -228,19 +261,23 @@ class _Source:
                 scopes.append(self.scope_at(k, scopes))
             elif word == "}" and scopes:
                 scopes.pop()
-                if entry and len(scopes) == entry.depth:
+                if entry and k > entry.body and len(scopes) == entry.depth:
                     self.behind[k] = entry.text(len(branches))
                     entry = None
+            elif word == "__global__":
+                entry = self.kernel(k, scopes, len(branches), templates)
+            elif word in _SPACES:
+                self.variable(k, scopes)
+            elif self.mark is not None:
+                continue
             elif word == "<<<":
                 self.launch(k, deduced)
             elif word == "__noinline__" and self.at(k - 1) != "(":
                 self.edits.append((k, k + 1, "__attribute__((noinline))"))
             elif word == "extern":
                 self.shared(k, "()" in scopes)
-            elif word == "__global__":
-                entry = self.kernel(k, scopes, len(branches), templates)
-            elif word in ("__device__", "__constant__", "__managed__"):
-                self.variable(k, scopes)
+        if self.mark is not None:
+            return self.text(), templates
         for i, (kind, text) in enumerate(self.tokens):
             if kind == "directive":
                 self.tokens[i] = (kind, _macro(text, deduced))
@@ -348,10 +385,10 @@ class _Source:
 
     def kernel(
         self, k: int, scopes: list[str], branches: int, templates: list[Kernel]
-    ) -> _Entry | None:
+    ) -> _Open | None:
         """What is to be put behind the kernel whose __global__ is at k."""
         linkage = '"C"' in scopes or '"C"' in self.words[self.start_of_declaration(k) : k]
-        if linkage:
+        if linkage and self.mark is None:
             self.edits.append((k, k + 1, ""))
         found = self.kernel_at(k)
         if found is None or "()" in scopes or "{}" in scopes or self.at(found.closing + 1) != "{":
@@ -363,18 +400,32 @@ class _Source:
             templates.append(Kernel(name, names))
             return None
         types = ", ".join(self.span(a, b) for a, b in found.parameters)
-        values = "".join(
-            f", []() -> const void * {{ static {declared}; return &{name}; }}()"
-            for declared, name in found.defaults
-        )
-        made = f'emu_{found.name}_{k}("{name}", "{names}"{values})'
-        return _Entry(len(scopes), branches, found.name, types, made)
+        if self.mark is None:
+            values = "".join(
+                f", []() -> const void * {{ static {declared}; return &{name}; }}()"
+                for declared, name in found.defaults
+            )
+            made = f'emu_{found.name}_{k}("{name}", "{names}"{values})'
+            before, after = " static emu::add_kernel<", f"> {made};"
+        else:
+            made = self.add(k, 0, name, names, len(found.defaults))
+            types = types.replace("__grid_constant__", "")
+            before, after = f" {TABLE} {made} = warpkit::table_of(", ");"
+            if found.defaults:  # each at a multiple of 32 bytes
+                members = " ".join(f"alignas(32) {declared};" for declared, _ in found.defaults)
+                after += f" struct {made}s {{ {members} }};"
+                after += f' extern "C" __device__ const {made}s {made}d = {{}};'
+        return _Open(found.closing + 1, len(scopes), branches, found.name, types, before, after)
+
+    def add(self, k: int, i: int, name: str, parameters: str | None, default_count: int = 0) -> str:
+        made = f"warpkit_{self.mark}_{k}_{i}"
+        self.entries.append(Entry(made, name, parameters, default_count))
+        return made
 
     def variable(self, k: int, scopes: list[str]) -> None:
         """A __device__ or __constant__ variable of a namespace."""
         start = self.start_of_declaration(k)
-        own = ("__device__", "__constant__", "__managed__")
-        if any(s in ("()", "{}") for s in scopes) or any(w in own for w in self.words[start:k]):
+        if any(s in ("()", "{}") for s in scopes) or any(w in _SPACES for w in self.words[start:k]):
             return
         j = k
         names: list[str] = []
@@ -406,11 +457,16 @@ class _Source:
         if self.is_name(j - 1) and not initialised:
             names.append(self.at(j - 1))
         spaces = [s for s in scopes if s not in ("", '"C"')]
-        self.behind[j] = "".join(
-            f" static emu::add_variable<decltype({name})> emu_{name}_{k}_{i}"
-            f'("{"::".join([*spaces, name])}", {name});'
-            for i, name in enumerate(dict.fromkeys(names))
-        )
+        managed = "__managed__" in self.words[start:j]  # has no address before the program runs
+        for i, name in enumerate(dict.fromkeys(names)):
+            whole = "::".join([*spaces, name])
+            if self.mark is None:
+                entry = f"static emu::add_variable<decltype({name})> emu_{name}_{k}_{i}"
+                entry += f'("{whole}", {name});'
+            else:
+                of = f"managed<decltype(({name}))>::table()" if managed else f"variable_of(&{name})"
+                entry = f"{TABLE} {self.add(k, i, whole, None)} = warpkit::{of};"
+            self.behind[j] = f"{self.behind.get(j, '')} {entry}"
 
 
 def _follow(directive: str, scopes: list[str], branches: list[list[str]]) -> list[str]:

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 #include <device_launch_parameters.h>
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <cassert>
 namespace cg = cooperative_groups;
 

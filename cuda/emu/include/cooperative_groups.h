@@ -1,5 +1,4 @@
-// cooperative_groups.h -- groups of threads: a block, tiles of a warp, the lanes that are there. There
-// is no sync of a grid: its blocks do not run beside each other here.
+// cooperative_groups.h -- groups of threads: a grid, a block, tiles of a warp, the lanes that are there.
 #pragma once
 #include "emu/math.h"
 #include "emu/simt.h"
@@ -75,15 +74,27 @@ class grid_group
     {
         return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
     }
+    static dim3 group_dim()
+    {
+        return gridDim;
+    }
+    static dim3 dim_blocks()
+    {
+        return gridDim;
+    }
+    static dim3 block_index()
+    {
+        return dim3(blockIdx.x, blockIdx.y, blockIdx.z);
+    }
     static bool is_valid()
     {
-        return false;
+        return emu::in_grid();
     }
-    template <int never = 0>
-    static void sync()
+    static void sync(emu::site at = emu::site::here())
     {
-        static_assert(
-            never, "the emulated device has no grid.sync(): its blocks run one after another");
+        emu::settle();
+        emu::grid_barrier(at);
+        emu::settle();
     }
 };
 
@@ -153,6 +164,11 @@ class lanes
         return read(v, from < num_threads() ? from : thread_rank(), at);
     }
 
+    unsigned lanes_mask() const
+    {
+        return mask;
+    }
+
   protected:
     explicit lanes(unsigned those) : mask(those) {}
     unsigned mask;
@@ -169,7 +185,16 @@ class lanes
     template <typename T>
     T read(T v, unsigned rank, emu::site at) const
     {
-        return __shfl_sync(mask, v, (int)__fns(mask, 0, (int)rank + 1), 32, at);
+        const int lane = (int)__fns(mask, 0, (int)rank + 1);
+        if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+            return __shfl_sync(mask, v, lane, 32, at);
+        } else { // by words
+            uint32_t words[(sizeof v + 3) / 4] = {};
+            memcpy(words, &v, sizeof v);
+            for (uint32_t &word : words) word = __shfl_sync(mask, word, lane, 32, at);
+            memcpy(&v, words, sizeof v);
+            return v;
+        }
     }
 };
 
@@ -281,6 +306,30 @@ tiled_partition(const thread_group &, unsigned size)
     const unsigned first = (unsigned)emu::self()->lane & ~(size - 1);
     const unsigned mask = size >= 32 ? 0xffffffffu : ((1u << size) - 1) << first;
     return coalesced_group(mask & present_lanes());
+}
+
+// Those of a group that give the same label; or the same answer.
+template <typename Group, typename Label>
+coalesced_group
+labeled_partition(const Group &group, Label label, emu::site at = emu::site::here())
+{
+    return coalesced_group(__match_any_sync(group.lanes_mask(), label, at));
+}
+
+template <typename Group>
+coalesced_group
+binary_partition(const Group &group, bool predicate, emu::site at = emu::site::here())
+{
+    const unsigned yes = __ballot_sync(group.lanes_mask(), predicate, at);
+    return coalesced_group(predicate ? yes : group.lanes_mask() & ~yes);
+}
+
+// One thread of the group does it, and only that one.
+template <typename Group, typename F>
+void
+invoke_one(const Group &group, F f)
+{
+    if (group.thread_rank() == 0) f();
 }
 
 template <typename Group>
