@@ -11,6 +11,14 @@ cudaError_t
 note(cudaError_t code); // what cudaGetLastError gives; and code, or an earlier kernel's
 void launched(cudaError_t code); // tells stderr too
 void forget_failure();           // of a kernel, which every call gives until then
+struct kernel_entry;
+struct variable_entry;
+
+// The file that code is in is compiled with calls before its accesses: races are looked for in its
+// kernels.
+void watch(const void *code, const kernel_entry *const *kernels,
+           const variable_entry *const *variables, bool program);
+void written_by_host(const void *p, size_t size); // or may be: what stands there is known
 unsigned long long nanoseconds();
 EMU_API_END
 
@@ -65,6 +73,7 @@ struct user_call {
     const char *error, *printed; // what comes back; until this thread's next call
     int64_t printed_size;
     uint64_t place; // of the instruction that failed, in the kernel's file; 0: not known
+    int32_t raced;  // it failed of a race
 };
 
 } // namespace emu

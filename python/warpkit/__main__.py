@@ -15,6 +15,9 @@ def main() -> None:
     )
     run.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")
     run.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
+    run.add_argument(
+        "--races", dest="check", action="store_const", const="races", help="look for races"
+    )
     run.add_argument("source", help="a .cu file with main")
     run.add_argument("args", nargs=argparse.REMAINDER, help="the program's own")
     given = parser.parse_args()
@@ -23,7 +26,8 @@ def main() -> None:
 
     try:
         options = [f"-D{name}" for name in given.define]
-        program = str(_programs.built(os.path.abspath(given.source), given.include, options))
+        source = os.path.abspath(given.source)
+        program = str(_programs.built(source, given.include, options, given.check))
     except (CompileError, DeviceError, OSError) as error:
         sys.exit(str(error))
     os.execv(program, [given.source, *given.args])

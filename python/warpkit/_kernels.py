@@ -92,7 +92,15 @@ class _Call(ctypes.Structure):
         ("printed", ctypes.c_void_p),
         ("printed_size", ctypes.c_int64),
         ("place", ctypes.c_uint64),
+        ("raced", ctypes.c_int32),
     )
+
+
+class RaceError(DeviceError):
+    """Two threads of a kernel use one address, one of them writes, and nothing orders the two.
+
+    Its text names both, with their lines, and what would order them.
+    """
 
 
 _INVALID = (1, 9)  # cudaErrorInvalidValue, cudaErrorInvalidConfiguration
@@ -428,6 +436,8 @@ def _run(module: Module, entry: Any, shape: _Shape, arguments: Any, count: int) 
             f"{entry.name.decode()}: {text}: grid {shape.grid}, block {shape.block}, "
             f"{shape.shared} bytes of dynamic shared memory beside the static"
         )
+    if call.raced:
+        raise RaceError(text)
     where = module._library.line_of(call.place) if call.place else ""
     raise DeviceError(text + (f"; it stands at {where}" if where else ""))
 
@@ -491,8 +501,10 @@ class Module:
     Attributes   device, kernels and variables (their names), templates (likewise)
     """
 
-    def __init__(self, source: _compiler.Source, options: tuple[str, ...], device: str) -> None:
-        self._source, self._options = source, options
+    def __init__(
+        self, source: _compiler.Source, options: tuple[str, ...], device: str, races: bool
+    ) -> None:
+        self._source, self._options, self._races = source, options, races
         self.device = device
         self._ordinal = int(device.partition(":")[2] or 0)
         self._instances: dict[str, str] = {}
@@ -514,7 +526,8 @@ class Module:
             f'static emu::add_kernel<&{name}> emu_instance_{i}("{name}", "{p}");'
             for i, (name, p) in enumerate(self._instances.items())
         ]
-        return _Library(_compiler.build(self._source, self._options, "".join(lines)))
+        made = _compiler.build(self._source, self._options, "".join(lines), races=self._races)
+        return _Library(made)
 
     def _entry(self, name: str) -> Any:
         entries = self._library.kernels[name]
@@ -579,7 +592,7 @@ class Module:
         return f"<module of {self._source.name} on {self.device}: {', '.join(self.kernels)}>"
 
 
-__all__ = ["CompileError", "Kernel", "Module", "Variable", "compile"]
+__all__ = ["CompileError", "Kernel", "Module", "RaceError", "Variable", "compile"]
 
 _modules: dict[Any, Module] = {}
 
@@ -590,6 +603,7 @@ def compile(
     *,
     include: Sequence[str | os.PathLike[str]] = (),
     options: Sequence[str] = (),
+    check: str | None = None,
 ) -> Module:
     """Compile CUDA source, and give its kernels as functions of Python. No GPU is needed.
 
@@ -601,6 +615,9 @@ def compile(
     device   "emu", "emu:1"; None: the default device if it is an emulated one, else "emu"
     include  more folders for headers
     options  more options for the compiler, such as "-DN=4" or "-O2"
+    check    "races": kernels are watched, and end with a RaceError where two threads use one address
+             and nothing orders the two, and with a DeviceError where they read what nobody has
+             written or use what lies outside of every array; None: if WARPKIT_EMU_RACES is 1
 
     Returns  Module: ``m.k[grid, block](*arguments)``, ``m.k.forall(n)(*arguments)``,
              ``m["k<float, 128>"]``, ``m.variable[...]``; see Kernel
@@ -616,9 +633,11 @@ def compile(
     folders = tuple(Path(folder).absolute() for folder in include)
     name = _emulated(device)
     read = _compiler.Source(source, folders)
-    key = (tuple(read.texts.items()), folders, tuple(options), name, _compiler.find_compiler())
+    races = _compiler.check_of(check)
+    compiler = _compiler.find_compiler()
+    key = (tuple(read.texts.items()), folders, tuple(options), name, races, compiler)
     if key not in _modules:
-        _modules[key] = Module(read, tuple(options), name)
+        _modules[key] = Module(read, tuple(options), name, races)
     return _modules[key]
 
 

@@ -19,6 +19,7 @@ def run(
     options: Sequence[str] = (),
     input: str | None = None,
     timeout: float | None = None,
+    check: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Compile a CUDA program and run it in a process of its own. No GPU is needed.
 
@@ -28,16 +29,18 @@ def run(
     options  more options for the compiler and the linker, such as "-DN=4"
     input    what the program reads from its stdin; None: nothing
     timeout  seconds that it may take; None: any
+    check    "races": its kernels and copies are watched, as compile's; None: if WARPKIT_EMU_RACES is 1
 
     Returns  subprocess.CompletedProcess: stdout, stderr, returncode. A kernel that goes wrong is
-             told on stderr, and is an error of all CUDA calls from then on
+             told on stderr, and is an error of all CUDA calls from then on; after a race the
+             returncode is not 0
     Raises   CompileError, DeviceError (no emulated device here), OSError (no file),
              subprocess.TimeoutExpired
 
     >>> run('int main() { printf("hello"); return 3; }').returncode
     3
     """
-    program = built(source, include, options)
+    program = built(source, include, options, check)
     first = source if isinstance(source, str | os.PathLike) else source[0]
     name = os.fspath(first) if os.path.exists(first) else _compiler.SOURCE  # argv[0], as of a shell
     return subprocess.run(
@@ -56,6 +59,7 @@ def built(
     source: Given | Sequence[Given],
     include: Sequence[Given],
     options: Sequence[str],
+    check: str | None = None,
 ) -> Path:
     """The program's file.
 
@@ -63,4 +67,5 @@ def built(
     """
     _core.device_info("emu")
     folders = tuple(Path(folder).absolute() for folder in include)
-    return _compiler.build(_compiler.Source(source, folders), options, program=True)
+    races = _compiler.check_of(check)
+    return _compiler.build(_compiler.Source(source, folders), options, program=True, races=races)
