@@ -3,6 +3,8 @@
 #include "emu/races.h"
 #include "emu/turns.h"
 
+#include <algorithm>
+
 namespace emu
 {
 
@@ -292,7 +294,10 @@ misaligned(const void *p, size_t alignment, const char *type, const char *file, 
         if (++s == watcher::spaces) return;
     race *r = race_at(w, fault::misaligned, (uintptr_t)p, alignment);
     r->now = {w->number, (int)(t - t->in->of_thread), access_kind::read, 0, ""};
-    r->text = std::string(type) + " at " + file + ":" + std::to_string(line);
+    std::string name = type; // "'struct float4'"
+    if (name.compare(0, 8, "'struct ") == 0) name.erase(1, 7);
+    name.erase(std::remove(name.begin(), name.end(), '\''), name.end());
+    r->text = name + " at " + file + ":" + std::to_string(line);
     end_with(r, t->in);
 }
 

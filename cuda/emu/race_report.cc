@@ -217,11 +217,12 @@ remedy(const race &r, bool same_line)
                      "__threadfence() before an atomic flag that the other waits for";
     if (one_is_atomic)
         return "__syncthreads() between them would, or an atomic in the other's place";
-    if (a.pc == b.pc || same_line)
-        return "an atomic would, or a barrier between the two turns";
-    if (a.thread / kWarpLanes == b.thread / kWarpLanes)
-        return "__syncwarp() or __syncthreads() between them would";
-    return "__syncthreads() between them would";
+    const bool one_warp = a.thread / kWarpLanes == b.thread / kWarpLanes;
+    if (same_line)
+        return one_warp ? "an atomic would, or, from turn to turn, __syncwarp()"
+                        : "an atomic would, or, from turn to turn, __syncthreads()";
+    return one_warp ? "__syncwarp() or __syncthreads() between them would"
+                    : "__syncthreads() between them would";
 }
 
 // What the two did since something last ordered them.

@@ -197,21 +197,14 @@ written_by_host(const void *p, size_t size)
     memory_written(p, size);
 }
 
-watched_file *
-watched(const object_file *in)
+namespace
 {
-    if (!races_watched) return nullptr;
-    std::lock_guard hold(lock);
-    const auto found = files.find(in);
-    return found == files.end() ? nullptr : &found->second;
-}
 
+// With the device's lock held.
 void
-watch(const void *code, const kernel_entry *const *kernels,
-      const variable_entry *const *variables, bool program)
+watch_file(const object_file *in, const kernel_entry *const *kernels,
+           const variable_entry *const *variables, bool program)
 {
-    std::lock_guard alone(device_in_use());
-    const object_file *in = file_of(code);
     const span all = all_device_memory();
     std::lock_guard hold(lock);
     shadow &g = global_shadow();
@@ -238,6 +231,35 @@ watch(const void *code, const kernel_entry *const *kernels,
     f.program = program;
     whole_program = whole_program || program;
     races_watched = true;
+}
+
+#ifdef EMU_RACES_WITHIN
+const kernel_entry *const no_kernels = nullptr;
+const variable_entry *const no_variables = nullptr;
+#endif
+
+} // namespace
+
+void
+watch(const void *code, const kernel_entry *const *kernels,
+      const variable_entry *const *variables, bool program)
+{
+    std::lock_guard alone(device_in_use());
+    watch_file(file_of(code), kernels, variables, program);
+}
+
+watched_file *
+watched(const object_file *in)
+{
+#ifdef EMU_RACES_WITHIN // this library's own kernels tell of their accesses
+    static const bool once =
+        (watch_file(this_library(), &no_kernels, &no_variables, false), true);
+    (void)once;
+#endif
+    if (!races_watched) return nullptr;
+    std::lock_guard hold(lock);
+    const auto found = files.find(in);
+    return found == files.end() ? nullptr : &found->second;
 }
 
 // ---- blocks ---------------------------------------------------------------------------------------

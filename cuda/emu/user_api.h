@@ -413,7 +413,7 @@ EMU_FLOATS(long long, clock64, (), (emu::yield(), (long long)emu::nanoseconds())
 
 // As the compiler converts a number beside a pointer.
 #define EMU_CONVERTED(name, T, V)                                                              \
-    static inline T name(T *p, V v)                                                            \
+    static inline EMU_OWN_LINE T name(T *p, V v)                                               \
     {                                                                                          \
         return name(p, (T)v);                                                                  \
     }
@@ -427,12 +427,12 @@ EMU_CONVERTED(atomicInc, unsigned, int)
 
 #define EMU_SCOPES(name)                                                                       \
     template <typename T, typename V>                                                          \
-    static inline T name##_block(T *p, V v)                                                    \
+    static inline EMU_OWN_LINE T name##_block(T *p, V v)                                       \
     {                                                                                          \
         return name(p, (T)v);                                                                  \
     }                                                                                          \
     template <typename T, typename V>                                                          \
-    static inline T name##_system(T *p, V v)                                                   \
+    static inline EMU_OWN_LINE T name##_system(T *p, V v)                                      \
     {                                                                                          \
         return name(p, (T)v);                                                                  \
     }
