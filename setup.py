@@ -380,9 +380,7 @@ def watched(source):
 def emu_jobs(sources, *folders, options=()):
     command = emu_compiler(*folders, options=options)
     version = run([*compiler("CXX", "c++", "C++"), "--version"], "asking the C++ compiler")
-    return [
-        Job([*command, *watched(s), *with_contract(s)], s, version) for s in sorted(sources)
-    ]
+    return [Job([*command, *watched(s), *with_contract(s)], s, version) for s in sorted(sources)]
 
 
 def emu_link(jobs, target, *options):

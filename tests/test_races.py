@@ -39,8 +39,8 @@ X, OUT = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
 KEYS, BINS = np.arange(64, dtype=np.int32) % 5, np.zeros(5, np.int32)
 PARTS, ONE = np.zeros(512, np.int32), np.zeros(1, np.int32)
 
-# By kernel: blocks, threads, bytes of dynamic shared memory; its arguments before `mended`; the array, the
-# two accesses' lines, by a part of their text, and what is said to order them.
+# By kernel: blocks, threads, bytes of dynamic shared memory; its arguments before `mended`; which
+# array is reported, and what is said to order the two.
 BARRIER = r"__syncthreads\(\) between them would"
 PLANTED = {
     "barrier": ((1, 64), (X, OUT), r"s\[\d+\] \(shared\)", BARRIER),
@@ -130,7 +130,11 @@ def test_many_blocks_on_several_threads(races, setting):
 @pytest.mark.parametrize(
     ("name", "arguments", "text"),
     [
-        ("unwritten", (ONE.astype("f4"),), r"reads s\[1\] \(shared\) at \S+, which nobody has written$"),
+        (
+            "unwritten",
+            (ONE.astype("f4"),),
+            r"reads s\[1\] \(shared\) at \S+, which nobody has written$",
+        ),
         ("misaligned", (X,), r"uses x\[1\] as float4 at \S+races.cu:\d+, whose address is no"),
     ],
 )
@@ -144,7 +148,8 @@ def test_what_is_no_race_is_told_too(races, name, arguments, text):
 def test_a_read_past_the_end_is_told(races):
     races.outside[1, 64](X, OUT, 64)
     with pytest.raises(
-        warpkit.DeviceError, match=r"thread \(63, 0, 0\).* reads 4 bytes at .* of every array, at x\[64"
+        warpkit.DeviceError,
+        match=r"thread \(63, 0, 0\).* reads 4 bytes at .* of every array, at x\[64",
     ):
         races.outside[1, 64](X, OUT, 65)
 
@@ -159,13 +164,13 @@ def test_without_a_check_races_are_not_looked_for(setting):
         warpkit.compile(RACES, check="race")
 
 
-# ---- streams ---------------------------------------------------------------------------------------
+# ---- streams ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["k", "c", "kn", "cn"])  # a kernel or a copy; apart from the default
 @pytest.mark.parametrize(
-    "how", ["nothing", "default", "same", "host", "device", "event", "waited"]
-)
+    "what", ["k", "c", "kn", "cn"]
+)  # a kernel or a copy; apart from the default
+@pytest.mark.parametrize("how", ["nothing", "default", "same", "host", "device", "event", "waited"])
 def test_streams_are_ordered_by_events_and_waits(how, what):
     done = warpkit.run(STREAMS, [how, what], check="races")
     raced = how == "nothing" or (how == "default" and "n" in what)

@@ -1,9 +1,9 @@
-"""Run a folder of other people's CUDA programs on the emulated device, plainly and with a look for races,
-and write what came of it into docs/foreign.md (make foreign FOLDER=...).
+"""Run a folder of other people's CUDA programs on the emulated device, plainly and with a look for
+races, and write what came of it into docs/foreign.md (make foreign FOLDER=...).
 
-FOLDER is the Indigo suite, with its indigo_sources, indigo_include and input, or NVIDIA's cuda-samples, with
-Samples and Common. An Indigo program says in its name which faults are planted in it. Nothing of either is
-kept here.
+FOLDER is the Indigo suite, with its indigo_sources, indigo_include and input, or NVIDIA's
+cuda-samples, with Samples and Common. An Indigo program says in its name which faults are planted
+in it. Nothing of either is kept here.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     return lines + [f"| {' | '.join(map(str, row))} |" for row in rows]
 
 
-# ---- Indigo ---------------------------------------------------------------------------------------
+# ---- Indigo -------------------------------------------------------------------------------------
 
 
 def indigo(folder: Path) -> list[Program]:
@@ -156,7 +156,10 @@ def indigo_lines(done: list[Outcome]) -> list[str]:
     ]
     amiss = [o for o in done if reason(o)]
     if amiss:
-        lines += ["", *table(("otherwise than hoped", "why"), ((o.program.name, reason(o)) for o in amiss))]
+        lines += [
+            "",
+            *table(("otherwise than hoped", "why"), ((o.program.name, reason(o)) for o in amiss)),
+        ]
     return lines
 
 
@@ -172,7 +175,7 @@ def reason(o: Outcome) -> str:
     return "" if ": race on" in fault else f"no race: {fault or 'silent'}"
 
 
-# ---- cuda-samples ---------------------------------------------------------------------------------
+# ---- cuda-samples -------------------------------------------------------------------------------
 
 
 def samples(folder: Path) -> list[Program]:
@@ -208,8 +211,8 @@ def sample_lines(done: list[Outcome]) -> list[str]:
     rest = [o for o in done if class_of(o) != "right"]
     right = ", ".join(o.program.name for o in done if class_of(o) == "right")
     return [
-        f"NVIDIA's cuda-samples, {len(done)} folders with CUDA sources, each built from its .cu and "
-        f".cpp files and run without arguments for at most {SECONDS:.0f} s.",
+        f"NVIDIA's cuda-samples, {len(done)} folders with CUDA sources, each built from its .cu "
+        f"and .cpp files and run without arguments for at most {SECONDS:.0f} s.",
         "",
         *table(("outcome", "samples"), sorted(counts.items())),
         "",
@@ -219,7 +222,7 @@ def sample_lines(done: list[Outcome]) -> list[str]:
     ]
 
 
-# ---- the page -------------------------------------------------------------------------------------
+# ---- the page -----------------------------------------------------------------------------------
 
 
 def renewed(page: str, name: str, lines: list[str]) -> str:

@@ -1,9 +1,9 @@
-// race_access.cc -- the accesses of watched code, as compilers announce them (-fsanitize=thread), and whether
-// one races with who used the word last.
-#include "emu/races.h"
-#include "emu/turns.h"
+// race_access.cc -- an access of watched code: does it race with who used the word last? Then that ends
+// the launch; else it is noted in the word's cell.
+#include "emu/race_touch.h"
 
 #include <algorithm>
+#include <new>
 
 namespace emu
 {
@@ -11,34 +11,8 @@ namespace emu
 namespace
 {
 
-// Code knows that it is a kernel's by its stack: that takes no thread-local variable.
-inline thread *
-thread_here()
-{
-    const auto here = (uintptr_t)__builtin_frame_address(0);
-    const int n = stack_count.load(std::memory_order_relaxed);
-    for (int i = 0; i < n; i++)
-        if (here - watched_stacks[i] < kStack * kMostThreads) return me();
-    return nullptr;
-}
-
-constexpr access kHeld = ~0ull; // in cell::write, while another thread of the system uses the cell
-
-struct visit { // of a thread to memory
-    watcher *w;
-    thread *t;
-    int n; // its number in the block
-    access own;
-    access_kind kind;
-    uintptr_t address;
-    size_t size;
-    uintptr_t pc;
-    int space;
-    bool shared() const
-    {
-        return space == watcher::fixed || space == watcher::dynamic;
-    }
-};
+constexpr access kHeld =
+    ~0ull; // in cell::write, while another thread of the system uses the cell
 
 // The launch's first fault is what it fails of; the thread stays where it is.
 [[noreturn]] void
@@ -91,20 +65,6 @@ note_unwritten(const visit &v)
     r->now = {v.w->number, v.n, v.kind, place_of(site_of(v.own)), ""};
     race *none = nullptr;
     if (!g->unwritten.compare_exchange_strong(none, r)) delete r;
-}
-
-// Was just that done before, at this moment?
-inline bool
-is_repeated(const cell &c, access own, access_kind kind)
-{
-    const access k = own >> kSiteBits;
-    const access w = __atomic_load_n(&c.write, __ATOMIC_RELAXED);
-    const access o = __atomic_load_n(&c.other[0], __ATOMIC_RELAXED);
-    switch (kind) {
-    case access_kind::read: return o >> kSiteBits == k || w >> kSiteBits == k;
-    case access_kind::write: return w >> kSiteBits == k && o == 0;
-    default: return o >> kSiteBits == k;
-    }
 }
 
 // The access that this one races with; 0: none.
@@ -212,8 +172,8 @@ visit_word(const visit &v, shadow &m, size_t begin, size_t end)
         visit_cell(v, &m.words[i]);
 }
 
-__attribute__((noinline)) void
-visit_all(visit v)
+void
+visit_words(visit v)
 {
     watcher *w = v.w;
     shadow &m = *w->space[v.space];
@@ -246,39 +206,16 @@ visit_all(visit v)
     }
 }
 
-inline __attribute__((always_inline)) void
-touch(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
-{
-    thread *t = thread_here();
-    if (t == nullptr) return; // the host's
-    watcher *w = t->in->watching;
-    if (w == nullptr || size == 0) return;
-    int s = 0;
-    while (!w->space[s]->has(address))
-        if (++s == watcher::spaces) return; // a stack, or the host's memory
-    const int n = (int)(t - t->in->of_thread);
-    const access own = access_of(w->now(n), kind == access_kind::atomic, n);
-    const shadow &m = *w->space[s];
-    const size_t at = address - m.begin;
-    if (size == 4 && at % 4 == 0) {
-        if (is_repeated(m.words[at / 4], own, kind)) return;
-    } else if (size == 8 && at % 4 == 0) {
-        if (is_repeated(m.words[at / 4], own, kind) &&
-            is_repeated(m.words[at / 4 + 1], own, kind))
-            return;
-    } else if (size == 1) {
-        if (is_repeated(m.bytes[at], own, kind)) return;
-    }
-    visit_all({w, t, n, own, kind, address, size, pc, s});
-}
+} // namespace
 
 void
-touch_range(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
+visit_all(visit v)
 {
-    for (const uintptr_t end = address + size; address < end;) {
-        const size_t part = address % 4 == 0 && end - address >= 4 ? 4 : 1;
-        touch(address, part, kind, pc);
-        address += part;
+    const busy guard(v.w);
+    try {
+        visit_words(v);
+    } catch (const std::bad_alloc &) {
+        give_up(v.w->of);
     }
 }
 
@@ -301,228 +238,4 @@ misaligned(const void *p, size_t alignment, const char *type, const char *file, 
     end_with(r, t->in);
 }
 
-// What an atomic's thread has fenced is told at its address before the others can see the atomic.
-void
-tell(const void *p)
-{
-    if (thread *t = thread_here())
-        if (watcher *w = t->in->watching)
-            w->publish((int)(t - t->in->of_thread), (uintptr_t)p);
-}
-
-void
-learn(const void *p)
-{
-    if (thread *t = thread_here())
-        if (watcher *w = t->in->watching)
-            w->acquire((int)(t - t->in->of_thread), (uintptr_t)p);
-}
-
-template <typename T>
-T
-load(const T *p, uintptr_t pc)
-{
-    touch((uintptr_t)p, sizeof *p, access_kind::atomic, pc);
-    const T v = __atomic_load_n(p, __ATOMIC_SEQ_CST);
-    learn(p);
-    return v;
-}
-
-template <typename T>
-void
-store(T *p, T v, uintptr_t pc)
-{
-    touch((uintptr_t)p, sizeof *p, access_kind::atomic, pc);
-    tell(p);
-    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);
-}
-
-// What leaves the value as it is tells nobody anything.
-template <typename T>
-bool
-exchange(T *p, T *old, T v, uintptr_t pc)
-{
-    touch((uintptr_t)p, sizeof *p, access_kind::atomic, pc);
-    if (v != *old && __atomic_load_n(p, __ATOMIC_RELAXED) == *old) tell(p);
-    const bool done =
-        __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    learn(p);
-    return done;
-}
-
-template <typename T, typename F>
-T
-change(T *p, F f, uintptr_t pc)
-{
-    T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (!exchange(p, &old, (T)f(old), pc)) continue;
-    return old;
-}
-
-} // namespace
-
 } // namespace emu
-
-// ---- what compilers call --------------------------------------------------------------------------
-
-#define PC ((uintptr_t)__builtin_return_address(0))
-
-EMU_API_BEGIN
-extern "C" {
-
-void __tsan_init() {}
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit() {}
-void __tsan_vptr_read(void **) {}
-void __tsan_vptr_update(void **, void *) {}
-
-#define PLAIN(n)                                                                               \
-    void __tsan_read##n(void *p)                                                               \
-    {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::read, PC);                               \
-    }                                                                                          \
-    void __tsan_write##n(void *p)                                                              \
-    {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::write, PC);                              \
-    }                                                                                          \
-    void __tsan_read_write##n(void *p)                                                         \
-    {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::write, PC);                              \
-    }                                                                                          \
-    void __tsan_volatile_read##n(void *p) /* is as an atomic, and acquires after it */         \
-    {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::atomic, PC);                             \
-        emu::learn(p);                                                                         \
-    }                                                                                          \
-    void __tsan_volatile_write##n(void *p)                                                     \
-    {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::atomic, PC);                             \
-        emu::tell(p);                                                                          \
-    }
-#define UNALIGNED(n)                                                                           \
-    void __tsan_unaligned_read##n(void *p)                                                     \
-    {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::read, PC);                               \
-    }                                                                                          \
-    void __tsan_unaligned_write##n(void *p)                                                    \
-    {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::write, PC);                              \
-    }
-PLAIN(1)
-PLAIN(2)
-PLAIN(4)
-PLAIN(8)
-PLAIN(16)
-UNALIGNED(2)
-UNALIGNED(4)
-UNALIGNED(8)
-UNALIGNED(16)
-
-void
-__tsan_read_range(void *p, size_t size)
-{
-    emu::touch_range((uintptr_t)p, size, emu::access_kind::read, PC);
-}
-
-void
-__tsan_write_range(void *p, size_t size)
-{
-    emu::touch_range((uintptr_t)p, size, emu::access_kind::write, PC);
-}
-
-#define ATOMIC(bits, T)                                                                        \
-    T __tsan_atomic##bits##_load(const T *p, int)                                              \
-    {                                                                                          \
-        return emu::load(p, PC);                                                               \
-    }                                                                                          \
-    void __tsan_atomic##bits##_store(T *p, T v, int)                                           \
-    {                                                                                          \
-        emu::store(p, v, PC);                                                                  \
-    }                                                                                          \
-    bool __tsan_atomic##bits##_compare_exchange_strong(T *p, T *old, T v, int, int)            \
-    {                                                                                          \
-        return emu::exchange(p, old, v, PC);                                                   \
-    }                                                                                          \
-    bool __tsan_atomic##bits##_compare_exchange_weak(T *p, T *old, T v, int, int)              \
-    {                                                                                          \
-        return emu::exchange(p, old, v, PC);                                                   \
-    }                                                                                          \
-    T __tsan_atomic##bits##_compare_exchange_val(T *p, T old, T v, int, int)                   \
-    {                                                                                          \
-        emu::exchange(p, &old, v, PC);                                                         \
-        return old;                                                                            \
-    }
-#define CHANGE(bits, T, name, expression)                                                      \
-    T __tsan_atomic##bits##_##name(T *p, T v, int)                                             \
-    {                                                                                          \
-        return emu::change(                                                                    \
-            p, [v]([[maybe_unused]] T old) { return (T)(expression); }, PC);                   \
-    }
-#define CHANGES(bits, T)                                                                       \
-    ATOMIC(bits, T)                                                                            \
-    CHANGE(bits, T, exchange, v)                                                               \
-    CHANGE(bits, T, fetch_add, old + v)                                                        \
-    CHANGE(bits, T, fetch_sub, old - v)                                                        \
-    CHANGE(bits, T, fetch_and, old &v)                                                         \
-    CHANGE(bits, T, fetch_or, old | v)                                                         \
-    CHANGE(bits, T, fetch_xor, old ^ v)                                                        \
-    CHANGE(bits, T, fetch_nand, ~(old & v))
-CHANGES(8, uint8_t)
-CHANGES(16, uint16_t)
-CHANGES(32, uint32_t)
-CHANGES(64, uint64_t)
-
-void __tsan_atomic_signal_fence(int) {}
-void
-__tsan_atomic_thread_fence(int)
-{
-    if (emu::thread_here()) emu::fence(emu::scope::system);
-}
-
-// -fsanitize=alignment: what was accessed, and where that stands in the source.
-struct emu_place {
-    const char *file;
-    unsigned line, column;
-};
-struct emu_type {
-    uint16_t kind, info;
-    char name[1];
-};
-struct emu_mismatch {
-    emu_place at;
-    const emu_type *type;
-    unsigned char log_alignment, check;
-};
-
-void
-__ubsan_handle_type_mismatch_v1(const emu_mismatch *m, const void *p)
-{
-    emu::misaligned(p, size_t(1) << m->log_alignment, m->type->name, m->at.file, m->at.line);
-}
-
-// In the place of the C library's, by the linker's --wrap.
-void *
-__wrap_memcpy(void *to, const void *from, size_t size)
-{
-    emu::touch_range((uintptr_t)from, size, emu::access_kind::read, PC);
-    emu::touch_range((uintptr_t)to, size, emu::access_kind::write, PC);
-    return memcpy(to, from, size);
-}
-
-void *
-__wrap_memmove(void *to, const void *from, size_t size)
-{
-    emu::touch_range((uintptr_t)from, size, emu::access_kind::read, PC);
-    emu::touch_range((uintptr_t)to, size, emu::access_kind::write, PC);
-    return memmove(to, from, size);
-}
-
-void *
-__wrap_memset(void *to, int value, size_t size)
-{
-    emu::touch_range((uintptr_t)to, size, emu::access_kind::write, PC);
-    return memset(to, value, size);
-}
-
-} // extern "C"
-EMU_API_END

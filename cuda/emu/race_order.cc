@@ -10,7 +10,7 @@ namespace emu
 namespace
 {
 
-using line = uintptr_t;                // a stream, the default one of each device among them
+using line = uintptr_t; // a stream, the default one of each device among them
 using clock_of = std::map<line, uint64_t>; // how many operations of each are known to be done
 
 struct operation { // a launch or a copy
@@ -131,7 +131,8 @@ operation_of(moment m)
     const operation *o = find(m);
     if (o == nullptr) return "an earlier launch";
     char text[60];
-    snprintf(text, sizeof text, o->in < kMostDevices ? " in the default stream" : " in stream %#zx",
+    snprintf(text, sizeof text,
+             o->in < kMostDevices ? " in the default stream" : " in stream %#zx",
              (size_t)o->in);
     return o->name + text;
 }

@@ -87,8 +87,7 @@ at_line(const std::map<uintptr_t, std::string> &lines, uintptr_t pc)
 std::string
 element(const std::string &name, size_t offset, size_t size)
 {
-    if (size > 0 && offset % size == 0)
-        return name + "[" + std::to_string(offset / size) + "]";
+    if (size > 0 && offset % size == 0) return name + "[" + std::to_string(offset / size) + "]";
     return name + " at its byte " + std::to_string(offset);
 }
 
@@ -155,10 +154,9 @@ name_of(const grid &g, const race &r, uintptr_t address, size_t size)
     if (has(watcher::fixed)) {
         size_t start = 0;
         const std::string name = array_name(g.in, in(watcher::fixed), &start);
-        return element(name, in(watcher::fixed) - start, size) + " (shared)";
+        return element(name, in(watcher::fixed)-start, size) + " (shared)";
     }
-    if (has(watcher::dynamic))
-        return element("dynamic shared memory", in(watcher::dynamic), 0);
+    if (has(watcher::dynamic)) return element("dynamic shared memory", in(watcher::dynamic), 0);
     if (has(watcher::variables))
         for (const variable_entry *v = *g.watched->variables; v; v = v->next) {
             size_t bytes = v->type.pointer ? 8 : (size_t)v->type.size;
@@ -207,14 +205,12 @@ remedy(const race &r, bool same_line)
     if (!b.operation.empty())
         return "an event that the one stream records and the other waits for, or a wait of the "
                "host between them, would";
-    const bool one_is_atomic =
-        a.kind == access_kind::atomic || b.kind == access_kind::atomic;
+    const bool one_is_atomic = a.kind == access_kind::atomic || b.kind == access_kind::atomic;
     if (a.block != b.block)
-        return one_is_atomic
-                   ? "the other access has to be atomic too, or wait for a flag: "
-                     "__threadfence() and an atomic on both sides"
-                   : "blocks have no barrier: an atomic would, or another launch, or "
-                     "__threadfence() before an atomic flag that the other waits for";
+        return one_is_atomic ? "the other access has to be atomic too, or wait for a flag: "
+                               "__threadfence() and an atomic on both sides"
+                             : "blocks have no barrier: an atomic would, or another launch, or "
+                               "__threadfence() before an atomic flag that the other waits for";
     if (one_is_atomic)
         return "__syncthreads() between them would, or an atomic in the other's place";
     const bool one_warp = a.thread / kWarpLanes == b.thread / kWarpLanes;
@@ -231,14 +227,13 @@ story(const grid &g, const race &r, const std::map<uintptr_t, std::string> &line
       const std::vector<const step *> &steps)
 {
     if (steps.size() < 3) return "";
-    std::string text = "\nWhat the two did before, since a barrier or the start:";
+    std::string text = "\nWhat the two did since the last barrier, or the start:";
     for (const step *s : steps) {
         const char *what = s->kind == access_kind::read    ? " reads "
                            : s->kind == access_kind::write ? " writes "
                                                            : " changes ";
         text += "\n  thread " + triple(g.threads, (unsigned)thread_of(s->what)) + what +
-                name_of(g, r, s->address, s->size) +
-                at_line(lines, place_of(site_of(s->what)));
+                name_of(g, r, s->address, s->size) + at_line(lines, place_of(site_of(s->what)));
     }
     return text;
 }
@@ -280,7 +275,8 @@ told(const grid &g, const race &r)
         return kernel + ": race on " + name + "\n  " + who(g, r.now) + " " +
                verb(r.now.kind, false) + here + "\n  " + who(g, r.before) + " " +
                verb(r.before.kind, true) + at_line(lines, r.before.pc) +
-               "\nNothing orders the two; " + remedy(r, here == at_line(lines, r.before.pc)) + "." + story(g, r, lines, steps);
+               "\nNothing orders the two; " + remedy(r, here == at_line(lines, r.before.pc)) +
+               "." + story(g, r, lines, steps);
     case fault::unwritten:
         return kernel + ": " + who(g, r.now) + " reads " + name + here +
                ", which nobody has written";
@@ -304,8 +300,8 @@ told_of_copy(const char *what, cudaStream_t stream, bool writes, const void *at,
              static_cast<void *>(stream));
     const location in = locate(at);
     return std::string(what) + text + ": race on device memory, " + std::to_string(in.left) +
-           " bytes before its block's end\n  it " + (writes ? "writes" : "reads") +
-           " what " + operation_of(m) + " used" + (pc ? at_line(lines_of({pc}), pc) : "") +
+           " bytes before its block's end\n  it " + (writes ? "writes" : "reads") + " what " +
+           operation_of(m) + " used" + (pc ? at_line(lines_of({pc}), pc) : "") +
            "\nNothing orders the two; an event that the one stream records and the other waits "
            "for, or a wait of the host between them, would.";
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <unordered_set>
 
 namespace emu
@@ -63,8 +64,12 @@ moment
 watcher::bump()
 {
     constexpr moment kInChunk = (1 << kChunkBits) - 1;
-    last = (last & kInChunk) == kInChunk ? take_chunk(number) : last + 1;
-    return last;
+    if ((last & kInChunk) != kInChunk) return ++last;
+    try {
+        return last = take_chunk(number);
+    } catch (const std::bad_alloc &) {
+        give_up(of);
+    }
 }
 
 void
@@ -73,6 +78,7 @@ watcher::at_barrier()
     base = bump();
     if (fence_count > 0 && dirty_count == 0) clean = base;
     if (!knowing) return;
+    const busy guard(this);
     std::lock_guard hold(lock);
     for (int t = 0; t < of->threads; t++) {
         if (knows[t]) common = both(common, knows[t]);
@@ -100,6 +106,7 @@ watcher::at_syncwarp(int w, unsigned lanes)
             memcpy(seen[w][first_of(set)], all, sizeof all);
     }
     if (!knowing) return;
+    const busy guard(this);
     std::lock_guard hold(lock);
     const knowledge *all = nullptr;
     for (unsigned set = lanes; set; set &= set - 1) {
@@ -144,6 +151,7 @@ watcher::publish(int t, uintptr_t address)
     fences &f = last_fence[t];
     if (clean == base && clean > 0 && f.all.own < base) at_fence(t, scope::device);
     if (f.near.own <= first) return; // it has not fenced in this block
+    const busy guard(this);
     std::lock_guard hold(lock);
     release_list &list = lists[{address, is_shared(address) ? number + 1ull : 0}];
     const auto last_one = list.last.find(number);
@@ -163,6 +171,7 @@ void
 watcher::acquire(int t, uintptr_t address)
 {
     if (!published) return;
+    const busy guard(this);
     std::lock_guard hold(lock);
     const auto found = lists.find({address, is_shared(address) ? number + 1ull : 0});
     if (found == lists.end()) return;

@@ -1,4 +1,5 @@
-// races.cc -- what the detector of races keeps: the shadow of memory, moments, places in the code, files.
+// races.cc -- what the detector of races keeps: the shadow of memory, moments, places in the code,
+// files.
 #include "emu/races.h"
 #include "emu/turns.h"
 
@@ -302,6 +303,7 @@ watcher::begin(const grid &g)
     common = nullptr;
     knowing = false;
     step_count = 0;
+    is_busy = false;
     file = g.watched;
     fixed_arrays.make(facts_of_file(g.in).tls_size);
     fixed_arrays.begin = (uintptr_t)shared_arrays(g.in);
@@ -314,6 +316,13 @@ watcher::begin(const grid &g)
     space[fixed] = &fixed_arrays;
     space[dynamic] = &dynamic_array;
     space[variables] = &file->data;
+}
+
+void
+give_up(block *b)
+{
+    b->of->starved = true;
+    leave(b);
 }
 
 void

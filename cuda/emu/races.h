@@ -123,7 +123,7 @@ struct party { // one of the two accesses
     uint32_t block;
     int thread; // -1: a copy's
     access_kind kind;
-    uintptr_t pc; // the return address of its call; 0: not known
+    uintptr_t pc;          // the return address of its call; 0: not known
     std::string operation; // another one, of which it is; its stream
 };
 
@@ -143,19 +143,21 @@ struct race { // found
 // A block that is watched.
 struct watcher {
     block *of = nullptr;
-    uint32_t number = 0;     // the block's
-    moment first = 0;        // of the block
-    moment last = 0;         // given
-    moment base = 0;         // since the last barrier
-    moment began = 0;        // the launch
-    moment settled = 0;      // before that all is ordered before this launch
-    moment clean = 0;        // the last barrier before which no write lacked its fence
-    bool alone = true;       // there is one thread of the operating system
-    bool knowing = false;    // some thread has acquired something
+    uint32_t number = 0;           // the block's
+    moment first = 0;              // of the block
+    moment last = 0;               // given
+    moment base = 0;               // since the last barrier
+    moment began = 0;              // the launch
+    moment settled = 0;            // before that all is ordered before this launch
+    moment clean = 0;              // the last barrier before which no write lacked its fence
+    bool alone = true;             // there is one thread of the operating system
+    bool knowing = false;          // some thread has acquired something
+    volatile bool is_busy = false; // busy lives
     int dirty_count = 0, fence_count = 0;
     moment since[kMostThreads];   // a thread's last __syncwarp or fence
     moment warp_base[kMostWarps]; // likewise of all lanes together
-    moment parts[kMostWarps];     // and of some of them: then `seen` tells up to when one knows of another
+    moment parts
+        [kMostWarps]; // and of some of them: then `seen` tells up to when one knows of another
     moment seen[kMostWarps][kWarpLanes][kWarpLanes];
     fences last_fence[kMostThreads];
     bool dirty[kMostThreads]; // wrote to global memory since its last fence
@@ -193,6 +195,25 @@ struct watcher {
     const knowledge *both(const knowledge *a, const knowledge *b);
 };
 
+// While it lives, no signal's handler leaves the thread where it is: that may hold a lock.
+class busy
+{
+  public:
+    explicit busy(watcher *of) : w(of)
+    {
+        w->is_busy = true;
+    }
+    ~busy()
+    {
+        w->is_busy = false;
+    }
+    busy(const busy &) = delete;
+
+  private:
+    watcher *w;
+};
+[[noreturn]] void give_up(block *b); // for want of memory
+
 // ---- race_order.cc ------------------------------------------------------------------------------
 
 // Before a launch or a copy begins, as which all is noted from then on: g.settled and g.began.
@@ -218,7 +239,7 @@ extern std::atomic<bool> races_watched; // some file is
 moment take_chunk(uint32_t block);      // a first moment; throws std::bad_alloc
 uint32_t block_of(moment m);
 uint32_t site_at(const struct watched_file &in, uintptr_t pc); // its number; 0: none is left
-uintptr_t place_of(uint32_t site); // pc; 0: not known
+uintptr_t place_of(uint32_t site);                             // pc; 0: not known
 shadow &global_shadow();
 void number_anew(); // before a launch: lest the numbers run out
 
@@ -227,7 +248,7 @@ struct watched_file {
     const kernel_entry *const *kernels;
     const variable_entry *const *variables;
     bool program; // all is, then, that touches a device's memory
-    shadow data;          // its variables
+    shadow data;  // its variables
     uintptr_t code;
     size_t code_size;
     uint32_t *sites; // by place in the code: their numbers

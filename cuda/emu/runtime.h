@@ -203,12 +203,12 @@ struct grid : kernel_facts { // one launch
     std::atomic<bool> failed{false}, starved{false}; // starved: of the host's memory
     bool asserted = false;                           // so it failed
     uintptr_t at = 0; // the instruction that failed, from the file's start; 0: not known
-    std::unique_ptr<weak_memory> weak; // null: strong
-    char report[kReport] = "";         // of the first failure
-    watched_file *watched = nullptr; // null: nobody looks for races
-    uint64_t began = 0, settled = 0;       // if so, watcher's
-    bool alone = true;                     // likewise
-    race *found = nullptr;                 // the first failure
+    std::unique_ptr<weak_memory> weak;      // null: strong
+    char report[kReport] = "";              // of the first failure
+    watched_file *watched = nullptr;        // null: nobody looks for races
+    uint64_t began = 0, settled = 0;        // if so, watcher's
+    bool alone = true;                      // likewise
+    race *found = nullptr;                  // the first failure
     std::atomic<race *> unwritten{nullptr}; // a failure if there is no other
 };
 
@@ -263,12 +263,12 @@ struct block {
     void *mapped = nullptr; // the stacks' memory, of which they are the aligned part
     char *stacks = nullptr;
     size_t dynamic_size = 0;
-    uint64_t watched = 0;                     // signals.cc: turns at the last tick
-    int ticks = 0;                            // since
-    timer_t timer;                            // that ticks
-    block *next_spare = nullptr;              // launch.cc
+    uint64_t watched = 0;                                // signals.cc: turns at the last tick
+    int ticks = 0;                                       // since
+    timer_t timer;                                       // that ticks
+    block *next_spare = nullptr;                         // launch.cc
     watcher *watching = nullptr, *own_watcher = nullptr; // this launch's; the block's
-    alignas(16) char alternate[kSignalStack]; // the stack of signals
+    alignas(16) char alternate[kSignalStack];            // the stack of signals
     alignas(128) unsigned char dynamic[kMostSharedOptin + kSealShared]; // shared memory
     warp of_warp[kMostWarps];
     thread of_thread[kMostThreads];
@@ -313,9 +313,9 @@ const object_file *this_library();
 // The static shared array there, and where it begins.
 std::string array_name(const object_file *in, size_t offset, size_t *start);
 
-const char *launch_report(); // launch.cc: of this thread's last failure
-uintptr_t launch_place();    // grid::at of it
-bool launch_raced();         // was it a race?
+const char *launch_report();                         // launch.cc: of this thread's last failure
+uintptr_t launch_place();                            // grid::at of it
+bool launch_raced();                                 // was it a race?
 void fail_with(const std::string &text, bool raced); // a copy
 
 // ---- user.cc -----------------------------------------------------------------------------

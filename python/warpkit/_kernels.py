@@ -615,9 +615,10 @@ def compile(
     device   "emu", "emu:1"; None: the default device if it is an emulated one, else "emu"
     include  more folders for headers
     options  more options for the compiler, such as "-DN=4" or "-O2"
-    check    "races": kernels are watched, and end with a RaceError where two threads use one address
-             and nothing orders the two, and with a DeviceError where they read what nobody has
-             written or use what lies outside of every array; None: if WARPKIT_EMU_RACES is 1
+    check    "races": kernels are watched, and end with a RaceError where two threads use one
+             address, one of them writes and nothing orders the two, and with a DeviceError where
+             they read shared memory that nobody has written, use what lies outside of every array,
+             or a vector at an odd address; None: likewise if WARPKIT_EMU_RACES is 1
 
     Returns  Module: ``m.k[grid, block](*arguments)``, ``m.k.forall(n)(*arguments)``,
              ``m["k<float, 128>"]``, ``m.variable[...]``; see Kernel

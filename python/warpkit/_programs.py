@@ -29,7 +29,8 @@ def run(
     options  more options for the compiler and the linker, such as "-DN=4"
     input    what the program reads from its stdin; None: nothing
     timeout  seconds that it may take; None: any
-    check    "races": its kernels and copies are watched, as compile's; None: if WARPKIT_EMU_RACES is 1
+    check    "races": kernels are watched as compile does it, copies and streams too; None: likewise
+             if WARPKIT_EMU_RACES is 1
 
     Returns  subprocess.CompletedProcess: stdout, stderr, returncode. A kernel that goes wrong is
              told on stderr, and is an error of all CUDA calls from then on; after a race the
