@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test attack peer-tests schedules sanitize sanitize-emu sanitize-cpu clang mutate sizes golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-cpu clang mutate sizes golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -60,6 +60,18 @@ ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
 schedules: $(INSTALLED) ## the row suite on the emulated device: other schedules, weak memory
 	WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small
 	WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
+
+# Not beside others that build: setuptools does it in one folder.
+build/races/done: $(SOURCES) | build/sanitized/done
+	WARPKIT_SANITIZE=races WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/races .
+	@touch $@
+
+races: build/races/done ## the row suite on the emulated device, which looks for races in the kernels
+	PYTHONPATH=build/races $(ROW_SUITE) --small
+
+FOLDER ?= $(error FOLDER=... names the folder of the Indigo suite, or of cuda-samples)
+foreign: $(INSTALLED) ## run the CUDA programs in FOLDER=..., plainly and with a look for races; writes docs/foreign.md
+	$(PY) tools/foreign.py $(FOLDER)
 
 # NumPy asks for more than there is, and gets NULL as it would without a sanitizer; Python itself
 # keeps memory until it exits.

@@ -11,7 +11,8 @@ WARPKIT_LINEINFO    1: kernels know their source lines, for profilers; it double
 WARPKIT_EMU         0 (none), 1 (the default) or debug: unoptimised, for stepping through kernels
 WARPKIT_SANITIZE    1: _core and _emu report bad accesses and undefined behaviour (make sanitize);
                     thread: _core reports data races (make attack), without the emulated device,
-                    whose fibers ThreadSanitizer does not follow
+                    whose fibers ThreadSanitizer does not follow; races: the emulated device looks
+                    for races in its kernels (make races)
 WARPKIT_JOBS        compilers at once; default: the processors
 WARPKIT_CACHE       a folder that keeps the objects; default: build/objects here
 CC, CFLAGS, CXX, CXXFLAGS, CUDA_HOME, NVCCFLAGS as usual
@@ -103,8 +104,8 @@ def setting(name, *values):
 
 
 def sanitizers():
-    wanted = setting("WARPKIT_SANITIZE", "0", "1", "thread")
-    if wanted == "0":
+    wanted = setting("WARPKIT_SANITIZE", "0", "1", "thread", "races")
+    if wanted in ("0", "races"):
         return []
     if wanted == "thread":
         return ["-fsanitize=thread", "-O1"]
@@ -365,10 +366,21 @@ def emu_compiler(*folders, options=()):
     return [*command, *shlex.split(os.environ.get("CXXFLAGS", "")), *options, "-x", "c++"]
 
 
+def watched(source):
+    """Kernels tell of their accesses to memory, as users' do (python/warpkit/_compiler.py); the
+    emulator is told that they do."""
+    if os.environ.get("WARPKIT_SANITIZE") != "races":
+        return []
+    if source.suffix != ".cu":
+        return ["-DEMU_RACES_WITHIN"]
+    own = ["tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1"]
+    return ["-fsanitize=thread", *(w for o in own for w in ("--param", o)), "-DEMU_RACES"]
+
+
 def emu_jobs(sources, *folders, options=()):
     command = emu_compiler(*folders, options=options)
     version = run([*compiler("CXX", "c++", "C++"), "--version"], "asking the C++ compiler")
-    return [Job([*command, *with_contract(s)], s, version) for s in sorted(sources)]
+    return [Job([*command, *watched(s), *with_contract(s)], s, version) for s in sorted(sources)]
 
 
 def emu_link(jobs, target, *options):

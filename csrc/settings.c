@@ -47,6 +47,7 @@ static const variable table[WK_SETTINGS] = {
     {"WARPKIT_EMU_DEVICES", COUNT, 1, 32, {0}, "how many there are"},
     {"WARPKIT_EMU_PINNED", FLAG, 0, 1, {0}, "all host memory counts as pinned"},
     {"WARPKIT_EMU_LATE", COUNT, 0, 1e9, {0}, "queries that an event is not ready for"},
+    {"WARPKIT_EMU_RACES", FLAG, 0, 1, {0}, "look for races in users' kernels"},
     {"WARPKIT_EMU_FAIL", FAILURE, 0, 0, {0}, "which call of the runtime API fails, once"},
     {"WARPKIT_EMU_CALLS",
      FILE_NAME,

@@ -32,6 +32,7 @@ typedef enum { /* settings.c has their names and what they take, in this order *
                WK_SET_EMU_DEVICES,
                WK_SET_EMU_PINNED,
                WK_SET_EMU_LATE,
+               WK_SET_EMU_RACES,
                WK_SET_EMU_FAIL,
                WK_SET_EMU_CALLS,
                WK_SETTINGS

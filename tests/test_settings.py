@@ -28,7 +28,7 @@ WORDS = {
     "WARPKIT_EMU_SCHEDULE": ("linear", "reverse", "random"),
     "WARPKIT_EMU_MEMORY": ("strong", "weak"),
 }
-FLAGS = ("WARPKIT_SYNC", "WARPKIT_EMU_PINNED")
+FLAGS = ("WARPKIT_SYNC", "WARPKIT_EMU_PINNED", "WARPKIT_EMU_RACES")
 BYTES = ("WARPKIT_RESULTS_KEEP", "WARPKIT_POOL_KEEP", "WARPKIT_POOL_LIMIT", "WARPKIT_PIECE")
 JUNK = ("junk", "-1", "nan", "inf", "1e400", "1.5.2", "0x", " ", "1 2", "é", "9" * 400)
 

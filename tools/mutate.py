@@ -5,8 +5,9 @@ A mutant is the emulated device's plug-in, built with one statement less; of the
 statement only those are built anew that the tests need. The tests of the file's rows run on it with
 weak memory and under each schedule, quick runs first, until one fails. That is what is hoped for: a
 statement that can go without one is superfluous, or the tests are too weak. Exit status 1: there
-are such. Fences for the host (__threadfence_system) are left alone: what they order is what crosses
-the bus, and the emulated device has none.
+are such. With --races the emulated device looks for races, and the two lines of the one that it
+tells of are printed. Fences for the host (__threadfence_system) are left alone: what they order is
+what crosses the bus, and the emulated device has none.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -52,6 +54,12 @@ RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
     "reverse": ({"WARPKIT_EMU_SCHEDULE": "reverse"}, []),
     "random": ({"WARPKIT_EMU_SCHEDULE": "random"}, []),
 }
+
+# With --races: one run, whose report is to name two lines.
+LOOK: dict[str, tuple[dict[str, str], list[str]]] = {
+    "race": ({"WARPKIT_EMU_SCHEDULE": "linear"}, SMALL),
+}
+RACE = re.compile(r"race on (.*)\n.* at (\S+:\d+)\n.* at (\S+:\d+)\n")
 
 # The files of cuda/histogram/production that count.
 COUNTING = (
@@ -162,9 +170,9 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
     return found
 
 
-def run_tests(package: Path, run: str, tests: tuple[str, ...]) -> bool:
-    """Do they pass?"""
-    settings, options = RUNS[run]
+def run_tests(package: Path, run: str, tests: tuple[str, ...]) -> str | None:
+    """What fails, in a word or by a race's lines; None: they pass."""
+    settings, options = {**RUNS, **LOOK}[run]
     command = [sys.executable, "-m", "pytest", "-x", "-q", *tests]
     command += ["--device", "emu", "-p", "no:cacheprovider", *options]
     env = {**os.environ, "WARPKIT_EMU_THREADS": "2", "WARPKIT_EMU_SECONDS": "5", **settings}
@@ -172,7 +180,12 @@ def run_tests(package: Path, run: str, tests: tuple[str, ...]) -> bool:
     result = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True)
     if result.returncode > 1:  # below 0: it crashed, which is noticed
         raise RuntimeError(f"the tests did not run:\n{result.stdout}\n{result.stderr}")
-    return result.returncode == 0
+    if result.returncode == 0:
+        return None
+    race = RACE.search(re.sub(r"^E +", "  ", result.stdout, flags=re.MULTILINE))
+    if run in LOOK and not race:
+        return "no race, but another failure"
+    return "{}: {}, {}".format(*(race[i] for i in (1, 2, 3))) if run in LOOK and race else run
 
 
 def copy_of(installed: Path, name: str) -> Path:
@@ -185,12 +198,15 @@ def copy_of(installed: Path, name: str) -> Path:
     return package
 
 
-def caught_by(setup: SimpleNamespace, installed: Path, mutant: Mutant) -> str | None:
-    """The first run whose tests fail."""
+def caught_by(
+    setup: SimpleNamespace, installed: Path, mutant: Mutant, runs: Iterable[str]
+) -> tuple[str, str] | None:
+    """The first run whose tests fail, and how."""
     package = copy_of(installed, folder_of(mutant.site))
     (package / "_emu.so").unlink()
     setup.emu_link(mutant.jobs, package / "_emu.so", "-shared")
-    by = next((run for run in RUNS if not run_tests(package, run, mutant.tests)), None)
+    tried = ((run, run_tests(package, run, mutant.tests)) for run in runs)
+    by = next(((run, how) for run, how in tried if how), None)
     (package / "_emu.so").unlink()
     return by
 
@@ -205,6 +221,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--list", action="store_true", help="name the statements, remove none")
     parser.add_argument("--planted", action="store_true", help="plant faults in the exact sums")
+    parser.add_argument("--races", action="store_true", help="let the device look for races")
     parser.add_argument("--sample", type=int, metavar="N", help="remove only N, drawn by the text")
     parser.add_argument("only", nargs="?", default="", help="part of a site, such as a file's name")
     options = parser.parse_args()
@@ -217,6 +234,9 @@ def main() -> int:
 
     import warpkit
 
+    if options.races:
+        os.environ["WARPKIT_SANITIZE"] = "races"
+    runs = LOOK if options.races else RUNS
     setup = SimpleNamespace(**runpy.run_path(str(ROOT / "setup.py")))
     installed = Path(warpkit.__file__).parent
     shutil.rmtree(WORK, ignore_errors=True)
@@ -225,17 +245,20 @@ def main() -> int:
     survivors = []
     trusted: set[tuple[str, tuple[str, ...]]] = set()  # what failed, and must pass unmutated
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = pool.map(lambda mutant: caught_by(setup, installed, mutant), all_mutants)
+        outcomes = pool.map(lambda m: caught_by(setup, installed, m, runs), all_mutants)
         for mutant, by in zip(all_mutants, outcomes, strict=True):
-            print(f"{mutant.site}: {f'noticed ({by})' if by else 'NOT NOTICED'}", flush=True)
+            print(f"{mutant.site}: {f'noticed ({by[1]})' if by else 'NOT NOTICED'}", flush=True)
             if by:
-                trusted.add((by, mutant.tests))
+                trusted.add((by[0], mutant.tests))
             else:
                 survivors.append(mutant.site)
         package = copy_of(installed, "unmutated")
-        passes = pool.map(lambda what: run_tests(package, *what), sorted(trusted))
-        for (run, tests), passed in zip(sorted(trusted), passes, strict=True):
-            if not passed:
+        if options.races:
+            (package / "_emu.so").unlink()
+            setup.emu_link(setup.emu_jobs(setup.emu_sources()), package / "_emu.so", "-shared")
+        fails = pool.map(lambda what: run_tests(package, *what), sorted(trusted))
+        for (run, tests), failed in zip(sorted(trusted), fails, strict=True):
+            if failed:
                 sys.exit(f"{tests} fail without any mutation ({run}): nothing can be learnt")
     print(f"{len(chosen)} one at a time, {len(survivors)} not noticed")
     for site in survivors:

@@ -272,6 +272,12 @@ cudaFuncSetAttribute(T *kernel, cudaFuncAttribute which, int value)
     return emu::set_attribute(reinterpret_cast<const void *>(kernel), which, value);
 }
 
+namespace warpkit
+{
+struct kernel_entry;
+struct variable_entry;
+} // namespace warpkit
+
 namespace emu
 {
 
@@ -303,6 +309,11 @@ cudaError_t
 note(cudaError_t code); // what cudaGetLastError gives; and code, or an earlier kernel's
 void launched(cudaError_t code); // tells stderr too
 void forget_failure();           // of a kernel, which every call gives until then
+// The file that code is in is compiled with calls before its accesses: races are looked for in its
+// kernels.
+void watch(const void *code, const warpkit::kernel_entry *const *kernels,
+           const warpkit::variable_entry *const *variables, bool program);
+void written_by_host(const void *p, size_t size); // or may be: what stands there is known
 unsigned long long nanoseconds();
 bool in_kernel(); // or does the host call?
 EMU_API_END

@@ -3,6 +3,13 @@
 #pragma once
 #include "emu/simt.h"
 
+// Where races are looked for, an atomic is to be known by the line that calls it.
+#ifdef EMU_RACES
+#define EMU_OWN_LINE __attribute__((always_inline))
+#else
+#define EMU_OWN_LINE
+#endif
+
 namespace emu
 {
 
@@ -14,7 +21,7 @@ EMU_API_END
 
 // *p = f(*p) in one step. W is the unsigned word as large as T.
 template <typename W, typename T, typename F>
-T
+EMU_OWN_LINE T
 update(T *p, F f)
 {
     static_assert(sizeof(W) == sizeof(T), "");
@@ -34,7 +41,7 @@ update(T *p, F f)
 } // namespace emu
 
 #define EMU_ATOMIC(name, T, W, expression)                                                     \
-    static inline T name(T *p, T v)                                                            \
+    static inline EMU_OWN_LINE T name(T *p, T v)                                               \
     {                                                                                          \
         return emu::update<W>(p, [v](T old) -> T { return expression; });                      \
     }
@@ -45,7 +52,7 @@ update(T *p, F f)
     EMU_ATOMIC(atomicAnd, T, W, old &v)                                                        \
     EMU_ATOMIC(atomicOr, T, W, old | v)                                                        \
     EMU_ATOMIC(atomicXor, T, W, old ^ v)                                                       \
-    static inline T atomicCAS(T *p, T compare, T v)                                            \
+    static inline EMU_OWN_LINE T atomicCAS(T *p, T compare, T v)                               \
     {                                                                                          \
         return emu::update<W>(p, [=](T old) -> T { return old == compare ? v : old; });        \
     }

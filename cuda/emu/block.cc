@@ -1,4 +1,5 @@
 // block.cc -- one block: its threads, each on a stack of its own, take turns from start to end.
+#include "emu/races.h"
 #include "emu/turns.h"
 
 #include <new>
@@ -212,6 +213,8 @@ block::run(grid *g, dim3 at)
     idle.clear();
     for (int i = threads - 1; i >= 0; i--) idle.push_back(stacks + i * kStack);
 
+    watching = g->watched ? watcher_of(this) : nullptr;
+    if (watching) watching->begin(*g);
     running = this;
     blockIdx = {at.x, at.y, at.z};
     blockDim = g->threads;

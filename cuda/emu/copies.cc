@@ -1,5 +1,5 @@
 // copies.cc -- copies and fills: both ends are checked against the blocks that they lie in.
-#include "emu/runtime.h"
+#include "emu/races.h"
 
 namespace
 {
@@ -52,6 +52,24 @@ extent(size_t pitch, size_t width, size_t height)
     return over ? 0 : all;
 }
 
+// With the device's lock held, before bytes are copied, or filled where there is no source: a failure if
+// that races with a kernel.
+cudaError_t
+in_order(void *to, const void *from, size_t size, cudaStream_t stream,
+         const char *what = __builtin_FUNCTION())
+{
+    if (!emu::races_watched) return cudaSuccess;
+    try {
+        const std::string race = emu::order_copy(to, from, size, what, stream);
+        if (race.empty()) return cudaSuccess;
+        emu::fail_with(race, true);
+        emu::launched(cudaErrorLaunchFailure);
+        return cudaErrorLaunchFailure;
+    } catch (const std::bad_alloc &) {
+        return cudaErrorMemoryAllocation;
+    }
+}
+
 } // namespace
 
 cudaError_t
@@ -62,6 +80,7 @@ cudaMemsetAsync(void *p, int value, size_t size, cudaStream_t stream)
     if (size == 0) return cudaSuccess;
     std::lock_guard hold(emu::device_in_use());
     if (size > emu::locate(p).left) return cudaErrorInvalidValue;
+    if (const cudaError_t e = in_order(p, nullptr, size, stream)) return e;
     memset(p, value, size);
     return cudaSuccess;
 }
@@ -78,6 +97,7 @@ cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyKind kind,
     std::lock_guard hold(emu::device_in_use());
     if (!reachable(to, size, s.to) || !reachable(from, size, s.from))
         return cudaErrorInvalidValue;
+    if (const cudaError_t e = in_order(to, from, size, stream)) return e;
     memcpy(to, from, size);
     return cudaSuccess;
 }
@@ -94,6 +114,7 @@ cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, 
     std::lock_guard hold(emu::device_in_use());
     if (!is_memory_of(to_device, to, size) || !is_memory_of(from_device, from, size))
         return cudaErrorInvalidValue;
+    if (const cudaError_t e = in_order(to, from, size, stream)) return e;
     memcpy(to, from, size);
     return cudaSuccess;
 }
@@ -116,9 +137,12 @@ cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch
     if (to_size == 0 || from_size == 0 || !reachable(to, to_size, s.to) ||
         !reachable(from, from_size, s.from))
         return cudaErrorInvalidValue;
-    for (size_t row = 0; row < height; row++)
-        memcpy(static_cast<char *>(to) + row * to_pitch,
-               static_cast<const char *>(from) + row * from_pitch, width);
+    for (size_t row = 0; row < height; row++) {
+        char *const there = static_cast<char *>(to) + row * to_pitch;
+        const char *const here = static_cast<const char *>(from) + row * from_pitch;
+        if (const cudaError_t e = in_order(there, here, width, stream)) return e;
+        memcpy(there, here, width);
+    }
     return cudaSuccess;
 }
 

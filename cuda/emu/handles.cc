@@ -1,6 +1,6 @@
 // handles.cc -- streams and events. All work is done when a call returns, so nothing waits here;
 // what is checked is that a handle is one, and whose.
-#include "emu/runtime.h"
+#include "emu/races.h"
 
 #include <chrono>
 #include <map>
@@ -79,6 +79,7 @@ wait_for(cudaStream_t stream)
     const int device = device_of_stream(stream);
     if (device < 0) return cudaErrorInvalidResourceHandle;
     catch_up(device, stream, records);
+    if (emu::races_watched) emu::order_host_after(stream);
     return cudaSuccess;
 }
 
@@ -95,6 +96,7 @@ cudaError_t
 cudaDeviceSynchronize()
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
+    if (emu::races_watched) emu::order_host_after_device();
     std::lock_guard<std::mutex> hold(lock);
     for (auto &e : events)
         if (e.second.device == emu::current_device()) e.second.late = 0;
@@ -106,7 +108,10 @@ cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
     if (flags & ~(unsigned)cudaStreamNonBlocking) return cudaErrorInvalidValue;
-    return add(&streams, emu::current_device(), stream);
+    const cudaError_t e = add(&streams, emu::current_device(), stream);
+    if (e == cudaSuccess && emu::races_watched)
+        emu::order_stream(*stream, emu::current_device(), flags != cudaStreamNonBlocking);
+    return e;
 }
 
 cudaError_t
@@ -147,8 +152,9 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned flags)
     if (const cudaError_t e = emu::planned_failure()) return e;
     std::lock_guard<std::mutex> hold(lock);
     if (flags > 1) return cudaErrorInvalidValue;
-    return device_of_stream(stream) >= 0 && find(handle) ? cudaSuccess
-                                                         : cudaErrorInvalidResourceHandle;
+    if (device_of_stream(stream) < 0 || !find(handle)) return cudaErrorInvalidResourceHandle;
+    if (emu::races_watched) emu::order_after_event(handle, stream);
+    return cudaSuccess;
 }
 
 cudaError_t
@@ -182,6 +188,7 @@ cudaEventRecord(cudaEvent_t handle, cudaStream_t stream)
     own->stream = stream;
     own->when = clock_type::now();
     own->late = late;
+    if (emu::races_watched) emu::order_event(handle, stream);
     return cudaSuccess;
 }
 
@@ -197,6 +204,7 @@ cudaEventQuery(cudaEvent_t handle)
         return cudaErrorNotReady;
     }
     catch_up(own->device, own->stream, own->record);
+    if (emu::races_watched) emu::order_host_after_event(handle);
     return cudaSuccess;
 }
 
@@ -208,6 +216,7 @@ cudaEventSynchronize(cudaEvent_t handle)
     event *own = find(handle);
     if (own == nullptr) return cudaErrorInvalidResourceHandle;
     catch_up(own->device, own->stream, own->record);
+    if (emu::races_watched) emu::order_host_after_event(handle);
     return cudaSuccess;
 }
 

@@ -1,6 +1,6 @@
 // launch.cc -- a grid: its blocks in the schedule's order, shared by threads of the operating
 // system, each of which runs one block at a time.
-#include "emu/runtime.h"
+#include "emu/races.h"
 
 #include <algorithm>
 #include <chrono>
@@ -191,6 +191,7 @@ run_grid(grid *g)
     uint64_t workers = blocks * threads / kWorthAThread + 1;
     if (workers > blocks) workers = blocks;
     if (workers > (uint64_t)g->set.threads) workers = (uint64_t)g->set.threads;
+    g->alone = workers == 1;
 
     helpers others;
     others.start(workers - 1, [&] { run_share(g, &taken, order); });
@@ -284,13 +285,38 @@ wrong_pointer(const grid &g)
 
 thread_local char last_report[kReport]; // no string: a thread that ends would have to free it
 thread_local uintptr_t last_place;
+thread_local bool last_raced;
 
 cudaError_t
 failed(const char *text, uintptr_t place = 0)
 {
     snprintf(last_report, sizeof last_report, "%s", text);
     last_place = place;
+    last_raced = false;
     return cudaErrorLaunchFailure;
+}
+
+// What the detector of races needs before a launch, and what it found.
+void
+watch_launch(grid *g, cudaStream_t stream)
+{
+    g->watched = watched(g->in);
+    if (g->watched == nullptr) return;
+    number_anew();
+    begin_operation(stream, "kernel " + g->name, &g->settled, &g->began);
+}
+
+bool // was it a race?
+tell_of_races(grid *g)
+{
+    if (g->watched == nullptr) return false;
+    forget_releases();
+    const std::unique_ptr<race> found(g->found), unwritten(g->unwritten);
+    const race *first = found.get();
+    if (unwritten && !g->failed.exchange(true)) first = unwritten.get();
+    if (first == nullptr) return false;
+    snprintf(g->report, kReport, "%s", told(*g, *first).c_str());
+    return first->what == fault::unordered;
 }
 
 void
@@ -316,6 +342,19 @@ uintptr_t
 launch_place()
 {
     return last_place;
+}
+
+bool
+launch_raced()
+{
+    return last_raced;
+}
+
+void
+fail_with(const std::string &text, bool raced)
+{
+    failed(text.c_str());
+    last_raced = raced;
 }
 
 cudaError_t
@@ -384,13 +423,16 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         take_signals();
         const one_device only(device);
         if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
+        watch_launch(&g, config.stream);
         together ? run_together(&g) : run_grid(&g);
         deliver_printed();
+        const bool raced = tell_of_races(&g);
         if (g.weak) g.weak->end_kernel();
         size_t size = 0;
         if (const size_t past = overrun(device, &size)) blame(&g, size, past);
         if (!g.failed) return cudaSuccess;
         failed(g.report, g.at);
+        last_raced = raced;
         return g.asserted ? cudaErrorAssert : cudaErrorLaunchFailure;
     } catch (const std::bad_alloc &) {
         size_t size;

@@ -1,5 +1,6 @@
 // memory.cc -- device memory: an arena for each device, so that an address tells whose it is.
 #include "emu/arena.h"
+#include "emu/races.h"
 
 #include <algorithm>
 #include <chrono>
@@ -111,6 +112,7 @@ allocate(arena *a, size_t size, void **block)
     const auto hold = device_in_use().briefly();
     try {
         *block = a->take(size);
+        if (*block && races_watched) memory_taken(*block, size, !program_is_watched());
     } catch (const std::bad_alloc &) {
         *block = nullptr;
     }
@@ -122,9 +124,11 @@ give_back(void *block)
 {
     const auto hold = device_in_use().briefly();
     const int owner = owner_of(block);
-    return block == nullptr || (owner >= 0 && device_memory().of[owner].give(block))
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+    if (block == nullptr) return cudaSuccess;
+    const size_t size = locate(block).left;
+    if (owner < 0 || !device_memory().of[owner].give(block)) return cudaErrorInvalidValue;
+    if (races_watched) memory_given(block, size);
+    return cudaSuccess;
 }
 
 } // namespace
@@ -184,6 +188,13 @@ blocks_in_use(int device)
     std::vector<span> all;
     for (const auto &b : a.blocks) all.push_back({a.base + b.first, b.second.size});
     return all;
+}
+
+span
+all_device_memory()
+{
+    const memory &m = device_memory();
+    return {m.base, m.part * (size_t)m.devices};
 }
 
 } // namespace emu
@@ -264,6 +275,7 @@ cudaError_t
 cudaFree(void *block)
 {
     if (const cudaError_t e = emu::planned_failure()) return e;
+    if (emu::races_watched) emu::order_host_after_device();
     return emu::give_back(block);
 }
 

@@ -31,7 +31,7 @@ constexpr size_t kResidentShared = 228 * 1024,
                  kReservedShared = 1024; // that, and of it a block's
 constexpr size_t kSealShared = 4096;     // behind it
 constexpr size_t kSignalStack = 64 * 1024;
-constexpr size_t kReport = 640; // characters of what went wrong, at most
+constexpr size_t kReport = 4096; // characters of what went wrong, at most
 
 // A variable that lasts as long as the process, whose threads may be at work when it ends. Made when
 // this file is loaded, where nobody could catch an exception: T's constructor must take no memory.
@@ -147,6 +147,7 @@ struct span {
     size_t size;
 };
 std::vector<span> blocks_in_use(int device);
+span all_device_memory();
 
 // ---- weak.cc ------------------------------------------------------------------------------
 
@@ -209,6 +210,9 @@ class assembly
     uint64_t all, here = 0, gone = 0, meeting = 0;
     int may_work;
 };
+struct watched_file; // races.h
+struct race;
+struct watcher;
 
 struct grid : kernel_facts { // one launch
     const body *work;
@@ -219,9 +223,14 @@ struct grid : kernel_facts { // one launch
     std::atomic<bool> failed{false}, starved{false}; // starved: of the host's memory
     bool asserted = false;                           // so it failed
     uintptr_t at = 0; // the instruction that failed, from the file's start; 0: not known
-    std::unique_ptr<weak_memory> weak;  // null: strong
-    std::unique_ptr<assembly> together; // null: the launch is not cooperative
-    char report[kReport] = "";          // of the first failure
+    std::unique_ptr<weak_memory> weak;      // null: strong
+    std::unique_ptr<assembly> together;     // null: the launch is not cooperative
+    char report[kReport] = "";              // of the first failure
+    watched_file *watched = nullptr;        // null: nobody looks for races
+    uint64_t began = 0, settled = 0;        // if so, watcher's
+    bool alone = true;                      // likewise
+    race *found = nullptr;                  // the first failure
+    std::atomic<race *> unwritten{nullptr}; // a failure if there is no other
 };
 
 // Of a thread.
@@ -276,11 +285,12 @@ struct block {
     char *stacks = nullptr;
     int guarded = 0; // of them
     size_t dynamic_size = 0;
-    uint64_t watched = 0;                     // signals.cc: turns at the last tick
-    int ticks = 0;                            // since
-    timer_t timer;                            // that ticks
-    block *next_spare = nullptr;              // launch.cc
-    alignas(16) char alternate[kSignalStack]; // the stack of signals
+    uint64_t watched = 0;                                // signals.cc: turns at the last tick
+    int ticks = 0;                                       // since
+    timer_t timer;                                       // that ticks
+    block *next_spare = nullptr;                         // launch.cc
+    watcher *watching = nullptr, *own_watcher = nullptr; // this launch's; the block's
+    alignas(16) char alternate[kSignalStack];            // the stack of signals
     alignas(128) unsigned char dynamic[kMostSharedOptin + kSealShared]; // shared memory
     warp of_warp[kMostWarps];
     thread of_thread[kMostThreads];
@@ -314,8 +324,22 @@ char *shared_arrays(
 uintptr_t place_in(const object_file *in,
                    uintptr_t code); // from its start; 0: it is not in its code
 
-const char *launch_report(); // launch.cc: of this thread's last failure
-uintptr_t launch_place();    // and grid::at of it
+const object_file *file_of(const void *code);
+struct file_facts { // addresses and bytes
+    size_t tls_size;
+    uintptr_t data_begin, code_begin;
+    size_t data_size, code_size;
+    bool program; // not a library
+};
+file_facts facts_of_file(const object_file *in);
+const object_file *this_library();
+// The static shared array there, and where it begins.
+std::string array_name(const object_file *in, size_t offset, size_t *start);
+
+const char *launch_report();                         // launch.cc: of this thread's last failure
+uintptr_t launch_place();                            // grid::at of it
+bool launch_raced();                                 // was it a race?
+void fail_with(const std::string &text, bool raced); // a copy
 
 // ---- user.cc -----------------------------------------------------------------------------
 

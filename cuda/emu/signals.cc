@@ -2,6 +2,7 @@
 //
 // Both arrive as signals on the thread of the operating system that runs the block; the handler
 // leaves the kernel's thread where it is, for good, and goes back to the launch.
+#include "emu/races.h"
 #include "emu/turns.h"
 
 #include <algorithm>
@@ -86,7 +87,7 @@ on_tick(int number, siginfo_t *info, void *context)
         b->watched = b->turns;
         b->ticks = 0;
     } else if (++b->ticks > kTicks) {
-        if (!in_own_code(b, context)) { // soon again
+        if (!in_own_code(b, context) || (b->watching && b->watching->is_busy)) { // soon again
             const struct itimerspec soon = {{0, 1000000}, {0, 1000000}};
             timer_settime(b->timer, 0, &soon, nullptr);
             return;

@@ -46,7 +46,9 @@ struct shared_array {
 struct object_file {
     uintptr_t base = 0;
     size_t tls = 0; // its number among those that have thread-local variables
-    uintptr_t code_begin = 0, code_end = 0;
+    uintptr_t code_begin = 0, code_end = 0, data_begin = 0, data_end = 0; // segments
+    size_t tls_size = 0;
+    bool program = false;
     std::map<const void *, std::string> functions; // mangled names
     std::vector<shared_array> arrays;
 };
@@ -127,22 +129,29 @@ find_owners(object_file *t)
         }
 }
 
-// The segment that an address is in.
+// The segments of the file that an address is in.
 int
-find_code(dl_phdr_info *info, size_t, void *file)
+find_segments(dl_phdr_info *info, size_t, void *file)
 {
     auto *f = static_cast<object_file *>(file);
+    const auto begin = [&](int i) { return info->dlpi_addr + info->dlpi_phdr[i].p_vaddr; };
+    const auto end = [&](int i) { return begin(i) + info->dlpi_phdr[i].p_memsz; };
+    int code = -1;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && f->code_begin >= begin(i) &&
+            f->code_begin < end(i))
+            code = i;
+    if (code < 0) return 0;
+    f->code_begin = begin(code);
+    f->code_end = end(code);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const auto &segment = info->dlpi_phdr[i];
-        const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type != PT_LOAD || f->code_begin < begin ||
-            f->code_begin >= begin + segment.p_memsz)
-            continue;
-        f->code_begin = begin;
-        f->code_end = begin + segment.p_memsz;
-        return 1;
+        if (segment.p_type == PT_TLS) f->tls_size = segment.p_memsz;
+        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_W)) continue;
+        f->data_begin = begin(i) & ~(uintptr_t)3;
+        f->data_end = end(i);
     }
-    return 0;
+    return 1;
 }
 
 object_file
@@ -155,9 +164,9 @@ read_file_of(const void *code)
     dlinfo(loaded, RTLD_DI_TLS_MODID, &f.tls);
     f.base = (uintptr_t)own.dli_fbase;
     f.code_begin = (uintptr_t)code;
-    dl_iterate_phdr(find_code, &f);
-    const bool program = loaded->l_name[0] == 0; // its name is what it was called by
-    std::ifstream stream(program ? "/proc/self/exe" : own.dli_fname, std::ios::binary);
+    dl_iterate_phdr(find_segments, &f);
+    f.program = loaded->l_name[0] == 0; // its name is what it was called by
+    std::ifstream stream(f.program ? "/proc/self/exe" : own.dli_fname, std::ios::binary);
     const std::string file{std::istreambuf_iterator<char>(stream), {}};
     read_symbols(file, &f);
     find_owners(&f);
@@ -191,6 +200,8 @@ readable(const std::string &mangled)
 lasting<std::map<const void *, const object_file *>> all_known;
 auto &known = all_known.value;
 
+} // namespace
+
 // What is not known now, for want of memory, is read when a kernel is launched.
 const object_file *
 file_of(const void *code)
@@ -201,6 +212,9 @@ file_of(const void *code)
     if (f == nullptr) f = new object_file(read_file_of(code));
     return f;
 }
+
+namespace
+{
 
 // While this file is being loaded: later another may lie in its place.
 const bool tried = [] {
@@ -229,6 +243,42 @@ uintptr_t
 place_in(const object_file *in, uintptr_t code)
 {
     return code >= in->code_begin && code < in->code_end ? code - in->base : 0;
+}
+
+file_facts
+facts_of_file(const object_file *in)
+{
+    return {in->tls_size,
+            in->data_begin,
+            in->code_begin,
+            in->data_end - in->data_begin,
+            in->code_end - in->code_begin,
+            in->program};
+}
+
+const object_file *
+this_library()
+{
+    return file_of(reinterpret_cast<void *>(&describe_kernel));
+}
+
+std::string
+array_name(const object_file *in, size_t offset, size_t *start)
+{
+    const shared_array *nearest = nullptr; // that begins there, or before
+    for (const shared_array &a : in->arrays)
+        if ((size_t)a.at.offset <= offset &&
+            (nearest == nullptr || a.at.offset > nearest->at.offset))
+            nearest = &a;
+    if (nearest == nullptr) return "shared memory";
+    *start = (size_t)nearest->at.offset;
+    int status = 0;
+    char *plain = abi::__cxa_demangle(nearest->name.c_str(), nullptr, nullptr, &status);
+    std::string name = plain ? plain : nearest->name;
+    free(plain);
+    name = name.substr(0, name.rfind("[abi:"));
+    const size_t scope = name.rfind("::");
+    return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
 void

@@ -1,6 +1,7 @@
 // sync.cc -- where threads wait for each other: barriers, the warp's collectives; and where they
 // may have to let others go first: fences, atomics.
 #include "emu/atomics.h"
+#include "emu/races.h"
 #include "emu/turns.h"
 
 namespace emu
@@ -23,6 +24,7 @@ namespace
 void
 open_barrier(block *b)
 {
+    if (b->watching) b->watching->at_barrier();
     b->outcome = b->barrier;
     b->barrier = {};
     for (int t = 0; t < b->threads; t++) b->of_thread[t].now = state::started;
@@ -266,6 +268,8 @@ gather(const place *who, collective what, unsigned mask, uint64_t value, int sou
     g.arrived |= bit;
     not_ready(b, t);
     if (g.arrived == g.mask) {
+        if (b->watching && what == collective::syncwarp)
+            b->watching->at_syncwarp(t->warp, g.mask);
         complete(b, w, g);
         make_ready(b, t->warp, g.mask);
         g = w.begun[--w.gatherings];
@@ -332,7 +336,9 @@ fence(scope reach)
 {
     thread *t = me();
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (t->in->of->weak && reach != scope::block) t->in->of->weak->publish();
+    block *b = t->in;
+    if (b->of->weak && reach != scope::block) b->of->weak->publish();
+    if (b->watching) b->watching->at_fence((int)(t - b->of_thread), reach);
     let_others(t);
 }
 

@@ -1,7 +1,7 @@
 // user.cc -- what users' own CUDA objects call of the emulator: the last error, printf and assert in
 // kernels, and a kernel's launch from Python.
+#include "emu/races.h"
 #include "emu/turns.h"
-#include "emu/user_abi.h"
 
 #include <algorithm>
 #include <assert.h>
@@ -9,6 +9,7 @@
 #include <new>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <utility>
 
 namespace emu
@@ -28,6 +29,24 @@ in_kernel()
     return running && running->now;
 }
 
+namespace
+{
+
+// A program in which a race was found does not end as if nothing were.
+void
+fail_at_exit()
+{
+    static const int once = on_exit(
+        [](int status, void *) {
+            fflush(nullptr);
+            if (status == 0) _exit(1);
+        },
+        nullptr);
+    (void)once;
+}
+
+} // namespace
+
 cudaError_t
 note(cudaError_t code)
 {
@@ -40,6 +59,7 @@ void
 launched(cudaError_t code)
 {
     if (code == cudaErrorLaunchFailure || code == cudaErrorAssert) kernel_failure = code;
+    if (code == cudaErrorLaunchFailure && races_watched) fail_at_exit();
     if (code != cudaSuccess) {
         fflush(stdout);
         fprintf(stderr, "warpkit: %s\n", cudaGetErrorString(code));
@@ -195,6 +215,7 @@ warpkit_call(emu::user_call *c)
     c->printed_size = (int64_t)text.size();
     c->error = cudaGetErrorString(code);
     c->place = code == cudaErrorLaunchFailure ? emu::launch_place() : 0;
+    c->raced = code == cudaErrorLaunchFailure && emu::launch_raced();
     return code;
 }
 

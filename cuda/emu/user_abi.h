@@ -49,6 +49,7 @@ struct user_call {
     const char *error, *printed; // what comes back; until this thread's next call
     int64_t printed_size;
     uint64_t place;      // of the instruction that failed, in the kernel's file; 0: not known
+    int32_t raced;       // it failed of a race
     int32_t cooperative; // its blocks run at the same time
     int32_t waits; // of a GPU: until the kernel has ended; the emulated device always does
 };

@@ -27,7 +27,11 @@ template <typename T>
 EMU_CALL
 cudaMallocManaged(T **block, size_t size, unsigned = cudaMemAttachGlobal)
 {
-    return cudaMalloc(reinterpret_cast<void **>(block), size);
+    const cudaError_t e = cudaMalloc(reinterpret_cast<void **>(block), size);
+#ifdef EMU_RACES
+    if (e == cudaSuccess) emu::written_by_host(*block, size);
+#endif
+    return e;
 }
 
 template <typename T>
@@ -59,17 +63,21 @@ cudaMallocPitch(T **block, size_t *pitch, size_t width, size_t height)
     return cudaMalloc(reinterpret_cast<void **>(block), *pitch * height);
 }
 
+// These wait, as the detector of races is to know.
 EMU_CALL
 cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind kind)
 {
-    return cudaMemcpyAsync(to, from, size, kind);
+    const cudaError_t e = cudaMemcpyAsync(to, from, size, kind);
+    return e ? e : cudaStreamSynchronize(nullptr);
 }
 
 EMU_CALL
 cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
              size_t height, cudaMemcpyKind kind)
 {
-    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind);
+    const cudaError_t e =
+        cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind);
+    return e ? e : cudaStreamSynchronize(nullptr);
 }
 
 EMU_CALL
@@ -93,7 +101,8 @@ EMU_CALL
 cudaMemcpyToSymbol(T &symbol, const void *from, size_t size, size_t offset = 0,
                    cudaMemcpyKind kind = cudaMemcpyHostToDevice)
 {
-    return cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind);
+    const cudaError_t e = cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind);
+    return e ? e : cudaStreamSynchronize(nullptr);
 }
 
 template <typename T>
@@ -103,7 +112,7 @@ cudaMemcpyFromSymbol(void *to, const T &symbol, size_t size, size_t offset = 0,
 {
     if (offset > sizeof symbol || size > sizeof symbol - offset) return cudaErrorInvalidValue;
     memcpy(to, reinterpret_cast<const char *>(&symbol) + offset, size);
-    return cudaSuccess;
+    return cudaStreamSynchronize(nullptr);
 }
 
 template <typename T>
@@ -428,7 +437,7 @@ clock64()
 
 // As the compiler converts a number beside a pointer.
 #define EMU_CONVERTED(name, T, V)                                                              \
-    static inline T name(T *p, V v)                                                            \
+    static inline EMU_OWN_LINE T name(T *p, V v)                                               \
     {                                                                                          \
         return name(p, (T)v);                                                                  \
     }
@@ -442,12 +451,12 @@ EMU_CONVERTED(atomicInc, unsigned, int)
 
 #define EMU_SCOPES(name)                                                                       \
     template <typename T, typename V>                                                          \
-    static inline T name##_block(T *p, V v)                                                    \
+    static inline EMU_OWN_LINE T name##_block(T *p, V v)                                       \
     {                                                                                          \
         return name(p, (T)v);                                                                  \
     }                                                                                          \
     template <typename T, typename V>                                                          \
-    static inline T name##_system(T *p, V v)                                                   \
+    static inline EMU_OWN_LINE T name##_system(T *p, V v)                                      \
     {                                                                                          \
         return name(p, (T)v);                                                                  \
     }

@@ -43,10 +43,10 @@ from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
 if TYPE_CHECKING:
     from warpkit._compiler import CompileError
-    from warpkit._kernels import Kernel, Module, Variable, compile
+    from warpkit._kernels import Kernel, Module, RaceError, Variable, compile
     from warpkit._programs import run
 
-_COMPILING = ("CompileError", "Kernel", "Module", "Variable", "compile", "run")
+_COMPILING = ("CompileError", "Kernel", "Module", "RaceError", "Variable", "compile", "run")
 
 
 def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
@@ -88,6 +88,7 @@ __all__ = [
     "DeviceError",
     "Kernel",
     "Module",
+    "RaceError",
     "RunLength",
     "UniqueCounts",
     "Variable",

@@ -16,6 +16,9 @@ def main() -> None:
     run.add_argument("--device", metavar="NAME", help="emu, or cuda, for which nvcc compiles it")
     run.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")
     run.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
+    run.add_argument(
+        "--races", dest="check", action="store_const", const="races", help="look for races"
+    )
     run.add_argument("source", help="a .cu file with main")
     run.add_argument("args", nargs=argparse.REMAINDER, help="the program's own")
     given = parser.parse_args()
@@ -25,7 +28,7 @@ def main() -> None:
     try:
         options = [f"-D{name}" for name in given.define]
         program, environment = _programs.built(
-            os.path.abspath(given.source), given.include, options, given.device
+            os.path.abspath(given.source), given.include, options, given.device, given.check
         )
     except (CompileError, DeviceError, OSError, ValueError) as error:
         sys.exit(str(error))

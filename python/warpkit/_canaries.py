@@ -58,13 +58,9 @@ def canaries(kind: str) -> Iterator[None]:
         _kernels._run = plain
 
 
-def _module_of(launched: Any) -> _kernels.Module:
-    """The module, or the one that has this library: only it has the text."""
-    every = _kernels._modules.values()
-    found: _kernels.Module = next(
-        m for m in (launched, *every) if launched in (m, getattr(m, "_library", None))
-    )
-    return found
+def _module_of(library: Any) -> _kernels.Module:
+    """Only the module has the text."""
+    return next(m for m in _kernels._modules.values() if m._library is library)
 
 
 def _placed(

@@ -21,6 +21,7 @@ PACKAGE = Path(_core.__file__).resolve().parent
 EMULATOR = PACKAGE / "_emu.so"
 # Of the C library, what kernels may call: the emulator has it for them.
 WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort")
+COPYING = ("memcpy", "memmove", "memset")  # likewise, where races are looked for
 SOURCE = "source.cu"  # that messages name where a text was given
 
 
@@ -180,39 +181,87 @@ def _own_folder() -> Path:
     return Path(folder)
 
 
-def build(source: Source, options: Sequence[str], more: str = "", program: bool = False) -> Path:
+def check_of(given: str | None, emulated: bool = True) -> bool:
+    """Are races to be looked for? None: on the emulated device as WARPKIT_EMU_RACES says.
+
+    Raises   ValueError, TypeError
+    """
+    if given is None:
+        if not emulated:
+            return False
+        value = next(v for name, v, *_ in _core.settings() if name == "WARPKIT_EMU_RACES")
+        return (value or "0").lower() in ("1", "yes", "on", "true")
+    if given != "races":
+        raise ValueError(f"check must be None or 'races', not {given!r}")
+    if not emulated:
+        raise ValueError("races are found on the emulated device: device='emu'")
+    return True
+
+
+def _watched(compiler: Compiler, program: bool) -> list[str]:
+    """Options that have a call made before each access to memory (cuda/emu/race_access.cc), and one
+    where an address is no multiple of what its type needs."""
+    own = ["tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1"]
+    clang = "clang" in compiler.version
+    before = ("-mllvm", "-") if clang else ("--param", "")
+    return [
+        "-fsanitize=thread",
+        "-fsanitize=alignment",
+        *(word for option in own for word in (before[0], before[1] + option)),
+        f"-DEMU_RACES={1 + program}",
+    ]
+
+
+def build(
+    source: Source,
+    options: Sequence[str],
+    more: str = "",
+    program: bool = False,
+    races: bool = False,
+) -> Path:
     """A library, or a program, that the emulator runs; what was built before is not built again.
 
     more     lines behind the source's
+    races    it tells the emulator of its accesses
     Raises   CompileError
     """
     compiler = find_compiler()
     command = [*compiler.command, "-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden"]
+    command += _watched(compiler, program) if races else []
     command += ["-g1", "-gdwarf-4"]  # lines, for reports of errors; addr2line misreads DWARF 5's
     # Variables of templates are each library's own: g++ has one of them for the whole process.
     command += ["-fno-gnu-unique"] * ("clang" not in compiler.version)
     command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
-    command += [f"-Wl,--wrap={name}" for name in WRAPPED] + ["-Wl,-z,defs"]
-    command += [] if program else ["-shared"]
+    wrapped = WRAPPED + (COPYING if races else ())
+    link = [*(f"-Wl,--wrap={name}" for name in wrapped), "-Wl,-z,defs", "-pthread"]
+    link += [] if program else ["-shared"]
     texts = source.texts | {source.mains[0]: source.texts[source.mains[0]] + more}
     folders = [f"-I{folder}" for folder in (headers(), headers() / "emu" / "include")]
     folders += [f"-I{folder}" for folder in source.folders]
     key = hashlib.sha256(_emulator())
-    key.update(repr((command, compiler.version, folders, list(options), texts)).encode())
+    key.update(repr((command, link, compiler.version, folders, list(options), texts)).encode())
     folder = cache_folder()
     target = folder / f"{key.hexdigest()[:40]}{'' if program else '.so'}"
     if not target.exists():
         if not hasattr(ctypes.CDLL(str(EMULATOR)), "warpkit_call"):
             raise CompileError("the emulated device of a sanitized build runs no kernels of others")
-        command += [*folders, *options, *source.mains, str(EMULATOR), "-pthread"]
-        command += ["-fdebug-prefix-map={place}=."]
+        command += [*folders, *options]
         shown = {SOURCE: source.text} if source.text is not None else {}  # beside messages
-        compile(command, texts | shown, target)
+        if races:  # linked apart, lest the sanitizer's own library come in
+            objects = [f"{main}.o" for main in source.mains]
+            steps = [[*command, "-c", main, "-o", f"{main}.o"] for main in source.mains]
+            steps.append([*compiler.command, *link, *objects, str(EMULATOR), *options])
+        else:
+            steps = [[*command, *link, *source.mains, str(EMULATOR)]]
+        for step in steps:
+            step.append("-fdebug-prefix-map={place}=.")
+        compile(steps, texts | shown, target)
     return target
 
 
-def compile(command: list[str], texts: dict[str, str], target: Path) -> None:
-    """Runs a compiler in a folder, {place}, with files of these texts; what it makes is the target.
+def compile(steps: list[list[str]], texts: dict[str, str], target: Path) -> None:
+    """Runs compilers, the last of which makes the target, in a folder, {place}, with files of these
+    texts.
 
     Raises   CompileError
     """
@@ -220,17 +269,19 @@ def compile(command: list[str], texts: dict[str, str], target: Path) -> None:
         for name, text in texts.items():
             Path(place, name).write_text(text)
         made = Path(place, "made")
-        done = subprocess.run(
-            [*(word.replace("{place}", place) for word in command), "-o", str(made)],
-            cwd=place,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-        )
-        if done.returncode != 0:
-            text = (done.stdout + done.stderr).replace(place + "/", "").strip()
-            if "no such instruction" in text:  # of the assembler's
-                text += "\nPTX in an asm statement is not emulated"
-            raise CompileError(text)
+        steps[-1] += ["-o", str(made)]
+        for step in steps:
+            done = subprocess.run(
+                [word.replace("{place}", place) for word in step],
+                cwd=place,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env={**os.environ, "LC_ALL": "C.UTF-8"},
+            )
+            if done.returncode != 0:
+                text = (done.stdout + done.stderr).replace(place + "/", "").strip()
+                if "no such instruction" in text:  # of the assembler's
+                    text += "\nPTX in an asm statement is not emulated"
+                raise CompileError(text)
         os.replace(made, target)  # whole, whoever else makes the same

@@ -91,6 +91,7 @@ class _Call(ctypes.Structure):
         ("printed", ctypes.c_void_p),
         ("printed_size", ctypes.c_int64),
         ("place", ctypes.c_uint64),
+        ("raced", ctypes.c_int32),
         ("cooperative", ctypes.c_int32),
         ("waits", ctypes.c_int32),
     )
@@ -118,6 +119,13 @@ class _Copy(ctypes.Structure):
         ("device", ctypes.c_int32),
         ("error", ctypes.c_char_p),
     )
+
+
+class RaceError(DeviceError):
+    """Two threads of a kernel use one address, one of them writes, and nothing orders the two.
+
+    Its text names both, with their lines, and what would order them.
+    """
 
 
 # cudaErrorInvalidValue, InvalidConfiguration, LaunchOutOfResources, CooperativeLaunchTooLarge
@@ -630,6 +638,8 @@ def _run(
             f"{entry.name.decode()}: {text}: grid {shape.grid}, block {shape.block}, "
             f"{shape.shared} bytes of dynamic shared memory beside the static"
         )
+    if call.raced:
+        raise RaceError(text)
     where = library.line_of(call.place) if call.place else ""
     raise DeviceError(text + (f"; it stands at {where}" if where else ""))
 
@@ -695,8 +705,10 @@ class Module:
     Attributes   device, kernels and variables (their names), templates (likewise)
     """
 
-    def __init__(self, source: _compiler.Source, options: tuple[str, ...], device: str) -> None:
-        self._source, self._options = source, options
+    def __init__(
+        self, source: _compiler.Source, options: tuple[str, ...], device: str, races: bool
+    ) -> None:
+        self._source, self._options, self._races = source, options, races
         self.device = device
         self._ordinal = int(device.partition(":")[2] or 0)
         self._instances: dict[str, str] = {}
@@ -721,7 +733,8 @@ class Module:
                 f'static emu::add_kernel<&{name}> emu_instance_{i}("{name}", "{p}");'
                 for i, (name, p) in enumerate(instances)
             ]
-            return _Library(_compiler.build(source, self._options, "".join(lines)))
+            made = _compiler.build(source, self._options, "".join(lines), races=self._races)
+            return _Library(made)
         entries = [
             _syntax.Entry(f"warpkit_i_{i}", name, p) for i, (name, p) in enumerate(instances)
         ]
@@ -806,7 +819,7 @@ class Module:
         return f"<module of {self._source.name} on {self.device}: {', '.join(self.kernels)}>"
 
 
-__all__ = ["CompileError", "Kernel", "Module", "Variable", "compile"]
+__all__ = ["CompileError", "Kernel", "Module", "RaceError", "Variable", "compile"]
 
 _modules: dict[Any, Module] = {}
 _KINDS = ("emu", "cuda")
@@ -818,6 +831,7 @@ def compile(
     *,
     include: Sequence[str | os.PathLike[str]] = (),
     options: Sequence[str] = (),
+    check: str | None = None,
 ) -> Module:
     """Compile CUDA source, and give its kernels as functions of Python. No GPU is needed.
 
@@ -831,6 +845,10 @@ def compile(
              if it is one of these, else "emu"
     include  more folders for headers
     options  more options for the compiler, such as "-DN=4" or "-O2"
+    check    "races": kernels are watched, and end with a RaceError where two threads use one
+             address, one of them writes and nothing orders the two, and with a DeviceError where
+             they read shared memory that nobody has written, use what lies outside of every array,
+             or a vector at an odd address; None: likewise if WARPKIT_EMU_RACES is 1
 
     Returns  Module: ``m.k[grid, block](*arguments)``, ``m.k.forall(n)(*arguments)``,
              ``m["k<float, 128>"]``, ``m.variable[...]``; see Kernel
@@ -847,10 +865,11 @@ def compile(
     name = device_of(device)
     emulated = name.startswith("emu")
     read = _compiler.Source(source, folders, emulated)
+    races = _compiler.check_of(check, emulated)
     tools = _compiler.find_compiler() if emulated else tuple(_nvidia.find_compilers())
-    key = (tuple(read.texts.items()), folders, tuple(options), name, tools)
+    key = (tuple(read.texts.items()), folders, tuple(options), name, races, tools)
     if key not in _modules:
-        _modules[key] = Module(read, tuple(options), name)
+        _modules[key] = Module(read, tuple(options), name, races)
     return _modules[key]
 
 

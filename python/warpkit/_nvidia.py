@@ -144,7 +144,7 @@ def build_program(source: Source, options: Sequence[str], capability: int) -> Pa
             texts = {}
         else:
             command.append(_compiler.SOURCE)
-        _compiler.compile(command, texts, target)
+        _compiler.compile([command], texts, target)
     return target
 
 
@@ -181,7 +181,7 @@ def _run_nvcc(
 ) -> None:
     arguments = _arguments(source, options, capability)
     command = [str(tool.path), "-cubin", *arguments, source.mains[0]]
-    _compiler.compile(command, texts, target)
+    _compiler.compile([command], texts, target)
 
 
 # ---- NVRTC --------------------------------------------------------------------------------------

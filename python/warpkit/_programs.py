@@ -20,6 +20,7 @@ def run(
     options: Sequence[str] = (),
     input: str | None = None,
     timeout: float | None = None,
+    check: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Compile a CUDA program and run it in a process of its own. No GPU is needed.
 
@@ -31,16 +32,19 @@ def run(
     options  more options for the compiler and the linker, such as "-DN=4"
     input    what the program reads from its stdin; None: nothing
     timeout  seconds that it may take; None: any
+    check    "races": kernels are watched as compile does it, copies and streams too; None: likewise
+             if WARPKIT_EMU_RACES is 1
 
     Returns  subprocess.CompletedProcess: stdout, stderr, returncode. A kernel that goes wrong is
-             told on stderr, and is an error of all CUDA calls from then on
-    Raises   CompileError, ValueError (device), DeviceError (no such device), OSError (no file),
+             told on stderr, and is an error of all CUDA calls from then on; after a race the
+             returncode is not 0
+    Raises   CompileError, ValueError (device, check), DeviceError (no such device), OSError (no file),
              subprocess.TimeoutExpired
 
     >>> run('int main() { printf("hello"); return 3; }').returncode
     3
     """
-    program, environment = built(source, include, options, device)
+    program, environment = built(source, include, options, device, check)
     first = source if isinstance(source, str | os.PathLike) else source[0]
     name = os.fspath(first) if os.path.exists(first) else _compiler.SOURCE  # argv[0], as of a shell
     return subprocess.run(
@@ -60,7 +64,8 @@ def built(
     source: Given | Sequence[Given],
     include: Sequence[Given],
     options: Sequence[str],
-    device: str | None,
+    device: str | None = None,
+    check: str | None = None,
 ) -> tuple[Path, dict[str, str]]:
     """The program's file, and its environment.
 
@@ -70,9 +75,10 @@ def built(
     environment = dict(os.environ)
     emulated = name.startswith("emu")
     folders = tuple(Path(folder).absolute() for folder in include)
+    races = _compiler.check_of(check, emulated)
     read = _compiler.Source(source, folders, emulated)
     if emulated:
-        return _compiler.build(read, options, program=True), environment
+        return _compiler.build(read, options, program=True, races=races), environment
     capability = _core.device_info(name)["compute_capability"]
     program = _nvidia.build_program(read, options, capability)
     visible = environment.get("CUDA_VISIBLE_DEVICES", "").split(",")

@@ -205,50 +205,58 @@ struct by_edges {
     {
         const auto bins = (unsigned)task.args.bins;
         const K first = e[0], last = e[bins];
-        if (e.ranges) {
-            unsigned low[N], high[N];
-            bool open = false;
+        unsigned found[N];
+        if (e.ranges)
+            search_ranges(x, found, first, e);
+        else
+            search_all(x, found, e);
 #pragma unroll
-            for (int i = 0; i < N; i++) {
-                const unsigned range = e.ranges[map.bucket((K)value_of(x[i]), first)];
-                low[i] = range & 0xffff, high[i] = range >> 16;
+        for (int i = 0; i < N; i++) {
+            const K v = (K)value_of(x[i]);
+            number[i] = v >= first && v <= last ? found[i] : bins;
+        }
+    }
+
+    template <int N, typename Edges>
+    __device__ __forceinline__ void search_ranges(const T (&x)[N], unsigned (&found)[N],
+                                                  K first, const Edges &e) const
+    {
+        unsigned low[N], high[N];
+        bool open = false;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const unsigned range = e.ranges[map.bucket((K)value_of(x[i]), first)];
+            low[i] = range & 0xffff, high[i] = range >> 16;
+            open |= low[i] < high[i];
+        }
+        while (open) { // seldom twice
+            open = false;
+#pragma unroll
+            for (int i = 0; i < N; i++) { // what is found already stays: its middle is its end
+                const unsigned middle = (low[i] + high[i]) / 2;
+                const bool up = e[middle] <= (K)value_of(x[i]) && low[i] < high[i];
+                low[i] = up ? middle + 1 : low[i];
+                high[i] = up ? high[i] : middle;
                 open |= low[i] < high[i];
             }
-            while (open) { // seldom twice
-                open = false;
-#pragma unroll
-                for (int i = 0; i < N;
-                     i++) { // what is found already stays: its middle is its end
-                    const unsigned middle = (low[i] + high[i]) / 2;
-                    const bool up = e[middle] <= (K)value_of(x[i]) && low[i] < high[i];
-                    low[i] = up ? middle + 1 : low[i];
-                    high[i] = up ? high[i] : middle;
-                    open |= low[i] < high[i];
-                }
-            }
-#pragma unroll
-            for (int i = 0; i < N; i++) {
-                const K v = (K)value_of(x[i]);
-                number[i] = v >= first && v <= last ? min(low[i], bins) - 1 : bins;
-            }
-            return;
         }
-        unsigned low[N]; // times apart
-#pragma unroll
-        for (int i = 0; i < N; i++) low[i] = 0;
-        for (unsigned left = bins;
+        for (int i = 0; i < N; i++) found[i] = min(low[i], (unsigned)task.args.bins) - 1;
+    }
+
+    template <int N, typename Edges>
+    __device__ __forceinline__ void search_all(const T (&x)[N], unsigned (&found)[N],
+                                               const Edges &e) const
+    {
+        for (int i = 0; i < N; i++) found[i] = 0; // times apart
+        for (unsigned left = (unsigned)task.args.bins;
              left > 1;) { // N searches side by side: each waits for itself
             const unsigned half = left / 2, step = half * e.apart;
 #pragma unroll
             for (int i = 0; i < N; i++)
-                if (e.at[low[i] + step] <= (K)value_of(x[i])) low[i] += step;
+                if (e.at[found[i] + step] <= (K)value_of(x[i])) found[i] += step;
             left -= half;
         }
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            const K v = (K)value_of(x[i]);
-            number[i] = v >= first && v <= last ? low[i] / e.apart : bins;
-        }
+        for (int i = 0; i < N; i++) found[i] /= e.apart;
     }
 };
 
