@@ -535,6 +535,52 @@ int main(int count, char **arguments) {
     assert (done.stdout, done.returncode) == ("4 6 8 10 so 10\n", 0), done.stderr
 
 
+def test_textures_and_surfaces(run):
+    if run in GPUS and os.environ["WARPKIT_CUDA_COMPILER"] != "nvcc":
+        pytest.skip("nvcc compiles programs")
+    done = warpkit.run(helpers.KERNELS / "textures.cu", device=run)
+    assert done.returncode == 0, done.stderr
+    *lines, last = done.stdout.splitlines()
+    plane = np.arange(32) ** 2 % 37
+    plane = plane.reshape(4, 8).astype("f4")
+
+    def at(mode, i, n):
+        """Which element, and whether it counts."""
+        within = (i >= 0) & (i < n)
+        mirrored = i % (2 * n)
+        mirrored = np.where(mirrored < n, mirrored, 2 * n - 1 - mirrored)
+        choices = [i % n, np.clip(i, 0, n - 1), mirrored, np.where(within, i, 0)]
+        return choices[mode], within | (mode != 3)
+
+    def pick(a, mode, y, x):
+        (j, in_y), (i, in_x) = at(mode, y, a.shape[0]), at(mode, x, a.shape[1])
+        return np.where(in_x & in_y, a[j, i], 0)
+
+    def sample(a, linear, mode, y, x):
+        if not linear:
+            return pick(a, mode, np.floor(y).astype(int), np.floor(x).astype(int))
+        left, top = (np.floor(v - 0.5).astype(int) for v in (x, y))
+        right, lower = x - 0.5 - left, y - 0.5 - top  # eighths and sixteenths: exact
+        upper = pick(a, mode, top, left) * (1 - right) + pick(a, mode, top, left + 1) * right
+        below = (
+            pick(a, mode, top + 1, left) * (1 - right) + pick(a, mode, top + 1, left + 1) * right
+        )
+        return upper * (1 - lower) + below * lower
+
+    x = np.arange(24) * 0.625 - 2.5
+    assert len(lines) == 12
+    for line in lines:
+        linear, mode, _, *values = (float(v) for v in line.split())
+        got = np.reshape(values, (24, 2))
+        want_plane = sample(plane, linear, int(mode), x[::-1] / 2, x)
+        want_line = sample(plane[:1], linear, int(mode), np.full(24, 0.5), x)
+        most = 37 / 256 if run in GPUS and linear else 0  # its weights have eight bits
+        np.testing.assert_allclose(got, np.stack([want_plane, want_line], -1), 0, most, line)
+    pairs = [f"{i},{4 * i}" for i in (0, 0, 0, 1, 2, 3, 4, 5)]
+    plane[:, 1:] = plane[:, :-1] + 1
+    assert last.split() == [*pairs, *(f"{v:g}" for v in plane.ravel()), "cudaSuccess"]
+
+
 # ---- on a GPU alone ----------------------------------------------------------------------------
 
 

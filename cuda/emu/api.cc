@@ -208,7 +208,7 @@ cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     p.memoryBusWidth = kBus;
     p.l2CacheSize = 4 << 20;
     p.asyncEngineCount = p.deviceOverlap = 1;
-    p.canMapHostMemory = p.unifiedAddressing = p.managedMemory = 1;
+    p.canMapHostMemory = p.unifiedAddressing = p.managedMemory = p.cooperativeLaunch = 1;
     return cudaSuccess;
 }
 

@@ -66,6 +66,8 @@ widen(uint16_t bits, int exponent_bits, int fraction_bits)
     struct alignas(4) T##2_vector                                                              \
     {                                                                                          \
         T x, y;                                                                                \
+        T##2_vector() = default;                                                               \
+        T##2_vector(T first, T second) : x(first), y(second) {}                                \
     };                                                                                         \
     inline T operator+(T a, T b)                                                               \
     {                                                                                          \

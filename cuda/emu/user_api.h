@@ -292,6 +292,19 @@ cudaLaunchCooperativeKernel(K kernel, dim3 grid, dim3 block, void **arguments,
     return emu::launch_kernel(kernel, grid, block, arguments, shared, stream, true);
 }
 
+// No device reaches another's memory: cudaDeviceCanAccessPeer says so.
+EMU_CALL
+cudaDeviceEnablePeerAccess(int, unsigned)
+{
+    return cudaErrorNotSupported;
+}
+
+EMU_CALL
+cudaDeviceDisablePeerAccess(int)
+{
+    return cudaErrorNotSupported;
+}
+
 // ---- streams, events --------------------------------------------------------------------------
 
 EMU_CALL
@@ -383,6 +396,8 @@ cudaEventCreate(cudaEvent_t *event, unsigned flags = cudaEventDefault)
 #define cudaEventQuery(...) emu::note(cudaEventQuery(__VA_ARGS__))
 #define cudaEventSynchronize(...) emu::note(cudaEventSynchronize(__VA_ARGS__))
 #define cudaEventElapsedTime(...) emu::note(cudaEventElapsedTime(__VA_ARGS__))
+
+#include "emu/user_texture.h"
 
 // ---- intrinsics -------------------------------------------------------------------------------
 

@@ -83,8 +83,11 @@ find_all(const user_library &l, cudaLibrary_t library)
     }
     for (int i = 0; i < l.variable_count; i++) {
         size_t bytes = 0;
-        cudaError_t e = cudaLibraryGetGlobal(&l.places[i], &bytes, library, l.variables[i]);
-        if (e) e = cudaLibraryGetManaged(&l.places[i], &bytes, library, l.variables[i]);
+        cudaError_t e = cudaLibraryGetManaged(&l.places[i], &bytes, library, l.variables[i]);
+        if (e) {
+            cudaGetLastError(); // it is no managed one
+            e = cudaLibraryGetGlobal(&l.places[i], &bytes, library, l.variables[i]);
+        }
         if (e) return tell(e, std::string("variable ") + l.variables[i] + ": ");
     }
     return cudaSuccess;

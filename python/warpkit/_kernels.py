@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import re
 import shutil
@@ -148,7 +149,7 @@ class _Parameter:
         self.pointer, self.readonly = type_.pointer, type_.readonly
         self.name = name
 
-    @property
+    @functools.cached_property
     def dtype(self) -> np.dtype[Any]:
         """Of an element; with lanes, of one lane."""
         if self.code in "vV":
@@ -160,6 +161,12 @@ class _Parameter:
             return bfloat16
         kind = {"b": "?", "h": "f2", "c": "i1"}.get(self.code)
         return np.dtype(kind or f"{self.code}{self.size // self.lanes}")
+
+    @functools.cached_property
+    def limits(self) -> tuple[int, int]:
+        """Of an integer."""
+        info = np.iinfo(self.dtype)
+        return int(info.min), int(info.max)
 
     def __str__(self) -> str:
         if self.code == "v":
@@ -197,9 +204,9 @@ class _Parameter:
         ):
             number = int(given)
             if kind in "iu":
-                limits = np.iinfo(dtype)
-                if not limits.min <= number <= limits.max:
-                    raise ValueError(f"takes {limits.min} to {limits.max}, not {number}")
+                least, most = self.limits
+                if not least <= number <= most:
+                    raise ValueError(f"takes {least} to {most}, not {number}")
             return np.array(number, dtype)
         name = getattr(getattr(given, "dtype", None), "name", "")
         number_like = isinstance(given, int | float | np.integer | np.floating)
@@ -514,10 +521,10 @@ class _Arguments:
         if given is None:
             self._point(i, 0)
             return
-        takes = f"takes {_article(f'{parameter} array')}"
         if not isinstance(given, np.ndarray):
             array = _device_array(given)
             if array is None:
+                takes = f"takes {_article(f'{parameter} array')}"
                 raise TypeError(f"{takes} of NumPy or a DeviceArray, not {_kind(given)}")
             self._kept.append(array)
             self._point(i, self._lend(parameter, array))
@@ -542,7 +549,6 @@ class _Arguments:
             raise ValueError(
                 f"is an array on {array.device}, and the kernel runs on {self._device}"
             )
-        _check_array(parameter, array.dtype, array.size, True)
         address, _, contiguous, readonly = array._lend(not parameter.readonly)
         _check_array(parameter, array.dtype, array.size, bool(contiguous))
         if readonly and not parameter.readonly:

@@ -39,12 +39,12 @@ _CUDA_HEADER = re.compile(
     r"|device_(launch_parameters|functions|atomic_functions|types)\.h"
     r"|(vector_(types|functions)|driver_types|builtin_types|math_(functions|constants)|channel_descriptor"
     r"|host_(defines|config)|sm_\d\d_(atomic_functions|intrinsics))\.(h|hpp)"
-    r"|crt/\w+\.h|cooperative_groups/\w+\.h"
+    r"|crt/\w+\.h|cooperative_groups/\w+\.h|(texture|surface)_(types|indirect_functions|fetch_functions)\.h"
 )
 _OWN_HEADER = {"cuda/atomic": "emu/user_atomic.h"}
 # And those that it has not: CUDA's own may be found, which no host compiler takes.
 _NOT_EMULATED = re.compile(
-    r"mma\.h|cuda_fp[468]\.h|(texture|surface)_\w+\.h|nvrtc\w*\.h|(cub|cuda|cute|nv|thrust)/.+"
+    r"mma\.h|cuda_fp[468]\.h|nvrtc\w*\.h|(cub|cuda|cute|nv|thrust)/.+"
     r"|cu(blas|dnn|fft|rand|solver|sparse)\w*\.h"
 )
 HEADER = "emu/user.h"
