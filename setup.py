@@ -374,7 +374,8 @@ def watched(source):
     if source.suffix != ".cu":
         return ["-DEMU_RACES_WITHIN"]
     own = ["tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1"]
-    return ["-fsanitize=thread", *(w for o in own for w in ("--param", o)), "-DEMU_RACES"]
+    options = ["-fsanitize=thread", "-Wno-attributes", "-DEMU_RACES"]
+    return options + [word for option in own for word in ("--param", option)]
 
 
 def emu_jobs(sources, *folders, options=()):

@@ -225,8 +225,10 @@ def sample_lines(done: list[Outcome]) -> list[str]:
 # ---- the page -----------------------------------------------------------------------------------
 
 
-def renewed(page: str, name: str, lines: list[str]) -> str:
+def renewed(page: str, name: str, title: str, lines: list[str]) -> str:
     text = f"<!-- {name} -->\n\n" + "\n".join(lines) + f"\n\n<!-- /{name} -->"
+    if f"<!-- {name} -->" not in page:
+        return f"{page}\n## {title}\n\n{text}\n"
     return re.sub(rf"<!-- {name} -->.*<!-- /{name} -->", lambda _: text, page, flags=re.DOTALL)
 
 
@@ -245,7 +247,8 @@ def main() -> int:
     lines = lines_of(outcomes([p for p in programs if given.only in p.name]))
     print(*lines, sep="\n")
     if not given.only:
-        PAGE.write_text(renewed(PAGE.read_text(), name, lines))
+        titles = {"indigo": "Indigo", "samples": "cuda-samples"}
+        PAGE.write_text(renewed(PAGE.read_text(), name, titles[name], lines))
     return 0
 
 

@@ -60,7 +60,8 @@ void
 note_unwritten(const visit &v)
 {
     grid *g = v.w->of->of;
-    if (g->unwritten) return;
+    if (g->unwritten || !v.w->file->separate)
+        return; // this library's kernels read what they drop
     race *r = race_at(v.w, fault::unwritten, v.address, v.size);
     r->now = {v.w->number, v.n, v.kind, place_of(site_of(v.own)), ""};
     race *none = nullptr;
@@ -95,24 +96,20 @@ insert(const visit &v, cell *c)
     const watcher *w = v.w;
     const moment past = v.shared() ? w->first : w->settled;
     const bool atomic = v.kind == access_kind::atomic;
-    const int warp = v.n / kWarpLanes;
-    int at = -1, alike = 0, in_block = 0, oldest = 2;
+    int at = -1, in_block = 0, oldest = 2;
     for (int i = 0; i < 3 && at < 0; i++) {
         const access o = c->other[i];
         const moment m = moment_of(o);
         if (o == 0 || m < past) {
             at = i;
-            break;
+        } else if (w->is_own(m)) {
+            if (is_atomic(o) == atomic && (m < w->base || thread_of(o) == v.n)) at = i;
+            in_block++;
+            oldest = i;
         }
-        if (!w->is_own(m)) continue;
-        if (is_atomic(o) == atomic && (m < w->base || thread_of(o) == v.n)) at = i;
-        in_block++;
-        oldest = i;
-        alike += thread_of(o) / kWarpLanes == warp && is_atomic(o) == atomic &&
-                 m >= w->warp_base[warp] && m >= w->base;
     }
     if (at < 0) {
-        if (alike >= 2) return; // of the same warp
+        if (adds_nothing(*w, *c, v.n, v.kind, v.shared())) return;
         at = in_block >= 2 ? oldest : 2;
     }
     for (; at > 0; at--) c->other[at] = c->other[at - 1];
@@ -209,7 +206,7 @@ visit_words(visit v)
 } // namespace
 
 void
-visit_all(visit v)
+visit_all(const visit &v)
 {
     const busy guard(v.w);
     try {

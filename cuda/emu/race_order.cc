@@ -37,7 +37,8 @@ auto &streams = all_streams.value;
 auto &events = all_events.value;
 auto &operations = all_operations.value; // by their first moments
 auto &host = of_host.value;
-moment latest; // of the one that runs: its first
+std::atomic<bool> made{false}; // a stream beside the default ones
+moment latest;                 // of the one that runs: its first
 
 void
 join(clock_of *to, const clock_of &from)
@@ -144,11 +145,18 @@ forget_operations()
     operations.clear();
 }
 
+bool
+streams_are_many()
+{
+    return made;
+}
+
 void
 order_stream(cudaStream_t stream, int device, bool waits)
 {
     std::lock_guard hold(lock);
     streams[reinterpret_cast<line>(stream)] = {device, waits, 0, {}};
+    made = true;
 }
 
 void
@@ -232,10 +240,7 @@ std::string
 order_copy(void *to, const void *from, size_t size, const char *what, cudaStream_t stream)
 {
     if (owner_of(to) >= 0) memory_written(to, size);
-    {
-        std::lock_guard hold(lock);
-        if (streams.size() <= 1 && is_default(stream)) return ""; // all is in order
-    }
+    if (!streams_are_many()) return ""; // all is in order
     moment settled, began;
     begin_operation(stream, what, &settled, &began);
     std::string text;

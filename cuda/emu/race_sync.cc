@@ -220,17 +220,9 @@ watcher::knows_of(int t, access a, uintptr_t address) const
 }
 
 bool
-watcher::is_own(moment m) const
-{
-    return m >> kChunkBits == last >> kChunkBits ||
-           (m >= first && (alone || block_of(m) == number));
-}
-
-bool
-watcher::is_ordered(int t, access a, uintptr_t address, bool shared) const
+watcher::is_known(int t, access a, uintptr_t address) const
 {
     const moment m = moment_of(a);
-    if (m < (shared ? first : settled)) return true;
     if (is_own(m)) {
         const int by = thread_of(a), w = t / kWarpLanes;
         if (by == t || m < base) return true;

@@ -25,7 +25,7 @@ struct visit { // of a thread to memory
 };
 
 // The rest: what it races with ends the launch; else it is noted.
-void visit_all(visit v);
+void visit_all(const visit &v);
 
 // An address that is no multiple of what its type needs ends the launch too.
 void misaligned(const void *p, size_t alignment, const char *type, const char *file,
@@ -56,6 +56,30 @@ is_repeated(const cell &c, access own, access_kind kind)
     }
 }
 
+// Do the last two that did the same with a word stand for this thread too? So they do if they are of
+// this block and nothing has ordered them since: whoever comes is ordered after both only by what
+// orders it after all, if they are of two warps; or of the thread's own.
+inline bool
+adds_nothing(const watcher &w, const cell &c, int n, access_kind kind, bool shared)
+{
+    if (kind == access_kind::write) return false;
+    const bool atomic = kind == access_kind::atomic;
+    const access a = c.other[0], b = c.other[1], third = c.other[2];
+    const moment of_a = moment_of(a), of_b = moment_of(b), of_write = moment_of(c.write);
+    if (of_a < w.base || of_b < w.base || is_atomic(a) != atomic || is_atomic(b) != atomic ||
+        (third != 0 && is_atomic(third) != atomic))
+        return false;
+    const moment chunk = w.last >> kChunkBits;
+    if (!shared && !w.alone && (of_a >> kChunkBits != chunk || of_b >> kChunkBits != chunk))
+        return false;
+    const int warp = n / kWarpLanes, one = thread_of(a) / kWarpLanes;
+    if (one == thread_of(b) / kWarpLanes &&
+        (one != warp || of_a < w.warp_base[warp] || of_b < w.warp_base[warp]))
+        return false;
+    return of_write < (shared ? w.base : w.settled) ||
+           (of_write < w.base && w.is_own(of_write));
+}
+
 inline __attribute__((always_inline)) void
 touch(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
 {
@@ -71,7 +95,10 @@ touch(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
     const shadow &m = *w->space[s];
     const size_t at = address - m.begin;
     if (size == 4 && at % 4 == 0) {
-        if (is_repeated(m.words[at / 4], own, kind)) return;
+        const cell &c = m.words[at / 4];
+        if (is_repeated(c, own, kind) ||
+            adds_nothing(*w, c, n, kind, s == watcher::fixed || s == watcher::dynamic))
+            return;
     } else if (size == 8 && at % 4 == 0) {
         if (is_repeated(m.words[at / 4], own, kind) &&
             is_repeated(m.words[at / 4 + 1], own, kind))

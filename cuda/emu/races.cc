@@ -173,7 +173,7 @@ memory_taken(const void *p, size_t size, bool is_written)
 {
     shadow &g = global_shadow();
     const size_t at = (uintptr_t)p - g.begin;
-    g.forget(at, size);
+    if (streams_are_many()) g.forget(at, size); // else all that was done there is over
     g.set(at, size, is_written ? allocated | written : allocated);
 }
 

@@ -129,6 +129,8 @@ struct party { // one of the two accesses
 
 enum class fault { unordered, unwritten, outside, misaligned };
 
+uint32_t block_of(moment m);
+
 struct race { // found
     fault what;
     uintptr_t address = 0;
@@ -177,8 +179,18 @@ struct watcher {
     void at_fence(int t, scope reach);
     void acquire(int t, uintptr_t address);
     void publish(int t, uintptr_t address);
-    bool is_ordered(int t, access a, uintptr_t address, bool shared) const;
-    bool is_own(moment m) const;
+    bool is_own(moment m) const
+    {
+        return m >> kChunkBits == last >> kChunkBits ||
+               (m >= first && (alone || block_of(m) == number));
+    }
+    // Before what thread t does now?
+    bool is_ordered(int t, access a, uintptr_t address, bool shared) const
+    {
+        const moment m = moment_of(a);
+        return m < (shared ? first : settled) || (m < base && is_own(m)) ||
+               is_known(t, a, address);
+    }
     moment now(int t) const
     {
         return since[t] > base ? since[t] : base;
@@ -189,6 +201,7 @@ struct watcher {
     }
 
   private:
+    bool is_known(int t, access a, uintptr_t address) const;
     moment bump(); // the next moment
     fenced before_fence(int t, moment fence) const;
     bool knows_of(int t, access a, uintptr_t address) const;
@@ -222,6 +235,7 @@ void begin_operation(cudaStream_t stream, const std::string &name, moment *settl
 bool is_ordered_operation(moment m); // before the one that runs
 std::string operation_of(moment m);  // "kernel k in stream 0x1010"
 void forget_operations();
+bool streams_are_many();
 void order_stream(cudaStream_t stream, int device, bool waits); // a new one
 void order_host_after(cudaStream_t stream);
 void order_host_after_device();
@@ -237,7 +251,6 @@ std::string order_copy(void *to, const void *from, size_t size, const char *what
 
 extern std::atomic<bool> races_watched; // some file is
 moment take_chunk(uint32_t block);      // a first moment; throws std::bad_alloc
-uint32_t block_of(moment m);
 uint32_t site_at(const struct watched_file &in, uintptr_t pc); // its number; 0: none is left
 uintptr_t place_of(uint32_t site);                             // pc; 0: not known
 shadow &global_shadow();

@@ -207,6 +207,7 @@ def _watched(compiler: Compiler, program: bool) -> list[str]:
     return [
         "-fsanitize=thread",
         "-fsanitize=alignment",
+        "-Wno-attributes",  # an atomic is inlined without being declared inline
         *(word for option in own for word in (before[0], before[1] + option)),
         f"-DEMU_RACES={1 + program}",
     ]

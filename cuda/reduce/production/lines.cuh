@@ -387,6 +387,7 @@ finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64
         bool all = true;
         if (to) {
             all = task.tickets && warp_draws_last(task.tickets + output, (unsigned)task.parts);
+            __syncwarp(); // what the first lane sees, all do: a shuffle orders no memory
             if (all) take_words<Acc::shape().words()>(word, to);
             __syncwarp(); // the table is whole
         }
