@@ -85,7 +85,7 @@ def outcome(program: Program) -> Outcome:
     try:
         names = [str(path) for path in program.sources]
         plain, watched = (
-            _programs.built(names, [str(i) for i in program.include], (), check)
+            _programs.built(names, [str(i) for i in program.include], (), "emu", check)[0]
             for check in (None, "races")
         )
     except warpkit.CompileError as error:

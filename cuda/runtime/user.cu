@@ -164,8 +164,8 @@ launch(const user_call &c)
     config.numAttrs = c.cooperative ? 1 : 0;
     cudaError_t e = cudaLaunchKernelExC(&config, c.kernel->kernel, values);
     if (e)
-        return tell(e,
-                    named + (is_final(e) ? " was not launched, for an earlier one: " : ": "));
+        return tell(
+            e, named + (is_final(e) ? " was not launched, as an earlier one failed: " : ": "));
     if (!c.waits && !wk::sync_each_launch()) return cudaSuccess;
     e = wait_for(config.stream);
     return e ? tell(e, named + ": ") : cudaSuccess;

@@ -38,8 +38,8 @@ def run(
     Returns  subprocess.CompletedProcess: stdout, stderr, returncode. A kernel that goes wrong is
              told on stderr, and is an error of all CUDA calls from then on; after a race the
              returncode is not 0
-    Raises   CompileError, ValueError (device, check), DeviceError (no such device), OSError (no file),
-             subprocess.TimeoutExpired
+    Raises   CompileError, ValueError (device, check), DeviceError (no such device),
+             OSError (no file), subprocess.TimeoutExpired
 
     >>> run('int main() { printf("hello"); return 3; }').returncode
     3
