@@ -3,10 +3,10 @@
     python bench/histogram.py [SECTION ...] [--mib N] [--minutes M] [--output PATH]
 
     ladder   every row of the table: int32 in 256 and 2^17 bins, and in groups of 32
-    values   integers that are their bins: counted with bins given, and by bincount
+    values   integers that are their bins: by bincount, with minlength and without
     equal    histogram: equal bins of a range
     between  histogram: bins between edges that are not equal
-    weights  exact sums of weights, by bins that are given, and by bincount
+    weights  exact sums of weights: by bincount, with minlength and without
     warps    warp_histogram
     runs     run_length and unique_counts
     small    1 to 2^24 elements: time on the device, and until a call returns
@@ -18,9 +18,9 @@ of elements and weights once; in "warps" and "runs" those of the results too. "s
 over a device-to-device copy's of as many bytes that took turns with it, read and written bytes
 counted; "of_read" is over that of reading them. "ratio" is the best peer's time over ours.
 
-What is done with bins given needs nothing but the counting, and CUB's HistogramEven, with counters
-of 32 bits, is its peer. bincount finds the number of bins first, and says it to the host; so do the
-peers' bincount functions, beside which it is timed until the host has it. CuPy and PyTorch add
+"given" is bincount with a minlength that suffices, which it tells the host; CUB's HistogramEven,
+with counters of 32 bits, is its peer, and is told the number of bins. Without, bincount finds it and
+says it to the host; so do the peers' bincount functions. CuPy and PyTorch add
 weights by atomics, rounded at each addition. PyTorch has no histogram of given edges on a GPU:
 bucketize and bincount stand for it. A peer that fails is left out.
 
@@ -229,7 +229,7 @@ class Bench(sections.Sections):
             a = cupy.empty(self.elements(dtype), dtype)
             there, peers = warpkit.asarray(a), self.of_values(a, bins)
             ours: dict[str, Run] = {
-                "given": partial(cells.count, there, bins),
+                "given": partial(warpkit.bincount, there, None, bins),
                 "bincount": partial(warpkit.bincount, there),
                 "histogram": partial(warpkit.histogram, there, bins, (0, bins)),
             }
@@ -287,7 +287,7 @@ class Bench(sections.Sections):
             a, weights = cupy.empty(n, "int32"), cupy.empty(n, cell.dtype)
             pair = warpkit.asarray(a), warpkit.asarray(weights)
             ours: dict[str, Run] = {
-                "given": partial(cells.count, pair[0], cell.bins, pair[1]),
+                "given": partial(warpkit.bincount, *pair, cell.bins),
                 "bincount": partial(warpkit.bincount, *pair),
             }
             peers = self.of_weights(a, weights)
@@ -391,7 +391,9 @@ class Bench(sections.Sections):
             for n in self.each(list(cells.SIZES)):
                 a = whole[:n].copy()
                 peers = self.of_values(a, bins)
-                given: dict[str, Run] = {"warpkit": partial(cells.count, warpkit.asarray(a), bins)}
+                given: dict[str, Run] = {
+                    "warpkit": partial(warpkit.bincount, warpkit.asarray(a), None, bins)
+                }
                 given |= {"CUB": peers.pop("CUB")} if "CUB" in peers else {}
                 yield self.short(f"given {bins} bins", n, given)
                 runs: dict[str, Run] = {"warpkit": partial(warpkit.bincount, a)}

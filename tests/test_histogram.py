@@ -539,8 +539,17 @@ EDGES = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
-@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("even", "float32"),
+        ("logarithmic", "float64"),
+        ("both signs", "float32"),
+        ("both signs", "float64"),
+        ("equal and zeros", "float64"),
+        ("integers", "int64"),
+    ],
+)
 def test_a_table_tells_where_to_search_in_long_arrays(gpu, name, dtype):
     edges, n = EDGES[name], 1 << 20
     rng = np.random.default_rng(3)
