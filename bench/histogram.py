@@ -19,8 +19,8 @@ over a device-to-device copy's of as many bytes that took turns with it, read an
 counted; "of_read" is over that of reading them. "ratio" is the best peer's time over ours.
 
 "given" is bincount with a minlength that suffices, which it tells the host; CUB's HistogramEven,
-with counters of 32 bits, is its peer, and is told the number of bins. Without, bincount finds it and
-says it to the host; so do the peers' bincount functions. CuPy and PyTorch add
+with counters of 32 bits, is its peer, and is told the number of bins. Without, bincount finds it
+and says it to the host; so do the peers' bincount functions. CuPy and PyTorch add
 weights by atomics, rounded at each addition. PyTorch has no histogram of given edges on a GPU:
 bucketize and bincount stand for it. A peer that fails is left out.
 

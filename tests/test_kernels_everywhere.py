@@ -491,7 +491,7 @@ def test_a_grid_waits_for_all_its_blocks(groups, blocks, threads):
         want = np.roll(want, threads) + np.roll(want, -threads)
     groups.rounds.cooperative[blocks, threads](a, b, 6)
     same(a, want)
-    with pytest.raises(ValueError, match="rounds: too many blocks in cooperative launch: grid"):
+    with pytest.raises(ValueError, match=r"rounds: too many blocks in cooperative launch.*: grid"):
         groups.rounds.cooperative[100000, 32](a, b, 1)
 
 
@@ -504,7 +504,7 @@ def test_what_is_refused_is_told_alike(m):
         m.scaled[1, 8](x, x.astype("f8"), x, 8)
     with pytest.raises(ValueError, match=r"argument 4 \(n\) takes -2147483648 to 2147483647"):
         m.scaled[1, 8](x, x, x, 2**31)
-    with pytest.raises(ValueError, match=r"turned_dynamic: invalid argument: .* 300000 bytes"):
+    with pytest.raises(ValueError, match=r"turned_dynamic: invalid argument.* 300000 bytes"):
         m.turned_dynamic[1, 1, 300000](np.zeros(1), 1)
     frozen = np.zeros(8, "f4")
     frozen.flags.writeable = False

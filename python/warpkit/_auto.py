@@ -46,21 +46,12 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
     "lane_reads": lambda a, device: warpkit.smem.read(np.arange(32), device=device).values,
 }
 
-# 32 MiB: enough for the bus to be at its rate. The CPU gets an eighth of it.
-ROWS, COLUMNS, PARTS = 8192, 1024, 8
+# 32 MiB: enough for the bus to be at its rate, and in the caches of a CPU that has large ones.
+ROWS, COLUMNS = 8192, 1024
 SAMPLES, ENOUGH = 3, 10e-3  # calls; seconds after which one more is not worth its time
 WAITED_FOR = 32  # elements: a warp, in one row
-
-
-def last_cache() -> int:
-    """Bytes of the last level of the CPU's caches; 0: nobody says."""
-    try:
-        return max(os.sysconf("SC_LEVEL2_CACHE_SIZE"), os.sysconf("SC_LEVEL3_CACHE_SIZE"))
-    except (ValueError, OSError):
-        return 0
-
-
-LARGE = min(max(last_cache() // 4, 8 << 20), 128 << 20)  # bytes of input, out of the caches
+LARGE = 128 << 20  # bytes of input, and so many times more in no cache
+BEYOND = 4
 
 
 @dataclass(frozen=True)
@@ -166,13 +157,12 @@ def measure_host(op: str, sample: NDArray[np.float32]) -> tuple[Model, float]:
     run = OPS[op]
     tiny = sample[:1, :WAITED_FOR]
     fixed = median(lambda: run(tiny, "cpu"))
-    part = np.split(sample, PARTS)[0]
-    growth = nbytes_of(run(part, "cpu")) / part.nbytes  # warms up
+    growth = nbytes_of(run(sample, "cpu")) / sample.nbytes  # warms up
     times: list[float] = []
     for _ in range(SAMPLES):
         if sum(times) < ENOUGH:
-            times.append(elapsed(partial(run, part, "cpu")))
-    return Model(fixed, per_second(part.nbytes, sorted(times)[len(times) // 2] - fixed)), growth
+            times.append(elapsed(partial(run, sample, "cpu")))
+    return Model(fixed, per_second(sample.nbytes, sorted(times)[len(times) // 2] - fixed)), growth
 
 
 def measure_gpu(op: str, sample: NDArray[np.float32]) -> Model:
@@ -209,16 +199,14 @@ def measure_small(op: str) -> Choice:
 
 
 def measure_large(op: str) -> Choice:
-    """Two arrays in turns, so that neither stays in a cache."""
-    halves = np.split(sample_array(4 * LARGE), 2)
+    sample = sample_array(BEYOND * LARGE)
     rates = []
     for device in ("cpu", GPU):
-        runs = [partial(OPS[op], half, device) for half in halves]
-        for run in runs:
-            results = run()  # warms up
-        rates.append(per_second(halves[0].nbytes, sorted(map(elapsed, [*runs, *runs]))[1]))
+        run = partial(OPS[op], sample, device)
+        growth = nbytes_of(run()) / sample.nbytes  # warms up
+        rates.append(per_second(sample.nbytes, min(elapsed(run), elapsed(run))))
     host, gpu = rates
-    return Choice(Model(0, host), Model(0, gpu), nbytes_of(results) / halves[0].nbytes)
+    return Choice(Model(0, host), Model(0, gpu), growth)
 
 
 def measure(op: str, large: bool) -> Choice | str:

@@ -636,12 +636,13 @@ def _run(
         sys.stdout.write(text)
     if code == 0:
         return
-    text = (call.error or b"").decode(errors="replace")
+    name, text = entry.name.decode(), (call.error or b"").decode(errors="replace")
     if code == _OUT_OF_MEMORY:
-        raise MemoryError(f"{entry.name.decode()}: {text}")
+        raise MemoryError(f"{name}: {text.removeprefix(f'kernel {name}: ')}")
     if code in _INVALID:
+        text = text.removeprefix(f"kernel {name}: ")
         raise ValueError(
-            f"{entry.name.decode()}: {text}: grid {shape.grid}, block {shape.block}, "
+            f"{name}: {text}: grid {shape.grid}, block {shape.block}, "
             f"{shape.shared} bytes of dynamic shared memory beside the static"
         )
     if call.raced:

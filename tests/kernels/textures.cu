@@ -33,11 +33,11 @@ turned(cudaSurfaceObject_t surface)
 }
 
 static cudaTextureObject_t
-texture_of(const cudaResourceDesc &resource, cudaTextureFilterMode filter,
+texture_of(const cudaResourceDesc &resource, int axes, cudaTextureFilterMode filter,
            cudaTextureAddressMode mode, bool normalized)
 {
     cudaTextureDesc how = {};
-    how.addressMode[0] = how.addressMode[1] = mode;
+    for (int i = 0; i < axes; i++) how.addressMode[i] = mode;
     how.filterMode = filter;
     how.readMode = cudaReadModeElementType;
     how.normalizedCoords = normalized;
@@ -72,8 +72,8 @@ main()
                 if (!normalized &&
                     (mode == cudaAddressModeWrap || mode == cudaAddressModeMirror))
                     continue; // which need them
-                const auto a = texture_of(of_plane, filter, mode, normalized),
-                           b = texture_of(of_line, filter, mode, normalized);
+                const auto a = texture_of(of_plane, 2, filter, mode, normalized),
+                           b = texture_of(of_line, 1, filter, mode, normalized);
                 sample<<<1, kPlaces>>>(a, b, normalized, out);
                 cudaMemcpy(results, out, sizeof results, cudaMemcpyDeviceToHost);
                 printf("%d %d %d", filter, mode, normalized);
@@ -91,7 +91,7 @@ main()
     linear.res.linear.devPtr = bytes;
     linear.res.linear.desc = cudaCreateChannelDesc<uchar4>();
     linear.res.linear.sizeInBytes = sizeof some;
-    fetched<<<1, 8>>>(texture_of(linear, cudaFilterModePoint, cudaAddressModeClamp, false),
+    fetched<<<1, 8>>>(texture_of(linear, 1, cudaFilterModePoint, cudaAddressModeClamp, false),
                       bytes + 8);
     cudaMemcpy(some, bytes + 8, sizeof some, cudaMemcpyDeviceToHost);
     for (const uchar4 &v : some) printf("%d,%d ", v.x, v.w);

@@ -93,7 +93,7 @@ constexpr bool requires_edges<P, std::void_t<typename P::edge>> = true;
 template <typename P, typename = void>
 constexpr bool maps_buckets = false;
 template <typename P>
-constexpr bool maps_buckets<P, std::void_t<decltype(std::declval<P>().map)>> = true;
+constexpr bool maps_buckets<P, std::void_t<decltype(std::declval<P>().map)>> = P::kMaps;
 
 // Has the difference more digits than float32 would give it?
 template <typename T, typename E>
@@ -184,6 +184,7 @@ float_down(double x)
 template <typename T, typename K>
 struct by_edges {
     static constexpr bool always_near = true;
+    static constexpr bool kMaps = sizeof(T) > 2; // the code of eight searches at a time is long
     using element = T;
     using edge = K;
     bins_task task;
@@ -206,7 +207,7 @@ struct by_edges {
         const auto bins = (unsigned)task.args.bins;
         const K first = e[0], last = e[bins];
         unsigned found[N];
-        if (e.ranges)
+        if (kMaps && e.ranges)
             search_ranges(x, found, first, e);
         else
             search_all(x, found, e);
@@ -309,9 +310,9 @@ wk_status
 with_edges(const wk_call *call, F &&f)
 {
     const bins_task task = bins_of(call);
-    const bool maps = kNear && call->args.histogram.n >= kFewForBuckets;
     return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
         using T = decltype(zero);
+        const bool maps = kNear && sizeof(T) > 2 && call->args.histogram.n >= kFewForBuckets;
         if constexpr (std::is_integral_v<T>) {
             if (task.edges_dtype == WK_I64)
                 return f(
