@@ -2,14 +2,15 @@
 
 import os
 import shutil
+from importlib.util import find_spec
 
 import helpers
 import numpy as np
 import pytest
 import warpkit
 
-pytest.importorskip("IPython")
 pytestmark = [
+    pytest.mark.skipif(find_spec("IPython") is None, reason="there is no IPython"),
     pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
     pytest.mark.skipif(
         not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler"
