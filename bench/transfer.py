@@ -532,7 +532,7 @@ def described(bench: Bench) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes: does every part run?")
-    parser.add_argument("--only", metavar="LETTERS", default="abcdefgh", help="such as bd")
+    parser.add_argument("--only", metavar="LETTERS", default="abcdefg", help="such as bd")
     parser.add_argument("--device", help="default: cuda, or emu where there is no GPU")
     parser.add_argument("--gib", type=float, default=32, help="of part g's array; default: 32")
     parser.add_argument(
@@ -563,8 +563,9 @@ def main() -> None:
         print("! results differ")
 
     path = options.output
-    if path is None and not options.quick and options.only == "abcdefgh":
-        path = common.RESULTS / common.file_name("transfer", machine["device"])
+    kept = {"abcdefg": "transfer", "h": "auto"}.get(options.only)
+    if path is None and not options.quick and kept:
+        path = common.RESULTS / common.file_name(kept, machine["device"])
     if path is not None:
         common.write(path, {"machine": machine, "rows": rows})
         print(f"written: {path}")

@@ -8,6 +8,7 @@
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
 - <!-- transfer --> ... <!-- /transfer -->: a table for each GPU in bench/results/transfer_*.json.
+- <!-- auto --> ... <!-- /auto -->: likewise of auto_*.json.
 - <!-- transpose ladder table -->, <!-- transpose sizes -->, <!-- transpose matrix -->,
   <!-- transpose random -->, each up to its <!-- /... -->: the sections of
   bench/results/transpose_*.json, a table for each GPU;
@@ -219,6 +220,24 @@ def transfer_tables() -> str | None:
     return "\n".join(map(transfer_table, gpus)) or None  # not every tree has been measured
 
 
+def auto_tables() -> str | None:
+    """The choice of device="auto", beside both."""
+    tables = []
+    for path in sorted(RESULTS.glob("auto_*.json")):
+        result = json.loads(path.read_text())
+        m, lines = result["machine"], []
+        for row in result["rows"]:
+            unit = "ms" if "ms" in row else "us"
+            times = (row[unit], *(row["peers"][name] for name in ("cpu", "cuda")))
+            size = row["what"].partition(",")[0]
+            shown = (f"{milliseconds(t)} {unit}" for t in times)
+            lines.append((f"`{row['name']}`", size, *shown, f"{row['ratio']:.2f}"))
+        head = ("operation", "input", "auto", "cpu", "cuda", "the quicker's time over auto's")
+        source = f"{m['device']}; {m['cpu']}, {m['cores']} cores; {m['date'][:10]}."
+        tables.append(f"{table(head, lines, '<>>>>>')}\n{source}\n")
+    return "\n".join(tables) or None
+
+
 def code_table() -> str | None:
     path = RESULTS / "sizes.json"
     if not path.exists():
@@ -260,7 +279,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/architecture.md": {"code": code_table},
     "docs/emulator.md": {"emu": emu_table},
-    "docs/arrays.md": {"transfer": transfer_tables},
+    "docs/arrays.md": {"transfer": transfer_tables, "auto": auto_tables},
     "docs/ladder.md": {
         "ladder table": reduce_tables.ladder,
         "exponents": reduce_tables.exponents,
