@@ -9,6 +9,7 @@ import pytest
 import warpkit
 from warpkit import _compiler, _cubin, _kernels, _nvidia, _syntax
 
+pytestmark = pytest.mark.unsanitized  # nvcc does not run with AddressSanitizer before it
 COMPILERS = [tool.kind for tool in (_nvidia.find_nvrtc(), _nvidia.find_nvcc()) if tool]
 CAPABILITY = 90
 USERS = helpers.KERNELS / "users.cu"
@@ -38,7 +39,6 @@ def signature(kernel):
     return [str(_kernels._Parameter(t, n)) for t, n in zip(types, names, strict=True)]
 
 
-@pytest.mark.unsanitized
 @pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested")
 @pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler"

@@ -4,7 +4,7 @@
 #include "emu/turns.h"
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <new>
 #include <unordered_set>
 
@@ -17,7 +17,7 @@ namespace
 std::mutex lock; // of what follows, and of all that it points to
 // By address, and of shared memory by the block too; until the launch ends.
 lasting<std::map<std::pair<uintptr_t, uint64_t>, release_list>> all_lists;
-lasting<std::deque<knowledge>> all_known;
+lasting<std::list<knowledge>> all_known; // which takes no memory when the library is loaded
 auto &lists = all_lists.value;
 auto &known = all_known.value;
 std::atomic<bool> published{false};
