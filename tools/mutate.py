@@ -26,6 +26,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import pytest_warpkit
 from planted import PLANTED
 from warpkit.testing import mutations
 
@@ -176,7 +177,8 @@ def run_tests(package: Path, run: str, tests: tuple[str, ...]) -> str | None:
     command = [sys.executable, "-m", "pytest", "-x", "-q", *tests]
     command += ["--device", "emu", "-p", "no:cacheprovider", *options]
     env = {**os.environ, "WARPKIT_EMU_THREADS": "2", "WARPKIT_EMU_SECONDS": "5", **settings}
-    env["PYTHONPATH"] = str(package.parent)
+    plugin = Path(pytest_warpkit.__file__).parent  # installed, or where the sources are
+    env["PYTHONPATH"] = os.pathsep.join(map(str, (package.parent, plugin)))
     result = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True)
     if result.returncode > 1:  # below 0: it crashed, which is noticed
         raise RuntimeError(f"the tests did not run:\n{result.stdout}\n{result.stderr}")
