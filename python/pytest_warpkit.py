@@ -38,7 +38,6 @@ class Run(NamedTuple):
     device: str
     settings: Mapping[str, str | None] = {}
     canaries: str = ""  # a kind of them
-    races: bool = False
 
 
 # ---- options -------------------------------------------------------------------------------------
@@ -121,7 +120,7 @@ def _conditions(marked: Mapping[str, pytest.Mark | None]) -> dict[str, Run]:
             name: Run("", s) for name, s in testing.schedules(*mark.args, **mark.kwargs).items()
         }
     if marked["races"]:
-        found["races"] = Run("", {"WARPKIT_EMU_RACES": "1"}, races=True)
+        found["races"] = Run("", {"WARPKIT_EMU_RACES": "1"})  # which check=None goes by
     if marked["canaries"]:
         found |= {kind: Run("", canaries=kind) for kind in testing.CANARIES}
     return found
@@ -174,13 +173,9 @@ def cu(cuda_device: str, request: pytest.FixtureRequest) -> Callable[..., warpki
     """
     import warpkit
 
-    run = request.getfixturevalue(RUN) if RUN in request.fixturenames else Run(cuda_device)
-
     def compiled(source: str | os.PathLike[str], **options: Any) -> warpkit.Module:
         if not (isinstance(source, str) and any(c in source for c in "\n;{")):
             source = request.path.parent / source
-        if run.races:
-            options.setdefault("check", "races")
         module = warpkit.compile(source, device=cuda_device, **options)
         fresh = _fresh.setdefault(module, {})
         for name in module.variables:

@@ -217,7 +217,6 @@ def test_measuring_ends_in_rates_that_can_be_used(device, monkeypatch):
         assert all(0 < rate < math.inf for rate in rates)
         assert choice.host.fixed > 0
         assert choice.gpu.fixed > 0
-    monkeypatch.setattr(_auto, "LARGE", 64 * 64 * 4)
     for large in (False, True):
         assert _auto.measure("transpose", large).growth == 1
         assert _auto.measure("reduce", large).growth < 0.01

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import warpkit
 from test_interop import Deleter, Tensor, Versioned, api, fields_of
-from warpkit import _core, _libraries
+from warpkit import _libraries
 
 TensorPointer, VersionedPointer = ctypes.POINTER(Tensor), ctypes.POINTER(Versioned)
 Place = ctypes.POINTER(ctypes.c_void_p)
@@ -242,4 +242,3 @@ def test_other_objects_are_refused(table):
     tensor = Tensor()
     with pytest.raises(TypeError):
         table.borrow(3, ctypes.byref(tensor))
-    assert _core.DeviceArray.__dlpack_c_exchange_api__ is not None

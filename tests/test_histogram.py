@@ -533,6 +533,7 @@ def test_density_of_weights_is_numpys(row):
 EDGES = {
     "even": np.linspace(-1, 1, 501),
     "logarithmic": np.logspace(-20, 3, 1001),
+    "from zero": np.concatenate([[0], np.logspace(-9, 2, 300)]),  # which -0.0 is not below
     "both signs": np.sort(np.concatenate([-np.logspace(-9, 2, 300), np.logspace(-9, 2, 301)])),
     "equal and zeros": np.array([-np.inf, -1, -0.0, 0.0, 5e-324, 1, 1, 1, 2, np.inf]),
     "integers": np.array([-(2**62), -7, 0, 1, 2, 2, 900, 2**62]),
@@ -544,8 +545,9 @@ EDGES = {
     [
         ("even", "float32"),
         ("logarithmic", "float64"),
+        ("from zero", "float32"),
+        ("from zero", "float64"),
         ("both signs", "float32"),
-        ("both signs", "float64"),
         ("equal and zeros", "float64"),
         ("integers", "int64"),
     ],

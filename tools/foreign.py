@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import warpkit
+from pages import ROOT, table
 from warpkit import _programs
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "foreign.md"
 GRAPH = "power_law_200n_1000e.egr"
 LAUNCH = ("256", "1024")  # threads, blocks
@@ -104,9 +104,8 @@ def outcomes(programs: Sequence[Program]) -> list[Outcome]:
     return done
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    lines = [f"| {' | '.join(head)} |", f"|---|{'--:|' * (len(head) - 1)}"]
-    return lines + [f"| {' | '.join(map(str, row))} |" for row in rows]
+def listed(head: Sequence[str], rows: Iterable[Sequence[object]], right: str) -> str:
+    return table(head, [tuple(map(str, row)) for row in rows], right).rstrip()
 
 
 # ---- Indigo -------------------------------------------------------------------------------------
@@ -149,7 +148,7 @@ def indigo_lines(done: list[Outcome]) -> list[str]:
         "many give the serial code's result in a plain run, and what a run that looks for races "
         "reports.",
         "",
-        *table(head, rows),
+        listed(head, rows, "<" + ">" * (len(head) - 1)),
         "",
         f"The {len(clean)} without a planted fault take {watched / plain:.1f} times as long when "
         "races are looked for.",
@@ -158,7 +157,9 @@ def indigo_lines(done: list[Outcome]) -> list[str]:
     if amiss:
         lines += [
             "",
-            *table(("otherwise than hoped", "why"), ((o.program.name, reason(o)) for o in amiss)),
+            listed(
+                ("otherwise than hoped", "why"), ((o.program.name, reason(o)) for o in amiss), "<<"
+            ),
         ]
     return lines
 
@@ -214,11 +215,15 @@ def sample_lines(done: list[Outcome]) -> list[str]:
         f"NVIDIA's cuda-samples, {len(done)} folders with CUDA sources, each built from its .cu "
         f"and .cpp files and run without arguments for at most {SECONDS:.0f} s.",
         "",
-        *table(("outcome", "samples"), sorted(counts.items())),
+        listed(("outcome", "samples"), sorted(counts.items()), "<>"),
         "",
         f"Right, and silent when races are looked for: {right}.",
         "",
-        *table(("sample", "outcome", "why"), ((o.program.name, class_of(o), why(o)) for o in rest)),
+        listed(
+            ("sample", "outcome", "why"),
+            ((o.program.name, class_of(o), why(o)) for o in rest),
+            "<<<",
+        ),
     ]
 
 

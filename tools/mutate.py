@@ -123,10 +123,12 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_stencil_ways.py",)
     if "unique" in operations:
         return ("tests/test_runs.py", "-k", "not hostile")
-    if any(source.stem.startswith("weights") for source in sources):
-        return ("tests/test_histogram_weights.py",)
-    if any(source.stem.startswith(COUNTING) for source in sources):
-        return ("tests/test_histogram.py", "-k", "not weights")
+    weighs, counts = (
+        any(source.stem.startswith(stems) for source in sources) for stems in ("weights", COUNTING)
+    )
+    if weighs or counts:  # a header of counting is seen by both
+        files = [f"tests/test_histogram{end}.py" for end in [""] * counts + ["_weights"] * weighs]
+        return (*files, *([] if weighs else ["-k", "not weights"]))
     names = [re.sub(r"^(\d+|warp)_", "", source.stem) for source in sources]
     ids = [f"emu-{name}{end}" for name in names for end in ("-", "]")]
     files = ["tests/test_rows.py"]

@@ -56,6 +56,7 @@ FNS = "cuda/histogram/ladder/warp_fns.cu"
 WARP_MATCH_ANY = "cuda/histogram/ladder/warp_match_any.cu"
 BITONIC = "cuda/histogram/production/warp_bitonic.cu"
 STREAM = "cuda/histogram/production/stream.cuh"
+BUCKETS = "cuda/histogram/production/buckets.cuh"
 POLICIES = "cuda/histogram/production/policies.cuh"
 SHARED_BINS = "cuda/histogram/production/shared.cuh"
 BYTES = "cuda/histogram/production/bytes.cu"
@@ -284,6 +285,10 @@ PLANTED = [
     (POLICIES, "number[i] = min(k - (v < e[k]) + (v >= e[k + 1]), bins);", "number[i] = k;"),
     (POLICIES, "(double)f < x ? nextafterf(f, INFINITY) : f;", "f;"),
     (POLICIES, "v >= first && v <= last ?", "v >= first ?"),
+    (POLICIES, "min(low[i], (unsigned)task.args.bins) - 1;", "low[i] - 1;"),
+    (POLICIES, "fmaf(d, h.scale, h.bias)", "fmaf(d, h.scale, -0.5f)"),
+    (BUCKETS, "wk_order_f32(x + 0.f, 0)", "wk_order_f32(x, 0)"),
+    (BUCKETS, "edges, bins + 1, first, b + 1)", "edges, bins + 1, first, b)"),
     (SHARED_BINS, "number * kLanes + lane", "number * kLanes"),
     (BYTES, "add(w >> (24 - kShift));", "add(w >> (16 - kShift));"),
     (SPLIT, "row % kShare == part &&", "part == 0 &&"),

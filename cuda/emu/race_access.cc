@@ -116,14 +116,28 @@ insert(const visit &v, cell *c)
     __atomic_store_n(&c->other[0], v.own, __ATOMIC_RELAXED);
 }
 
+// Do other threads of the system use the same cells?
+bool
+is_contended(const visit &v)
+{
+    return !v.shared() && !v.w->alone;
+}
+
+// The cell's write; if others use it, they wait until there is another in its place.
+access
+take(const visit &v, cell *c)
+{
+    access write = c->write;
+    if (is_contended(v))
+        while ((write = __atomic_exchange_n(&c->write, kHeld, __ATOMIC_ACQUIRE)) == kHeld)
+            continue;
+    return write;
+}
+
 void
 visit_cell(const visit &v, cell *c)
 {
-    const bool held = !v.shared() && !v.w->alone;
-    access write = c->write;
-    if (held)
-        while ((write = __atomic_exchange_n(&c->write, kHeld, __ATOMIC_ACQUIRE)) == kHeld)
-            continue;
+    access write = take(v, c);
     access_kind kind = access_kind::read;
     const access other = rival(v, *c, write, &kind);
     if (v.kind == access_kind::write && other == 0) {
@@ -132,7 +146,7 @@ visit_cell(const visit &v, cell *c)
     } else if (other == 0) {
         insert(v, c);
     }
-    if (held || v.kind == access_kind::write)
+    if (is_contended(v) || v.kind == access_kind::write)
         __atomic_store_n(&c->write, write, __ATOMIC_RELEASE);
     if (other) found(v, fault::unordered, other, kind);
 }
@@ -141,12 +155,8 @@ visit_cell(const visit &v, cell *c)
 void
 split_word(const visit &v, shadow &m, size_t i)
 {
-    const bool held = !v.shared() && !v.w->alone;
     cell &c = m.words[i];
-    access write = c.write;
-    if (held)
-        while ((write = __atomic_exchange_n(&c.write, kHeld, __ATOMIC_ACQUIRE)) == kHeld)
-            continue;
+    const access write = take(v, &c);
     if (!(__atomic_load_n(&m.states[i], __ATOMIC_RELAXED) & split)) {
         for (size_t b = 4 * i; b < 4 * i + 4; b++)
             m.bytes[b] = {write, {c.other[0], c.other[1], c.other[2]}};

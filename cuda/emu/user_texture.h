@@ -253,6 +253,16 @@ copy_rows(cudaArray_const_t array, size_t x, size_t y, char *other, size_t pitch
               : cudaMemcpy2DAsync(other, pitch, first, own, width, height, kind, nullptr));
 }
 
+// Whole rows of it, one behind the other.
+inline cudaError_t
+copy_whole_rows(cudaArray_const_t array, size_t x, size_t y, char *other, size_t size,
+                cudaMemcpyKind kind, bool there)
+{
+    const size_t row = std::min(size, array->width * array->item);
+    if (row == 0 || size % row) return note(cudaErrorInvalidValue);
+    return copy_rows(array, x, y, other, row, row, size / row, kind, there);
+}
+
 } // namespace emu
 
 inline cudaChannelFormatDesc
@@ -311,25 +321,19 @@ cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x, 
                           false);
 }
 
-// Whole rows, one behind the other.
 inline cudaError_t
 cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t size,
                   cudaMemcpyKind kind)
 {
-    const size_t row = std::min(size, to->width * to->item);
-    return row == 0 || size % row
-               ? emu::note(cudaErrorInvalidValue)
-               : cudaMemcpy2DToArray(to, x, y, from, row, row, size / row, kind);
+    auto *const other = static_cast<char *>(const_cast<void *>(from));
+    return emu::copy_whole_rows(to, x, y, other, size, kind, true);
 }
 
 inline cudaError_t
 cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x, size_t y, size_t size,
                     cudaMemcpyKind kind)
 {
-    const size_t row = std::min(size, from->width * from->item);
-    return row == 0 || size % row
-               ? emu::note(cudaErrorInvalidValue)
-               : cudaMemcpy2DFromArray(to, row, from, x, y, row, size / row, kind);
+    return emu::copy_whole_rows(from, x, y, static_cast<char *>(to), size, kind, false);
 }
 
 inline cudaError_t

@@ -50,8 +50,8 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
 ROWS, COLUMNS = 8192, 1024
 SAMPLES, ENOUGH = 3, 10e-3  # calls; seconds after which one more is not worth its time
 WAITED_FOR = 32  # elements: a warp, in one row
-LARGE = 128 << 20  # bytes of input, and so many times more in no cache
-BEYOND = 4
+LARGE = 128 << 20  # bytes of input
+IN_NO_CACHE = 16  # samples: half a GiB
 
 
 @dataclass(frozen=True)
@@ -140,11 +140,10 @@ def per_second(nbytes: int, seconds: float) -> float:
     return nbytes / max(seconds, 1e-9)  # what is too short to be seen is no obstacle
 
 
-def sample_array(nbytes: int | None = None) -> NDArray[np.float32]:
+def sample_array(times: int = 1) -> NDArray[np.float32]:
     """Random in 0 .. 1; a short piece of it many times over, since this is to be quick."""
     piece = np.random.default_rng(0).random((64, COLUMNS), np.float32)
-    rows = ROWS if nbytes is None else nbytes // piece[0].nbytes
-    return np.tile(piece, (rows // len(piece), 1))
+    return np.tile(piece, (times * ROWS // len(piece), 1))
 
 
 def nbytes_of(results: Any) -> int:
@@ -199,7 +198,7 @@ def measure_small(op: str) -> Choice:
 
 
 def measure_large(op: str) -> Choice:
-    sample = sample_array(BEYOND * LARGE)
+    sample = sample_array(IN_NO_CACHE)
     rates = []
     for device in ("cpu", GPU):
         run = partial(OPS[op], sample, device)

@@ -34,15 +34,15 @@ def canaries(kind: str) -> Iterator[None]:
         raise ValueError(f"kind is {kind!r}, and must be one of {', '.join(CANARIES)}")
     plain: Any = _kernels._run
 
-    def run(*given: Any) -> None:
-        module, entry = _module_of(given[0]), given[1]
+    def run(library: Any, entry: Any, shape: Any, ordinal: int, arguments: Any, *more: Any) -> None:
+        # Only the module has the text.
+        module = next(m for m in _kernels._modules.values() if m._library is library)
         if not module.device.startswith("emu"):
-            plain(*given)
+            plain(library, entry, shape, ordinal, arguments, *more)
             return
         with contextlib.ExitStack() as opened:
-            at = next(i for i, g in enumerate(given) if isinstance(g, ctypes.Array))
-            changed, placed = _placed(module, entry, given[at], kind, opened)
-            plain(*given[:at], changed, *given[at + 1 :])
+            changed, placed = _placed(module, entry, arguments, kind, opened)
+            plain(library, entry, shape, ordinal, changed, *more)
             names = entry.parameters.decode().split(",")
             for i, of in placed.items():
                 which = f"{i + 1} ({names[i]})" if i < len(names) and names[i] else f"{i + 1}"
@@ -56,11 +56,6 @@ def canaries(kind: str) -> Iterator[None]:
         yield
     finally:
         _kernels._run = plain
-
-
-def _module_of(library: Any) -> _kernels.Module:
-    """Only the module has the text."""
-    return next(m for m in _kernels._modules.values() if m._library is library)
 
 
 def _placed(

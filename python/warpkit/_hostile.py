@@ -73,17 +73,14 @@ def specials(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     if dtype.kind == "c":
         part = dtype.type().real.dtype
         return joined(specials(part, shape, seed), specials(part, shape, seed + 1000))
-    if dtype.kind in "biu":
-        info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        of = np.array([*info, 0, 1]).astype(dtype) if dtype.kind == "b" else _integers(info, dtype)
+    if dtype.kind == "b":
+        return values(dtype, shape, seed)
+    if dtype.kind in "iu":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        of = np.array([least, least + 1, 0, 1, most - 1, most], dtype)
     else:
         of = special_floats(dtype)
     return np.where(rng.random(shape) < 0.2, rng.choice(of, shape), values(dtype, shape, seed))
-
-
-def _integers(limits: tuple[int, int], dtype: np.dtype[Any]) -> np.ndarray:
-    least, most = limits
-    return np.array([least, least + 1, 0, 1, most - 1, most], dtype)
 
 
 def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:

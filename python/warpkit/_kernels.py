@@ -400,7 +400,8 @@ class Kernel:
     stream       a stream's handle, or an object with __cuda_stream__; None: the default one
     arguments    for a pointer: a NumPy array, C-contiguous and of the pointer's dtype, which is
                  copied to the device and, unless the pointer is to const, back; a DeviceArray of
-                 that device, as it is; or None, a null pointer. For a number: an int or float of
+                 that device, or CuPy's or PyTorch's array there, as it is; or None, a null
+                 pointer. For a number: an int or float of
                  Python's or NumPy's; for a vector such as float4 a tuple; for a struct a record or
                  bytes of its size. Those with defaults may be left out
 
@@ -637,12 +638,12 @@ def _run(
     if code == 0:
         return
     name, text = entry.name.decode(), (call.error or b"").decode(errors="replace")
+    why = text.removeprefix(f"kernel {name}: ")
     if code == _OUT_OF_MEMORY:
-        raise MemoryError(f"{name}: {text.removeprefix(f'kernel {name}: ')}")
+        raise MemoryError(f"{name}: {why}")
     if code in _INVALID:
-        text = text.removeprefix(f"kernel {name}: ")
         raise ValueError(
-            f"{name}: {text}: grid {shape.grid}, block {shape.block}, "
+            f"{name}: {why}: grid {shape.grid}, block {shape.block}, "
             f"{shape.shared} bytes of dynamic shared memory beside the static"
         )
     if call.raced:
@@ -787,9 +788,6 @@ class Module:
             self._kernels[name] = Kernel(self, name)
         return self._kernels[name]
 
-    def _variable(self, name: str) -> Variable:
-        return Variable(self, name)
-
     def __getitem__(self, name: str) -> Any:
         name = re.sub(r"\s*([<>,:*&])\s*", r"\1", " ".join(name.split())).replace(",", ", ")
         if "<" in name:
@@ -798,7 +796,7 @@ class Module:
             return self._kernel(name)
         for has, make in (
             (self._library.kernels, self._kernel),
-            (self._library.variables, self._variable),
+            (self._library.variables, functools.partial(Variable, self)),
         ):
             found = [n for n in has if n == name] or [n for n in has if n.endswith(f"::{name}")]
             if len(found) > 1:

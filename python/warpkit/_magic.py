@@ -33,7 +33,7 @@ ARGUMENTS: dict[tuple[str, ...], dict[str, Any]] = {
         "help": "an option for the compiler, behind a =",
     },
 }
-SETTINGS = tuple(f"WARPKIT_EMU_{name}" for name in ("SCHEDULE", "SEED", "THREADS", "MEMORY"))
+SETTINGS = {name for order in testing.schedules(1).values() for name in order}
 HIDDEN = (str(Path(__file__).parent), os.sep + "IPython" + os.sep)
 
 

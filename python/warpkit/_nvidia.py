@@ -78,7 +78,7 @@ def find_nvrtc() -> Tool | None:
 
 
 def find_compilers() -> list[Tool]:
-    """NVRTC, which takes a tenth of the time, then nvcc, which takes every source.
+    """NVRTC, which takes a fraction of the time, then nvcc, which takes every source.
 
     Raises   CompileError (there is none)
     """
