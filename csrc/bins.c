@@ -56,3 +56,36 @@ wk_plan_bins(wk_histogram_args *h)
         h->guard[wide] = h->by_edges && error < 0.45 ? (float)(0.5 - error) : -1;
     }
 }
+
+#define HIGHEST(bits)                                                                          \
+    static uint64_t highest_##bits(const char *from, int64_t n, int64_t step)                  \
+    {                                                                                          \
+        uint##bits##_t high = 0;                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            const uint##bits##_t x = *(const uint##bits##_t *)(from + i * step * (bits / 8));  \
+            high = x > high ? x : high;                                                        \
+        }                                                                                      \
+        return high;                                                                           \
+    }
+HIGHEST(8)
+HIGHEST(16)
+HIGHEST(32)
+HIGHEST(64)
+
+int64_t
+wk_values_of(const wk_array *a)
+{
+    static uint64_t (*const highest[])(const char *, int64_t, int64_t) = {
+        [1] = highest_8,
+        [2] = highest_16,
+        [4] = highest_32,
+        [8] = highest_64,
+    };
+    const int item = wk_itemsize[a->dtype];
+    if (a->shape[0] == 0) return 0;
+    const uint64_t high =
+        highest[item]((const char *)a->host + a->first, a->shape[0], a->strides[0]);
+    const int is_signed = a->dtype == WK_I8 || a->dtype == WK_I16 || a->dtype == WK_I32;
+    const uint64_t end = is_signed ? (uint64_t)1 << (8 * item - 1) : INT64_MAX;
+    return high < end ? (int64_t)high + 1 : -1;
+}

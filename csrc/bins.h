@@ -17,4 +17,8 @@
  *             integers too, it is that of x + 1/2, which is in x's bin, and on no edge */
 void wk_plan_bins(wk_histogram_args *args);
 
+/* How many values there may be in bins by value: one more than the largest of integers on one axis in
+ * the host's memory; -1: one is negative, or too large. */
+int64_t wk_values_of(const wk_array *a);
+
 #endif

@@ -711,10 +711,10 @@ def test_the_cpu_reads_wider_integers_once_if_a_sample_tells_how_large_they_are(
 
 
 @over_production
-def test_few_elements_weights_and_out_have_readings_of_their_own(row, readings):
+def test_few_elements_go_the_shortest_way_and_with_out_have_readings(row, readings):
     a = large("uint8", 200)
     check_values(row, a[:-1])
-    assert len(readings) == 2
+    assert not readings
     out = np.zeros(201, np.int64)
     assert row.run("bincount", a, out=out) is out
     assert_same(out, reference.bincount(a))

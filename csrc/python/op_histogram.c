@@ -1,5 +1,7 @@
 /* op_histogram.c -- the counting under histogram and bincount, and warp_histogram.
  *   _core.histogram(a, kind, bins, edges, uniform, weights, sums, outside, pair, options ...)
+ *     bins      how many; of values below 0: ~bins of them at least, and as many as there are;
+ *               NotImplemented: some are negative, or too large
  *     uniform   of equal bins (first, last, width, low, high, element, quotient, computed), else
  *               None: what wk_histogram_args calls by these names; the last three are dtypes, and
  *               computed the one that edges and width were rounded to on their way: element (the
@@ -97,11 +99,25 @@ place_weights(wk_frame *f)
     return wk_place_beside(f, "weights");
 }
 
+/* As many bins as there are values; 1: there can be no such. */
+static int
+count_values(const wk_array *in, wk_histogram_args *h)
+{
+    if (in->host == NULL || in->ndim != 1) {
+        PyErr_SetString(PyExc_ValueError, "values are counted on one axis on the host");
+        return -1;
+    }
+    const int64_t values = wk_values_of(in);
+    if (values < 0) return 1;
+    h->bins = values > ~h->bins ? values : ~h->bins;
+    return 0;
+}
+
+/* 1: count_values says so. */
 static int
 count_elements(wk_frame *f, int sums, int pair)
 {
     wk_histogram_args *h = &f->call.args.histogram;
-    const npy_intp shape[1] = {h->bins + h->outside};
     if (wk_place(f) < 0 || place_weights(f) < 0) return -1;
     h->n = wk_size(&f->call.in);
     if (h->kind != WK_BINS_VALUES && check_edges(&f->call) < 0) return -1;
@@ -110,6 +126,9 @@ count_elements(wk_frame *f, int sums, int pair)
                      wk_dtype_names[f->call.in.dtype]);
         return -1;
     }
+    const int status = h->bins < 0 ? count_values(&f->call.in, h) : 0;
+    if (status != 0) return status;
+    const npy_intp shape[1] = {h->bins + h->outside};
     if (wk_result_new(f, 0, sums, 1, shape) < 0) return -1;
     if (pair && h->kind != WK_BINS_VALUES && f->operand.on_device &&
         f->options.out == Py_None) {
@@ -148,7 +167,8 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     if (status == 0) status = count_elements(&f, sums, pair);
     Py_XDECREF(edges);
-    return wk_end(&f, status, 0);
+    PyObject *result = wk_end(&f, status == 1 ? -1 : status, 0);
+    return status == 1 ? Py_NewRef(Py_NotImplemented) : result;
 }
 
 static int
