@@ -1,7 +1,11 @@
 """Which devices there are, which one a call runs on, and what is said about them."""
 
+import asyncio
+import contextvars
 import re
 import shutil
+import sys
+import threading
 from pathlib import Path
 
 import helpers
@@ -147,3 +151,72 @@ def test_a_plug_in_of_another_build_is_refused(tmp_path):
     other = contract[:-1] + (b"0" if contract[-1:] != b"0" else b"1")
     (copy / "_emu.so").write_bytes(plugin.replace(contract, other))
     assert str(copy) in helpers.python(REFUSED, env={"PYTHONPATH": str(tmp_path)})
+
+
+# ---- with warpkit.device(...) --------------------------------------------------------------------
+
+
+def test_a_block_names_the_device_of_its_calls(device):
+    outside = warpkit.get_default_device()
+    with warpkit.device(device):
+        assert warpkit.get_default_device() == device
+        with warpkit.device("cpu"):
+            assert warpkit.get_default_device() == "cpu"
+            with warpkit.device(None):
+                assert warpkit.get_default_device() == outside
+        assert warpkit.get_default_device() == device
+        assert warpkit.memory_info()["device"] == device
+    assert warpkit.get_default_device() == outside
+    with pytest.raises(KeyError), warpkit.device("cpu"):
+        raise KeyError
+    assert warpkit.get_default_device() == outside
+
+
+def test_a_block_goes_before_set_default_device():
+    warpkit.set_default_device("auto")
+    assert warpkit.get_default_device() == "auto"
+    with warpkit.device("cpu"):
+        assert warpkit.get_default_device() == "cpu"
+        warpkit.set_default_device("cpu")
+    assert warpkit.get_default_device() == "cpu"
+
+
+def test_a_block_refuses_what_there_is_not():
+    outside = warpkit.get_default_device()
+    for name, error in (("gpu", ValueError), ("cuda:31", warpkit.DeviceError), (3, TypeError)):
+        with pytest.raises(error), warpkit.device(name):
+            raise AssertionError
+    assert warpkit.get_default_device() == outside
+
+
+def test_threads_and_tasks_have_blocks_of_their_own(default_device):
+    warpkit.set_default_device("cpu")
+    seen = {}
+
+    async def task(name, here, there):
+        with warpkit.device(name):
+            here.set()
+            await there.wait()
+            seen[name] = warpkit.get_default_device()
+
+    async def both():
+        first, second = asyncio.Event(), asyncio.Event()
+        await asyncio.gather(task("emu", first, second), task("auto", second, first))
+
+    with warpkit.device("emu"):
+        thread = threading.Thread(
+            target=lambda: seen.update(thread=warpkit.get_default_device()),
+            **({"context": contextvars.Context()} if sys.version_info >= (3, 14) else {}),
+        )
+        thread.start()
+        thread.join()
+    asyncio.run(both())
+    assert seen == {"thread": "cpu", "emu": "emu", "auto": "auto"}
+
+
+def test_a_function_has_a_device():
+    @warpkit.device("cpu")
+    def where():
+        return warpkit.get_default_device()
+
+    assert where() == where() == "cpu"

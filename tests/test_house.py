@@ -188,6 +188,7 @@ def test_the_stub_lists_what_core_has():
     tree = ast.parse((Path(_core.__file__).parent / "_core.pyi").read_text())
     definitions = (ast.FunctionDef, ast.ClassDef)
     listed = {node.name for node in tree.body if isinstance(node, definitions)}
+    listed |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
     assert listed == {name for name in dir(_core) if not name.startswith("__")}
 
 

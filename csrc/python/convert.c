@@ -238,6 +238,12 @@ int
 wk_choose_device(wk_state *state, wk_device *device)
 {
     if (device->given) return 0;
+    PyObject *scope = NULL;
+    if (PyContextVar_Get(state->scope, NULL, &scope) < 0) return -1;
+    const int ok = scope == NULL || wk_device_arg(scope, device);
+    Py_XDECREF(scope);
+    if (!ok) return -1;
+    if (device->given) return 0;
     *device = state->preferred;
     if (device->given) return 0;
     const wk_settings *settings = wk_settings_now();

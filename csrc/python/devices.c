@@ -115,14 +115,39 @@ wk_py_trim(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* The name of the device of calls that name none; None for several. */
+/* The name of the device of calls that name none, or "auto"; of several a tuple. */
 PyObject *
 wk_py_default_device(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
     wk_device device = {.given = 0};
     if (wk_choose_device(wk_state_of(module), &device) < 0) return NULL;
-    if (device.given == 2 || device.devices) Py_RETURN_NONE;
-    return wk_device_name(device.kind, device.ordinal);
+    if (device.given == 2) return PyUnicode_FromString("auto");
+    if (device.devices == 0) return wk_device_name(device.kind, device.ordinal);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < 32; i++) {
+        if (!(device.devices >> i & 1)) continue;
+        PyObject *name = wk_device_name(device.kind, i);
+        if (name == NULL || PyList_Append(list, name) < 0) Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    if (list) Py_SETREF(list, PyList_AsTuple(list));
+    return list;
+}
+
+/* What device= takes, and is there; 0 with an exception set. */
+static int
+is_there(wk_state *state, PyObject *args, wk_device *device)
+{
+    if (!PyArg_ParseTuple(args, "O&", wk_device_arg, device)) return 0;
+    const int several = device->given == 2 || device->devices;
+    return !device->given || several || backend_of(state, args, device) != NULL;
+}
+
+PyObject *
+wk_py_check_device(PyObject *module, PyObject *args)
+{
+    wk_device device;
+    return is_there(wk_state_of(module), args, &device) ? Py_NewRef(Py_None) : NULL;
 }
 
 PyObject *
@@ -130,9 +155,7 @@ wk_py_set_default_device(PyObject *module, PyObject *args)
 {
     wk_state *state = wk_state_of(module);
     wk_device device;
-    if (!PyArg_ParseTuple(args, "O&:set_default_device", wk_device_arg, &device)) return NULL;
-    const int several = device.given == 2 || device.devices;
-    if (device.given && !several && backend_of(state, args, &device) == NULL) return NULL;
+    if (!is_there(state, args, &device)) return NULL;
     state->preferred = device;
     Py_RETURN_NONE;
 }

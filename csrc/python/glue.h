@@ -40,6 +40,7 @@ typedef struct wk_state { /* of the module */
     PyObject *adopt;             /* _interop.adopt: other libraries' arrays */
     _Atomic(wk_table *) tables;  /* of exchange, by type */
     PyObject *choose;            /* _auto.choose: the device of "auto" */
+    PyObject *scope;             /* a ContextVar: what `with warpkit.device(...)` names */
     _Atomic wk_device preferred; /* set_default_device */
 } wk_state;
 
@@ -57,8 +58,9 @@ const char *wk_text_of(PyObject *object);
 /* wk_slot_of, with the GIL released while a driver starts. */
 const wk_slot *wk_load_slot(wk_state *state, wk_kind kind);
 
-/* The device a call runs on: the one named, else set_default_device's, else WARPKIT_DEVICE,
- * else the first GPU, else the CPU. -1 with an exception set. */
+/* The device a call runs on: the one named, else the innermost `with warpkit.device`'s, else
+ * set_default_device's, else WARPKIT_DEVICE, else the first GPU, else the CPU. -1 with an exception
+ * set. */
 int wk_choose_device(wk_state *state, wk_device *device);
 
 void wk_raise(wk_state *state, const wk_error *error);
@@ -334,6 +336,7 @@ PyObject *wk_py_devices(PyObject *module, PyObject *ignored);
 PyObject *wk_py_device_info(PyObject *module, PyObject *args);
 PyObject *wk_py_trim(PyObject *module, PyObject *args);
 PyObject *wk_py_default_device(PyObject *module, PyObject *ignored);
+PyObject *wk_py_check_device(PyObject *module, PyObject *args);
 PyObject *wk_py_set_default_device(PyObject *module, PyObject *args);
 PyObject *wk_py_config(PyObject *module, PyObject *ignored);
 PyObject *wk_py_settings(PyObject *module, PyObject *ignored);

@@ -32,6 +32,7 @@ static PyMethodDef methods[] = {
     {"device_info", wk_py_device_info, METH_VARARGS, NULL},
     {"trim", wk_py_trim, METH_VARARGS, NULL},
     {"default_device", wk_py_default_device, METH_NOARGS, NULL},
+    {"check_device", wk_py_check_device, METH_VARARGS, NULL},
     {"set_default_device", wk_py_set_default_device, METH_VARARGS, NULL},
     {"config", wk_py_config, METH_NOARGS, NULL},
     {"settings", wk_py_settings, METH_NOARGS, NULL},
@@ -81,6 +82,9 @@ exec_module(PyObject *module)
         PyExc_RuntimeError, NULL);
     if (PyModule_AddObjectRef(module, "DeviceError", state->device_error) < 0) return -1;
     if (wk_make_array_type(module, state) < 0) return -1;
+    state->scope = PyContextVar_New("warpkit.device", NULL);
+    if (state->scope == NULL || PyModule_AddObjectRef(module, "scope", state->scope) < 0)
+        return -1;
     state->recycling = wk_recycler_new(&state->recycler);
     if (state->recycling == NULL) return -1;
     return make_context(module, state);
@@ -116,6 +120,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->adopt);
     Py_VISIT(state->choose);
     Py_VISIT(state->recycling);
+    Py_VISIT(state->scope);
     return wk_exchange_traverse(state, visit, arg);
 }
 
@@ -132,6 +137,7 @@ clear(PyObject *module)
     Py_CLEAR(state->adopt);
     Py_CLEAR(state->choose);
     Py_CLEAR(state->recycling);
+    Py_CLEAR(state->scope);
     wk_exchange_clear(state);
     return 0;
 }

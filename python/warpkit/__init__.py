@@ -7,8 +7,9 @@ returns arrays of the caller's kind. Results are the same bits on every device. 
 device   where to compute: "cpu", "cuda", "cuda:1"; "cuda:all" or a list of GPUs, over which a
          host array is split; "auto", whichever finishes first by a measured model; "emu", which
          runs the CUDA kernels on the CPU, for tests and for learning. None: the array's own
-         device; for a host array set_default_device's, else the environment's WARPKIT_DEVICE, else
-         the first GPU, else the CPU. An array on a device is not moved: naming another is an error
+         device; for a host array that of `with warpkit.device(...)`, else set_default_device's,
+         else the environment's WARPKIT_DEVICE, else the first GPU, else the CPU. An array on a
+         device is not moved: naming another is an error
 stream   for an array on a device: the CUDA stream in whose order the work goes, a handle or an
          object with __cuda_stream__ (CuPy's and PyTorch's streams too); None: the array's own. The
          call returns without waiting, unless out is on the host
@@ -22,11 +23,13 @@ PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert 
 from typing import TYPE_CHECKING, Any
 
 from warpkit import _core, _libraries, smem, warp
-from warpkit._array import DeviceArray, asarray, empty, from_dlpack
+from warpkit._array import DeviceArray, asarray, empty, empty_like, from_dlpack, full, zeros
 from warpkit._core import DeviceError
 from warpkit._devices import (
     Variant,
+    device,
     devices,
+    get_default_device,
     memory_info,
     release_memory,
     set_default_device,
@@ -100,11 +103,15 @@ __all__ = [
     "compile",
     "convolve1d",
     "describe",
+    "device",
     "devices",
     "empty",
+    "empty_like",
     "explain",
     "finite_difference",
     "from_dlpack",
+    "full",
+    "get_default_device",
     "gradient1d",
     "histogram",
     "memory_info",
@@ -123,4 +130,5 @@ __all__ = [
     "variants",
     "warp",
     "warp_histogram",
+    "zeros",
 ]

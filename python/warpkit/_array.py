@@ -11,14 +11,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from warpkit import _core, _interop
-
-NO_COMPARISON = (
-    "a DeviceArray compares nothing; compare float(a) or a.numpy(), which wait for the device, or "
-    "an array of a library that computes there: cupy.asarray(a), torch.from_dlpack(a)"
-)
+from warpkit._methods import Methods
 
 
-class DeviceArray(_core.DeviceArray):
+class DeviceArray(Methods):
     """An array in a device's memory; warpkit.asarray, empty and all operations make them.
 
     Indexing with integers, slices, ... and None gives views, as in NumPy. Nothing is computed
@@ -26,12 +22,14 @@ class DeviceArray(_core.DeviceArray):
     device. What needs the values (numpy(), float(), printing) waits.
 
     Attributes  shape, strides (bytes), dtype, ndim, size, nbytes, itemsize, device, T
-    Protocols   __cuda_array_interface__ 3, __dlpack__ (versioned), __array__
+    Protocols   __cuda_array_interface__ 3, __dlpack__ (versioned), __array__; pickle, copy
+    Reductions  sum, prod, min, max, ptp, mean, var, std, any, all, argmin, argmax: those of reduce,
+                with the arguments of NumPy's methods; numpy.sum(a) and its sisters call them
     Notes       work on an array goes in the order of its CUDA stream: the default one, which
                 CuPy, PyTorch and Numba use too, unless a call named another
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     # As of NumPy's arrays, whose elements may change.
     __hash__ = None  # type: ignore[assignment]
@@ -78,16 +76,20 @@ class DeviceArray(_core.DeviceArray):
         view: DeviceArray = self._view(self._pointer, shape, strides, dtype)
         return view
 
-    def copy(self) -> DeviceArray:
-        """A C-contiguous copy on the same device.
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> DeviceArray:
+        """The elements in another dtype, cast as NumPy does it: on the host, and back.
 
-        Raises   MemoryError, DeviceError
+        copy     False: the array itself where it is of that dtype
+        Raises   TypeError (dtype), MemoryError, DeviceError
         """
+        if self.dtype == np.dtype(dtype):
+            return self.copy() if copy else self
         owner = self._stream_owner
-        stream = self._stream if owner is None else (self._stream, owner)
-        new: DeviceArray = _core.empty(self.shape, self.dtype, self.device, stream)
-        new._copy_from(self)
-        return new
+        stream = self._stream if owner is None else owner
+        return asarray(self._numpy().astype(dtype), device=self.device, stream=stream)
+
+    def __reduce__(self) -> Any:
+        return _arrived, (self._numpy(), self.device)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -128,42 +130,15 @@ class DeviceArray(_core.DeviceArray):
                     strides.append(stride)
         return self._at(start, shape, tuple(strides))
 
-    def __contains__(self, value: object) -> bool:
-        raise TypeError(NO_COMPARISON)
-
-    def __eq__(self, other: object) -> Any:
-        return self._answer(other, "__eq__")
-
-    def __ne__(self, other: object) -> Any:
-        return self._answer(other, "__ne__")
-
-    def __lt__(self, other: Any) -> Any:
-        return self._answer(other, "__gt__")
-
-    def __le__(self, other: Any) -> Any:
-        return self._answer(other, "__ge__")
-
-    def __gt__(self, other: Any) -> Any:
-        return self._answer(other, "__lt__")
-
-    def __ge__(self, other: Any) -> Any:
-        return self._answer(other, "__le__")
-
-    def _answer(self, other: object, reflected: str) -> Any:
-        """The other side's answer to a comparison: NumPy's arrays and scalars have one. Without it
-        Python would compare identities."""
-        theirs = NotImplemented
-        if not isinstance(other, DeviceArray):
-            theirs = getattr(type(other), reflected)(other, self)
-        if theirs is NotImplemented:
-            raise TypeError(NO_COMPARISON)
-        return theirs
-
     def __setitem__(self, key: Any, value: Any) -> None:
         view = self[key]
         if not isinstance(value, DeviceArray):
             value = np.asarray(_core.unmasked(value), self.dtype)
-            value = asarray(np.broadcast_to(value, view.shape), device=self.device)
+            one = value.ndim == 0 and view.size > 1  # is told once, and repeated there
+            whole = value.reshape(1) if one else np.broadcast_to(value, view.shape)
+            value = asarray(whole, device=self.device)
+            if one:
+                value = value._at(value._pointer, view.shape, (0,) * view.ndim)
         view._copy_from(value)
 
     def __repr__(self) -> str:
@@ -219,6 +194,11 @@ class DeviceArray(_core.DeviceArray):
         return view
 
 
+def _arrived(host: np.ndarray, device: str) -> DeviceArray:
+    """What was pickled, on a device of that name."""
+    return asarray(host, device=device)
+
+
 def _index(part: Any) -> Any:
     """One part of an index: what NumPy's basic indexing takes, and nothing else."""
     if part is None or part is ... or isinstance(part, slice):
@@ -261,6 +241,58 @@ def empty(
     pair = 1 if stream is None else _interop.stream_pair(stream)
     new: DeviceArray = _core.empty(shape, dtype, device, pair)
     return new
+
+
+def full(
+    shape: int | Sequence[int],
+    fill_value: Any,
+    dtype: DTypeLike | None = None,
+    *,
+    device: str | None = None,
+    stream: Any = None,
+) -> DeviceArray:
+    """A new C-contiguous array on a device, each element of one value.
+
+    fill_value  a scalar, or an array-like that broadcasts to shape
+    dtype    of empty's; None: that of fill_value
+    shape, device, stream, Raises   as empty's
+    Source   numpy.full
+    """
+    value = np.asarray(_core.unmasked(fill_value), dtype)
+    new = empty(shape, value.dtype, device=device, stream=stream)
+    new[...] = value
+    return new
+
+
+def zeros(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = float,
+    *,
+    device: str | None = None,
+    stream: Any = None,
+) -> DeviceArray:
+    """A new C-contiguous array of zeros on a device; arguments and errors are empty's.
+
+    Source   numpy.zeros
+    """
+    return full(shape, 0, dtype, device=device, stream=stream)
+
+
+def empty_like(
+    prototype: Any, dtype: DTypeLike | None = None, *, device: str | None = None, stream: Any = None
+) -> DeviceArray:
+    """A new C-contiguous array of another's shape and dtype, its elements not set.
+
+    prototype  an array, host or device
+    dtype    None: the prototype's
+    device   None: where the prototype lies, if it lies on a device; else as for empty
+    stream, Raises   as empty's
+    Source   numpy.empty_like
+    """
+    array, _ = _core.operand(prototype)
+    lies = array.device if device is None and isinstance(array, DeviceArray) else device
+    kind = array.dtype if dtype is None else dtype
+    return empty(array.shape, kind, device=lies, stream=stream)
 
 
 def asarray(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from warpkit import _core
+from warpkit._ops import Device
 
 
 class Variant(NamedTuple):
@@ -40,12 +43,34 @@ def devices() -> list[str]:
     return _core.devices()
 
 
-def set_default_device(device: str | None) -> None:
+def set_default_device(device: Device) -> None:
     """The device of calls that name none; None returns to the rule in the module's docstring.
 
     Raises   ValueError (unknown name), DeviceError (no such device here)
     """
     _core.set_default_device(device)
+
+
+@contextlib.contextmanager
+def device(name: Device) -> Iterator[None]:
+    """``with warpkit.device("emu"):`` the device of calls in the block that name none.
+
+    name     as device= of every operation; None: what it is without any of these
+    Raises   ValueError (unknown name), DeviceError (no such device here)
+    Notes    of this thread, or task, alone; within another the inner one counts. Also a decorator
+             of functions. It goes before set_default_device's and the environment's
+    """
+    _core.check_device(name)
+    token = _core.scope.set(name)
+    try:
+        yield
+    finally:
+        _core.scope.reset(token)
+
+
+def get_default_device() -> str | tuple[str, ...]:
+    """The device of calls that name none: such as "cpu", "auto", or a tuple of several GPUs."""
+    return _core.default_device()
 
 
 def memory_info(device: str | None = None) -> dict[str, Any]:

@@ -884,8 +884,8 @@ def device_of(device: str | None) -> str:
     Raises   ValueError, DeviceError
     """
     if device is None:
-        default = _core.default_device() or ""
-        device = default if default.startswith(_KINDS) else "emu"
+        default = _core.default_device()
+        device = default if isinstance(default, str) and default.startswith(_KINDS) else "emu"
     if not isinstance(device, str) or device.partition(":")[0] not in _KINDS:
         raise ValueError(
             f"kernels are compiled for device 'emu' or 'cuda', as 'cuda:1', not for {device!r}"

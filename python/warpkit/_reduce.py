@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike
 
-from warpkit import _core
+from warpkit import _core, _methods
 from warpkit._array import DeviceArray, asarray
 from warpkit._ops import NO_VALUE, Device, Progress, with_options
 
@@ -127,6 +127,9 @@ def _fields(ops: Ops) -> Any:
 
 def _is_name(op: object) -> bool:
     return isinstance(op, str) and op.isidentifier()
+
+
+_methods.fold = reduce
 
 
 # ---- casts -------------------------------------------------------------------------------------
