@@ -1,6 +1,7 @@
 /* registry.c -- expands kernels.def, finds a row in it and runs it. */
 #include "context.h"
 #include "interrupt.h"
+#include "meant.h"
 #include "plan.h"
 #include "settings.h"
 
@@ -67,15 +68,19 @@ wk_plugin_fits(const wk_plugin *plugin)
 static wk_status
 unknown_variant(wk_call *call, wk_kind backend, const char *variant)
 {
-    char known[300] = "";
+    char known[300] = "", meant[WK_MEANT];
+    const char *names[64];
+    int count = 0;
     for (const wk_row *row = wk_rows; row < wk_rows + wk_row_count; row++) {
         if (row->op != call->op || row->backend != backend) continue;
         if (strlen(known) + strlen(row->variant) + 3 > sizeof known) break;
         if (known[0]) strcat(known, ", ");
         strcat(known, row->variant);
+        if (count < 64) names[count++] = row->variant;
     }
-    return WK_FAIL(&call->error, WK_EVALUE, "%s has no variant '%s' on '%s'; there are: %s",
-                   wk_op_names[call->op], variant, wk_kind_names[backend], known);
+    return WK_FAIL(&call->error, WK_EVALUE, "%s has no variant '%s' on '%s'%s; there are: %s",
+                   wk_op_names[call->op], variant, wk_kind_names[backend],
+                   wk_meant(meant, variant, names, count), known);
 }
 
 /* The row, and in *launch its launcher; the emulated device runs the CUDA rows. */

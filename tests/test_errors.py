@@ -1,5 +1,7 @@
 """Bad input: NumPy's type of exception, a message that helps, and a next call that works."""
 
+import re
+
 import helpers
 import numpy as np
 import pytest
@@ -707,3 +709,70 @@ def test_what_is_no_keyword_is_pythons_error():
         with pytest.raises(TypeError):
             call()
     check_next_call(None)
+
+
+# ---- what was meant -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda a: warpkit.reduce(a, "summ"), ValueError, "'summ' (did you mean 'sum'?)"),
+        (lambda a: warpkit.reduce(a, "nanmaen"), ValueError, "(did you mean 'nanmean'?)"),
+        (lambda a: warpkit.reduce(a, ["sum", "max"]), ValueError, "several ops are a tuple"),
+        (lambda a: warpkit.reduce(a, device="gpu"), ValueError, "(did you mean 'cuda'?)"),
+        (lambda a: warpkit.reduce(a, device="cuda0"), ValueError, "(did you mean 'cuda:0'?)"),
+        (lambda a: warpkit.reduce(a, device="CPU"), ValueError, "unknown device 'CPU'; a device"),
+        (
+            lambda a: warpkit.transpose(a, device="emu", variant="smem_padd"),
+            ValueError,
+            "(did you mean 'smem_pad'?)",
+        ),
+        (lambda a: warpkit.stencil1d(a, [1], mode="wrp"), RuntimeError, "(did you mean 'wrap'?)"),
+        (lambda a: warpkit.stencil1d([1], a), RuntimeError, "they come after the array"),
+        (lambda a: warpkit.variants("reduc"), ValueError, "(did you mean 'reduce'?)"),
+    ],
+)
+def test_a_slip_of_the_pen_is_told(call, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        call(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("op", ["", "median", "x" * 100, "s", "sum\0", "\ud800", 3])
+def test_what_is_like_no_name_is_not_guessed(op):
+    with pytest.raises(ValueError, match="unknown op") as caught:
+        warpkit.reduce([1], op)
+    assert "did you mean" not in str(caught.value)
+
+
+class Table:  # as pandas' of columns of several dtypes
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1, "a"]], object)
+
+    def to_numpy(self):
+        return self.__array__()
+
+
+class Sparse:  # as SciPy's
+    nnz = 3
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "this is of type NoneType; pass an array of numbers"),
+        ({"a": 1}, "this is of type dict; "),
+        ([1, None], "this is of type list, and its first element of type int; pass an array"),
+        (
+            np.array(["a", 1], object),
+            "its first element of type str; if they are numbers, pass a.astype(...), of dtype bool",
+        ),
+        (np.empty(0, object), "this is of type numpy.ndarray; if they are numbers, pass"),
+        (Table(), "pass its columns of numbers, by .to_numpy(...)"),
+        (Sparse(), "Sparse; pass its .toarray()"),
+    ],
+)
+def test_objects_are_refused_with_the_way_out(given, words):
+    for call in (warpkit.reduce, warpkit.transpose):
+        with pytest.raises(TypeError, match="dtype object is not taken.*" + re.escape(words)):
+            call(given)

@@ -99,8 +99,7 @@ wk_numpy_of(PyObject *object)
     if (a == NULL) return NULL;
     const int dtype = wk_dtype_of(PyArray_DESCR(a));
     if (dtype < 0) {
-        PyErr_Format(PyExc_TypeError, "dtype %S is not taken; there are: " WK_DTYPE_LIST,
-                     PyArray_DESCR(a));
+        wk_refuse_dtype(object, a);
         Py_DECREF(a);
         return NULL;
     }
@@ -185,11 +184,14 @@ wk_device_arg(PyObject *object, void *slot)
         return 1;
     }
     if (text && parse_device(text, device)) return 1;
+    static const char *const names[] = {"cpu", "cuda:0", "cuda", "cuda:all", "auto", "emu"};
+    char meant[WK_MEANT] = "";
+    if (text) wk_meant(meant, strncmp(text, "gpu", 3) == 0 ? "cuda" : text, names, 6);
     PyErr_Format(
         PyExc_ValueError,
-        "unknown device %R; a device is 'cpu', 'cuda', 'cuda:1', 'cuda:all', 'auto' or "
+        "unknown device %R%s; a device is 'cpu', 'cuda', 'cuda:1', 'cuda:all', 'auto' or "
         "'emu', and warpkit.devices() lists those present",
-        object);
+        object, meant);
     return 0;
 }
 

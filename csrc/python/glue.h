@@ -14,6 +14,7 @@
 
 #include "context.h"
 #include "interrupt.h"
+#include "meant.h"
 #include "plan.h"
 #include "reduce.h"
 
@@ -290,6 +291,9 @@ int wk_exchange_traverse(wk_state *state, visitproc visit, void *arg);
 void wk_exchange_clear(wk_state *state);
 
 /* ---- what no argument may be (guards.c): -1 with an exception set --------------------------- */
+
+/* An array whose dtype is none of ours, and the object that it was made of. */
+void wk_refuse_dtype(PyObject *object, PyArrayObject *a);
 
 /* A numpy.ma.MaskedArray. */
 int wk_check_unmasked(PyObject *object);

@@ -36,6 +36,39 @@ wk_py_unmasked(PyObject *Py_UNUSED(module), PyObject *object)
     return wk_check_unmasked(object) < 0 ? NULL : Py_NewRef(object);
 }
 
+/* ---- dtypes ------------------------------------------------------------------------------- */
+
+/* What to do with objects instead. */
+static const char *
+remedy(PyObject *object)
+{
+    if (PyArray_Check(object)) return "if they are numbers, pass a.astype(...)";
+    if (PyObject_HasAttrString(object, "nnz")) return "pass its .toarray()";
+    if (PyObject_HasAttrString(object, "to_numpy"))
+        return "pass its columns of numbers, by .to_numpy(...)";
+    return "pass an array of numbers";
+}
+
+void
+wk_refuse_dtype(PyObject *object, PyArrayObject *a)
+{
+    PyArray_Descr *descr = PyArray_DESCR(a);
+    if (descr->type_num != NPY_OBJECT) {
+        PyErr_Format(PyExc_TypeError, "dtype %S is not taken; there are: " WK_DTYPE_LIST,
+                     descr);
+        return;
+    }
+    PyObject *first = PyArray_SIZE(a) > 0 ? PyArray_GETITEM(a, PyArray_DATA(a)) : NULL;
+    const int apart = first && first != object;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError,
+                     "dtype object is not taken: this is of type %.100s%s%.100s; %s, of "
+                     "dtype " WK_DTYPE_LIST,
+                     Py_TYPE(object)->tp_name, apart ? ", and its first element of type " : "",
+                     apart ? Py_TYPE(first)->tp_name : "", remedy(object));
+    Py_XDECREF(first);
+}
+
 /* ---- results in each other's memory -------------------------------------------------------- */
 
 typedef struct layout {      /* of an out; never read through */

@@ -19,26 +19,26 @@ typedef struct request { /* what was asked for, beside the array */
 static int
 mode_of(PyObject *object, request *r)
 {
-    static const struct {
-        const char *name;
-        wk_mode mode;
-    } modes[] = {
-        {"reflect", WK_REFLECT},        {"constant", WK_CONSTANT}, {"nearest", WK_NEAREST},
-        {"mirror", WK_MIRROR},          {"wrap", WK_WRAP},         {"grid-mirror", WK_REFLECT},
-        {"grid-constant", WK_CONSTANT}, {"grid-wrap", WK_WRAP}};
+    static const char *const names[] = {"reflect",       "constant",  "nearest",
+                                        "mirror",        "wrap",      "grid-mirror",
+                                        "grid-constant", "grid-wrap", "valid"};
+    static const wk_mode modes[] = {WK_REFLECT, WK_CONSTANT, WK_NEAREST,  WK_MIRROR,
+                                    WK_WRAP,    WK_REFLECT,  WK_CONSTANT, WK_WRAP};
     const char *text = wk_text_of(object);
     r->valid = text && strcmp(text, "valid") == 0;
     r->mode = WK_NEAREST; /* that of "valid", which meets no end */
     if (r->valid) return 0;
     for (size_t i = 0; text && i < sizeof modes / sizeof modes[0]; i++) {
-        if (strcmp(text, modes[i].name) != 0) continue;
-        r->mode = modes[i].mode;
+        if (strcmp(text, names[i]) != 0) continue;
+        r->mode = modes[i];
         return 0;
     }
+    char meant[WK_MEANT] = "";
+    if (text) wk_meant(meant, text, names, sizeof names / sizeof names[0]);
     PyErr_Format(PyExc_RuntimeError, /* SciPy's type */
-                 "boundary mode not supported: %R; there are: 'reflect', 'constant', "
+                 "boundary mode not supported: %R%s; there are: 'reflect', 'constant', "
                  "'nearest', 'mirror', 'wrap', 'valid'",
-                 object);
+                 object, meant);
     return -1;
 }
 
@@ -55,7 +55,7 @@ check_coefficients(const PyArrayObject *c, const request *r)
         PyErr_Format(
             PyExc_RuntimeError, /* SciPy's type */
             "no filter weights given: coefficients must have one axis and at least one "
-            "element, not %d axes and %zd elements",
+            "element, not %d axes and %zd elements; they come after the array",
             PyArray_NDIM(c), taps);
         return -1;
     }

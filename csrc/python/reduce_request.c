@@ -22,15 +22,25 @@ has_nan_form(wk_fold fold)
 static int
 unknown_op(PyObject *object)
 {
-    char known[500] = "";
+    char known[500] = "", names[2 * WK_FOLDS][16], meant[WK_MEANT] = "";
+    const char *all[2 * WK_FOLDS];
+    const char *text = wk_text_of(object);
+    int count = 0;
     for (int nan = 0; nan < 2; nan++) {
         for (int f = 0; f < WK_FOLDS; f++) {
             if (nan && !has_nan_form(f)) continue;
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s'%s%s'",
-                     known[0] ? ", " : "", nan ? "nan" : "", wk_fold_names[f]);
+            snprintf(names[count], sizeof names[0], "%s%s", nan ? "nan" : "", wk_fold_names[f]);
+            all[count] = names[count];
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s'%s'",
+                     known[0] ? ", " : "", names[count]);
+            count++;
         }
     }
-    PyErr_Format(PyExc_ValueError, "unknown op %R; there are: %s", object, known);
+    if (text) wk_meant(meant, text, all, count);
+    if (PyList_Check(object))
+        PyErr_Format(PyExc_ValueError, "op is the list %R; several ops are a tuple", object);
+    else
+        PyErr_Format(PyExc_ValueError, "unknown op %R%s; there are: %s", object, meant, known);
     return -1;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import platform
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -34,7 +35,9 @@ def variants(op: str | None = None) -> list[Variant]:
     rows = [Variant(o, d, n, tuple(t), p, w) for o, d, n, t, p, w in _core.rows()]
     ops = list(dict.fromkeys(row.op for row in rows))
     if op is not None and op not in ops:
-        raise ValueError(f"unknown op {op!r}; there are: {', '.join(ops)}")
+        meant = difflib.get_close_matches(str(op), ops, 1)
+        hint = f" (did you mean {meant[0]!r}?)" if meant else ""
+        raise ValueError(f"unknown op {op!r}{hint}; there are: {', '.join(ops)}")
     return [row for row in rows if op in (None, row.op)]
 
 
