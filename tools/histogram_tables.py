@@ -8,7 +8,7 @@ from functools import partial
 import warpkit
 from pages import Row, complain, gpu_tables, milliseconds, table
 
-# (section, case, dtype) that README.md shows, and words for it
+# (section, case, dtype) that docs/benchmarks.md shows, and words for it
 SHOWN = (
     ("values", "256 bins", "uint8", "256 values"),
     ("values", "256 bins", "int32", "256 values"),
@@ -197,7 +197,7 @@ warp_ladder = ladder_of("warp_histogram", "share", "of a copy")
 
 
 def selection() -> str | None:
-    """README's: some cases, on the data that suits them worst too, each beside its best peer."""
+    """Of docs/benchmarks.md: some cases, on the data that suits them worst too."""
 
     def make(rows: list[Row]) -> str:
         lines = []

@@ -4,6 +4,8 @@
 
 - A ```python block followed by a ```text block: the text becomes what the block prints. Each block
   runs in an interpreter of its own, as a reader's would, on WARPKIT_DEVICE or else the CPU.
+- <!-- cells --> ... <!-- /cells -->: how many cells lead, and docs/speed.png, of all that
+  bench/results has of one GPU.
 - <!-- kernels --> ... <!-- /kernels -->: every kernel, from warpkit.variants().
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
@@ -40,6 +42,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import chart
 import histogram_tables
 import reduce_tables
 import smem_tables
@@ -268,8 +271,10 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
 
 
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
-    "README.md": {
-        "kernels": kernel_table,
+    "README.md": {"cells": chart.summary},
+    "docs/variants.md": {"kernels": kernel_table},
+    "docs/benchmarks.md": {
+        "cells": chart.summary,
         "cpu": cpu_table,
         "ladder table": reduce_tables.ladder,
         "reduce gpu": reduce_tables.selection,
@@ -343,7 +348,11 @@ def main() -> None:
         elif new != old:
             (ROOT / page).write_text(new)
         print(f"{page} is {'current' if new == old else 'stale' if check else 'renewed'}")
-    sys.exit(check and stale)
+    drawn = chart.is_current()
+    if not drawn and not check:
+        chart.draw()
+    print(f"docs/{chart.PICTURE.name} is {'current' if drawn else 'stale' if check else 'renewed'}")
+    sys.exit(check and (stale or not drawn))
 
 
 if __name__ == "__main__":

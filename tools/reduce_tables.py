@@ -201,5 +201,5 @@ def matrix() -> str | None:
 
 
 def selection() -> str | None:
-    """README's."""
+    """Of docs/benchmarks.md."""
     return gpu_results("reduce", "matrix", partial(matrix_of, keys=("layout",), most=WORST))

@@ -9,7 +9,7 @@ from pages import Row, complain, gpu_tables, matrix_cell, milliseconds, summary,
 
 FLOOR = "of_floor"
 
-# (case, dtype, radius) that README.md shows
+# (case, dtype, radius) that docs/benchmarks.md shows
 SHOWN = (
     ("last axis", "float32", 1),
     ("last axis", "float32", 4),
@@ -157,7 +157,7 @@ def crossover() -> str | None:
 
 
 def selection() -> str | None:
-    """README's: some cells, each beside its best peer."""
+    """Of docs/benchmarks.md: some cells, each beside its best peer."""
 
     def make(rows: list[Row]) -> str:
         measured = {(row["case"], dtype_of(row), row["radius"]): row for row in rows}

@@ -9,7 +9,7 @@ from pages import Row, complain, gpu_tables, matrix_cell, milliseconds, shown, s
 
 DTYPES = ("uint8", "float16", "float32", "float64", "complex128")
 
-# (case, dtype) of the matrix that README.md shows
+# (case, dtype) of the matrix that docs/benchmarks.md shows
 SHOWN = (
     ("16384 x 16384", "float32"),
     ("16383 x 16381", "float32"),
@@ -117,7 +117,7 @@ def sizes() -> str | None:
 
 
 def selection() -> str | None:
-    """README's: some cells of the matrix, each beside its best peer."""
+    """Of docs/benchmarks.md: some cells of the matrix, each beside its best peer."""
 
     def make(rows: list[Row]) -> str:
         measured = {(row["case"], row["dtype"]): row for row in rows}
