@@ -27,7 +27,8 @@ $(INSTALLED): $(PY) $(SOURCES)
 	@if [ -z "$$WARPKIT_CUDA" ] && ! nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then \
 	  echo "no GPU here, so no CUDA code is compiled; with it: WARPKIT_CUDA=1 make $(MAKECMDGOALS)"; \
 	  export WARPKIT_CUDA=0; fi; \
-	set -x; $(PY) -m pip install -q '.[test,demo]'
+	echo "pip install: packages first, then compilers; minutes on two processors"; \
+	export WARPKIT_PROGRESS=/proc/$$$$/fd/2; $(PY) -m pip install -q '.[test,demo]'
 	@rm -f $(VENV)/installed*
 	@touch $@
 

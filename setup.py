@@ -23,6 +23,7 @@ cache. Where nothing can be written beside this file, everything is made in a te
 
 import atexit
 import concurrent.futures
+import contextlib
 import functools
 import hashlib
 import os
@@ -228,13 +229,40 @@ class Job:
         return True
 
 
-def compile_all(jobs):
+@contextlib.contextmanager
+def watched_by():
+    """A function that shows how far the compilers are to who waits: pip keeps what is printed."""
+    with contextlib.ExitStack() as stack:
+        try:
+            path = os.environ.get("WARPKIT_PROGRESS") or os.devnull
+            stream = stack.enter_context(open(path, "w"))
+        except OSError:
+            stream = stack.enter_context(open(os.devnull, "w"))
+
+        def show(done, of, text):
+            last, line = done == of, f"[{done}/{of}] {text}"
+            if stream.isatty():
+                stream.write(f"\r\033[K{line}" + "\n" * last)
+            elif last or done % 20 == 1:
+                stream.write(line + "\n")
+            stream.flush()
+
+        yield show
+
+
+def compile_all(jobs, what):
     cache().mkdir(parents=True, exist_ok=True)
     workers = int(os.environ.get("WARPKIT_JOBS", "0")) or os.cpu_count() or 1
     longest_first = sorted(jobs, key=lambda job: -job.source.stat().st_size)
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        done = list(pool.map(Job.compile, longest_first))
-    print(f"warpkit: {sum(done)} of {len(jobs)} objects compiled, the others were there already")
+    missing = [job for job in longest_first if not job.object.exists()]
+    compiled = 0
+    with watched_by() as show, concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        tasks = {pool.submit(job.compile): job for job in missing}
+        for done, task in enumerate(concurrent.futures.as_completed(tasks), 1):
+            compiled += task.result()
+            source = tasks[task].source.relative_to(ROOT)
+            show(done, len(tasks), f"{what}: {source}")
+    print(f"warpkit: {compiled} of {len(jobs)} objects compiled, the others were there already")
     return [job.object for job in jobs]
 
 
@@ -307,13 +335,14 @@ class BuildExt(build_ext):
                 jobs.append(Job([*cc, *flags, *with_contract(source)], source, version))
         libraries = ["-lm", "-lpthread", "-ldl"]
         extra = shlex.split(os.environ.get("LDFLAGS", ""))
-        link = [*cc, "-shared", *sanitizers(), *compile_all(jobs), "-o", target]
+        objects = compile_all(jobs, "the core, for the CPU")
+        link = [*cc, "-shared", *sanitizers(), *objects, "-o", target]
         run([*link, *extra, *libraries], "linking _core")
 
     def build_cuda(self, target):
         nvcc = find_nvcc()
         link = [nvcc, "-shared", "-cudart=static", *generated_code(), *compressed(nvcc)]
-        link += [*compile_all(cuda_jobs()), "-o", target]
+        link += [*compile_all(cuda_jobs(), "the plug-in for GPUs"), "-o", target]
         link += ["-L", nvcc.parent.parent / "lib"]  # PyPI's CUDA has no lib64, where nvcc looks
         run([*link, "-Xlinker=--exclude-libs,ALL"], "linking _cuda")
 
@@ -385,7 +414,8 @@ def emu_jobs(sources, *folders, options=()):
 
 
 def emu_link(jobs, target, *options):
-    command = [*compiler("CXX", "c++", "C++"), *options, *sanitizers(), *compile_all(jobs)]
+    command = [*compiler("CXX", "c++", "C++"), *options, *sanitizers()]
+    command += compile_all(jobs, "the emulated GPU")
     command += shlex.split(os.environ.get("CXXFLAGS", "") + " " + os.environ.get("LDFLAGS", ""))
     run([*command, "-o", target, "-lpthread", "-ldl", "-lrt"], f"linking {target.name}")
 
