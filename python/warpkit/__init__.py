@@ -20,6 +20,7 @@ progress True: show a bar (tqdm) while a host array crosses to the GPU; or a fun
 PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from warpkit import _core, _libraries, smem, warp
@@ -45,11 +46,18 @@ from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
 if TYPE_CHECKING:
+    from warpkit._bench import Bench, Timing, bench
     from warpkit._compiler import CompileError
     from warpkit._kernels import Kernel, Module, RaceError, Variable, compile
     from warpkit._programs import run
 
-_COMPILING = ("CompileError", "Kernel", "Module", "RaceError", "Variable", "compile", "run")
+# What is imported when it is asked for: compiling takes half as long to import as all the rest.
+_LATER = {
+    **dict.fromkeys(("Bench", "Timing", "bench"), "_bench"),
+    **dict.fromkeys(("CompileError", "Kernel", "Module", "RaceError", "Variable"), "_kernels"),
+    "compile": "_kernels",
+    "run": "_programs",
+}
 
 
 def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
@@ -59,12 +67,9 @@ def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """What compiles takes half as long to import as all the rest."""
-    if name not in _COMPILING:
+    if name not in _LATER:
         raise AttributeError(f"module 'warpkit' has no attribute {name!r}")
-    from warpkit import _kernels, _programs
-
-    return getattr(_programs if name == "run" else _kernels, name)
+    return getattr(importlib.import_module(f"warpkit.{_LATER[name]}"), name)
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -85,6 +90,7 @@ _core.register(DeviceArray, _libraries.adopt, _choose)
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bench",
     "CompileError",
     "Description",
     "DeviceArray",
@@ -93,12 +99,14 @@ __all__ = [
     "Module",
     "RaceError",
     "RunLength",
+    "Timing",
     "UniqueCounts",
     "Variable",
     "Variant",
     "WarpHistogram",
     "asarray",
     "ascontiguousarray",
+    "bench",
     "bincount",
     "compile",
     "convolve1d",
