@@ -89,7 +89,7 @@ def close(dtype: str) -> float:
 
 def reduction(
     what: str,
-    op: str,
+    op: Any,
     dtype: str,
     shape: Shape,
     axis: int | None = None,

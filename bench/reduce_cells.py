@@ -173,7 +173,7 @@ def spread(cupy: Any, dtype: str, n: int, what: Spread) -> Array:
 # ---------------------------------------------------------------------------- calls
 
 
-def ours(a: Array, op: Op, axis: Axis) -> Run:
+def ours(a: Array, op: Any, axis: Axis) -> Run:
     return partial(warpkit.reduce, a, op, axis)
 
 

@@ -6,10 +6,12 @@ import inspect
 import re
 import runpy
 from pathlib import Path
+from typing import get_args
 
+import helpers
 import pytest
 import warpkit
-from warpkit import _core, reference
+from warpkit import _core, _ops, _reduce, reference
 
 ROOT = Path(__file__).resolve().parent.parent
 OPERATIONS = ("reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram")
@@ -190,6 +192,16 @@ def test_the_stub_lists_what_core_has():
     listed = {node.name for node in tree.body if isinstance(node, definitions)}
     listed |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
     assert listed == {name for name in dir(_core) if not name.startswith("__")}
+
+
+def test_types_name_what_there_is():
+    with pytest.raises(ValueError, match="there are: ") as caught:
+        warpkit.reduce([1], "")
+    known = re.findall(r"'(\w+)'", str(caught.value).split("there are: ")[1])
+    assert list(get_args(_reduce.Op)) == known
+    for mode in get_args(_ops.Mode):
+        warpkit.stencil1d([1.0], [1.0], mode=mode, device="cpu")
+    assert set(helpers.MODES) <= set(get_args(_ops.Mode))
 
 
 def test_signatures_begin_and_end_alike():

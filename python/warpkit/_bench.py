@@ -114,7 +114,7 @@ def bench(
     a: Any,
     /,
     *args: Any,
-    devices: Sequence[str] | None = None,
+    devices: str | Sequence[str] | None = None,
     seconds: float = 0.2,
     **options: Any,
 ) -> Bench:
@@ -124,7 +124,7 @@ def bench(
              "run_length" or "unique_counts"
     a        array-like; it is taken to each device before the clock starts
     args, options  the others that the operation takes, such as bins; not device, stream, out
-    devices  their names; None: the CPU and the GPUs. "emu" is to be named: its times say nothing of
+    devices  a name or several; None: the CPU and the GPUs. "emu" is to be named: its times say nothing of
              a GPU
     seconds  that each variant is given, beside the first call
     Returns  Bench: a sequence of Timing (device, variant, production, seconds, gb_s, of_a_copy,
@@ -144,7 +144,7 @@ def bench(
     if devices is None:
         devices = [d for d in _core.devices() if not d.startswith("emu")]
     timings = []
-    for device in devices:
+    for device in [devices] if isinstance(devices, str) else devices:
         there = given if device.startswith("cpu") else asarray(given, device=device)
         copy = _best(there.copy, seconds)
         kind = "cpu" if device.startswith("cpu") else "cuda"

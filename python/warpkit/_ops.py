@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -13,6 +13,10 @@ from warpkit import _core, _interop
 
 Device = str | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
+Mode = Literal[
+    "reflect", "constant", "nearest", "mirror", "wrap", "valid", "grid-mirror", "grid-constant",
+    "grid-wrap",
+]  # fmt: skip
 
 NO_VALUE: Any = np._NoValue  # of an argument that was not given
 
@@ -42,7 +46,7 @@ def stencil1d(
     coefficients: ArrayLike,
     axis: int = -1,
     *,
-    mode: str = "reflect",
+    mode: Mode = "reflect",
     cval: complex = 0.0,
     origin: int = 0,
     output: Any = None,
@@ -101,7 +105,7 @@ def convolve1d(
     coefficients: ArrayLike,
     axis: int = -1,
     *,
-    mode: str = "reflect",
+    mode: Mode = "reflect",
     cval: complex = 0.0,
     origin: int = 0,
     output: Any = None,

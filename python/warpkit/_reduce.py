@@ -6,7 +6,7 @@ import functools
 import math
 import warnings
 from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -17,16 +17,27 @@ from warpkit._array import DeviceArray, asarray
 from warpkit._ops import NO_VALUE, Device, Progress, with_options
 
 Axis = int | tuple[int, ...] | None
-Ops = tuple[str, ...]
+Op = Literal[
+    "sum", "prod", "min", "max", "mean", "var", "std", "norm", "sumsq", "any", "all",
+    "count_nonzero", "argmin", "argmax", "ptp", "nansum", "nanprod", "nanmin", "nanmax", "nanmean",
+    "nanvar", "nanstd", "nanargmin", "nanargmax",
+]  # fmt: skip
+Ops = tuple[Op, ...]
 
 # A sum and a product of truth values are such themselves.
-OF_BOOLS = {"sum": "any", "nansum": "any", "sumsq": "any", "prod": "all", "nanprod": "all"}
+OF_BOOLS: dict[Op, Op] = {
+    "sum": "any",
+    "nansum": "any",
+    "sumsq": "any",
+    "prod": "all",
+    "nanprod": "all",
+}
 
 
 def reduce(
     a: Any,
     /,
-    op: str | Ops = "sum",
+    op: Op | Ops = "sum",
     axis: Axis = None,
     *,
     dtype: DTypeLike | None = None,
@@ -98,7 +109,7 @@ def reduce(
             _warn(a, (op,), axis, where, ddof, (result,))
         return result
     several = isinstance(op, tuple)
-    ops: Ops = op if isinstance(op, tuple) else (op,)
+    ops = op if isinstance(op, tuple) else (op,)
     fields = _fields(ops) if several else None
     if several and len(ops) == 1 and out is not None and out is not ...:
         (out,) = out
@@ -241,8 +252,13 @@ def describe(
              device, stream, variant and progress are the module's (see help(warpkit))
     Source   scipy.stats.describe, pandas.DataFrame.describe
     """
-    ops = ("min", "max", "mean", "std")
-    options = {"device": device, "stream": stream, "variant": variant, "progress": progress}
+    ops: Ops = ("min", "max", "mean", "std")
+    options: dict[str, Any] = {
+        "device": device,
+        "stream": stream,
+        "variant": variant,
+        "progress": progress,
+    }
     found = reduce(a, ops, axis, ddof=ddof, keepdims=keepdims, **options)
     shape = np.shape(a) if isinstance(a, list | tuple) else getattr(a, "shape", ())
     axes = range(len(shape)) if axis is None else normalize_axis_tuple(axis, max(len(shape), 1))

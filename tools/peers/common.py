@@ -53,10 +53,10 @@ def run(op: str, options: dict[str, Any]) -> Any:
     if given.get("correction") is not None:
         given["ddof"] = given["correction"]
     given.pop("correction", None)
-    op = op.replace("amin", "min").replace("amax", "max")
+    known: Any = op.replace("amin", "min").replace("amax", "max")
     if not (taken(np.asanyarray(a).dtype) and taken(given.get("dtype"))):
         return NotImplemented
-    return warpkit.reduce(a, op, axis, device=device, **given)
+    return warpkit.reduce(a, known, axis, device=device, **given)
 
 
 def fold(name: str) -> Callable[..., Any]:
