@@ -124,8 +124,8 @@ def bench(
              "run_length" or "unique_counts"
     a        array-like; it is taken to each device before the clock starts
     args, options  the others that the operation takes, such as bins; not device, stream, out
-    devices  a name or several; None: the CPU and the GPUs. "emu" is to be named: its times say nothing of
-             a GPU
+    devices  a name or several; None: the CPU and the GPUs. "emu" is to be named: its times say
+             nothing of a GPU
     seconds  that each variant is given, beside the first call
     Returns  Bench: a sequence of Timing (device, variant, production, seconds, gb_s, of_a_copy,
              teaches, error), which prints as a table, in a notebook too; plot() draws it
