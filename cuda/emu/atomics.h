@@ -17,8 +17,8 @@ namespace emu
 // all blocks see it at once.
 EMU_API_BEGIN
 void updated(void *address, size_t size);
-void take_word(const void *at, void *word, size_t size);
-void put_word(void *at, const void *word, size_t size);
+uint64_t word_at(const void *p, size_t size); // of a traced atomic: nobody is told of it
+void set_word(void *p, uint64_t word, size_t size);
 EMU_API_END
 
 // *p = f(*p) in one step. W is the unsigned word as large as T.
@@ -28,13 +28,16 @@ update(T *p, F f)
 {
     static_assert(sizeof(W) == sizeof(T), "");
     T before, after;
+    W next;
 #ifdef EMU_TRACE // one access, which updated() tells of; meanwhile no other thread is at work
-    take_word(p, &before, sizeof before);
+    const W old = (W)word_at(p, sizeof *p);
+    __builtin_memcpy(&before, &old, sizeof before);
     after = f(before);
-    put_word(p, &after, sizeof after);
+    __builtin_memcpy(&next, &after, sizeof next);
+    set_word(p, next, sizeof *p);
 #else
     W *const at = reinterpret_cast<W *>(p);
-    W old = __atomic_load_n(at, __ATOMIC_RELAXED), next;
+    W old = __atomic_load_n(at, __ATOMIC_RELAXED);
     do {
         memcpy(&before, &old, sizeof before);
         after = f(before);

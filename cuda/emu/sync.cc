@@ -346,16 +346,18 @@ fence(scope reach)
     let_others(t);
 }
 
-void
-take_word(const void *at, void *word, size_t size)
+uint64_t
+word_at(const void *p, size_t size)
 {
-    memcpy(word, at, size);
+    uint64_t word = 0;
+    memcpy(&word, p, size);
+    return word;
 }
 
 void
-put_word(void *at, const void *word, size_t size)
+set_word(void *p, uint64_t word, size_t size)
 {
-    memcpy(at, word, size);
+    memcpy(p, &word, size);
 }
 
 void

@@ -141,7 +141,8 @@ tracer::space_of(uintptr_t a, const char *stack) const
 {
     if (a - (uintptr_t)global.begin < global.size) return trace_space::global;
     if (a - fixed < fixed_size || a - dynamic < dynamic_size) return trace_space::shared;
-    if (a - (uintptr_t)stack < kStack) return trace_space::local;
+    if (a - (uintptr_t)stack < kStack) // next to the guard stands whose stack it is
+        return a - (uintptr_t)stack < 2 * kGuard ? trace_space::none : trace_space::local;
     if (a - file->data < file->data_size)
         return is_constant(of->of->in, a) ? trace_space::constant : trace_space::global;
     return trace_space::none;

@@ -48,6 +48,17 @@ parameter(const kernel_entry *kernel, int pointer)
     return "";
 }
 
+// Compilers keep whether they have made an array beside it.
+bool
+is_shared(const grid &g, uintptr_t address)
+{
+    const uintptr_t at = address - (uintptr_t)shared_arrays(g.in);
+    if (at >= facts_of_file(g.in).tls_size) return true;
+    for (const array_range &a : g.arrays)
+        if (at - (uintptr_t)a.offset < a.size) return true;
+    return false;
+}
+
 // The array that an address is in, as far as that is known.
 std::string
 array_at(const grid &g, const kernel_entry *kernel, trace_space space, uintptr_t address)
@@ -55,7 +66,7 @@ array_at(const grid &g, const kernel_entry *kernel, trace_space space, uintptr_t
     if (space == trace_space::shared) {
         size_t start = 0;
         const size_t at = address - (uintptr_t)shared_arrays(g.in);
-        return at < facts_of_file(g.in).tls_size ? array_name(g.in, at, &start) : "dynamic";
+        return at < facts_of_file(g.in).tls_size ? array_name(g.in, at, &start) : "(dynamic)";
     }
     if (space != trace_space::global) return "";
     uintptr_t block = 0;
@@ -99,9 +110,12 @@ collector::told(const grid &g)
     add(&text, {t.events, t.blocks, t.warps, t.l1_sectors, t.l1_hits, t.l2_sectors, t.l2_hits,
                 t.dram_read, l2.flush(), t.cut});
     text += ",\"rows\":[";
+    bool first = true;
     for (size_t i = 0; i < rows.size(); i++) {
         const trace_row &r = rows[i];
-        text += i ? ",[" : "[";
+        if (space_of_event(r.key) == trace_space::shared && !is_shared(g, firsts[i])) continue;
+        text += first ? "[" : ",[";
+        first = false;
         add(&text, {r.key, r.requests, r.lanes, r.bytes, r.distinct, r.sectors, r.ideal_sectors,
                     r.wavefronts, r.ideal_wavefronts, r.most, r.replays, r.divergent});
         text += "," + quoted(array_at(g, kernel, space_of_event(r.key), firsts[i])) + "]";

@@ -42,6 +42,7 @@ from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
 if TYPE_CHECKING:
+    from warpkit import lab
     from warpkit._compiler import CompileError
     from warpkit._kernels import Kernel, Module, RaceError, Variable, compile
     from warpkit._programs import run
@@ -57,6 +58,10 @@ def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
 
 def __getattr__(name: str) -> Any:
     """What compiles takes half as long to import as all the rest."""
+    if name == "lab":
+        import warpkit.lab
+
+        return warpkit.lab
     if name not in _COMPILING:
         raise AttributeError(f"module 'warpkit' has no attribute {name!r}")
     from warpkit import _kernels, _programs
@@ -107,6 +112,7 @@ __all__ = [
     "from_dlpack",
     "gradient1d",
     "histogram",
+    "lab",
     "memory_info",
     "moveaxis",
     "reduce",
