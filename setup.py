@@ -380,7 +380,7 @@ def watched(source):
 
 def exported(source):
     """What a rung of a ladder calls: one that python/warpkit/_lab compiles anew finds it here."""
-    inner = {"csrc", "runtime", "copy", "ladder"}.isdisjoint(source.relative_to(ROOT).parts)
+    inner = {"csrc", "runtime", "copy", "pipeline", "ladder"}.isdisjoint(source.relative_to(ROOT).parts)
     return [] if inner or sanitizers() else ["-fvisibility=protected"]
 
 

@@ -96,7 +96,8 @@ struct collector {
     std::string told(const grid &g);
 
   private:
-    void count_global(trace_row *r, trace_record *of, const uint64_t *sorted, int n, int size);
+    void count_global(trace_row *r, trace_record *of, const uint64_t *sorted, int n,
+                      const uint8_t *lanes, int size);
     void to_caches(trace_kind kind, const uint64_t *sectors, int n);
 };
 

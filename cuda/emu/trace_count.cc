@@ -65,17 +65,21 @@ wavefronts(const uint64_t *address, unsigned lanes, int size)
     return all;
 }
 
-// Different addresses come first, in their order: how many there are, and the most lanes at one.
+// Different addresses come first, in their order, with the lanes at each: how many there are, and the most
+// lanes at one.
 int
-distinct(uint64_t *sorted, int n, int *most)
+distinct(uint64_t *sorted, int n, uint8_t *lanes, int *most)
 {
     if (!std::is_sorted(sorted, sorted + n)) std::sort(sorted, sorted + n);
-    int count = 0, run = 0;
+    int count = 0;
     *most = 0;
     for (int i = 0; i < n; i++) {
-        run = i > 0 && sorted[i] == sorted[count - 1] ? run + 1 : 1;
-        if (run == 1) sorted[count++] = sorted[i];
-        *most = std::max(*most, run);
+        const bool again = i > 0 && sorted[i] == sorted[count - 1];
+        if (!again) {
+            sorted[count] = sorted[i];
+            lanes[count++] = 0;
+        }
+        *most = std::max(*most, (int)++lanes[count - 1]);
     }
     return count;
 }
@@ -202,18 +206,29 @@ collector::site_of(const char *file, int line, int what)
     return (uint32_t)sites.size() - 1;
 }
 
+// An atomic comes to a sector as often as there are lanes at the sector's busiest address.
 void
-collector::count_global(trace_row *r, trace_record *of, const uint64_t *sorted, int n, int size)
+collector::count_global(trace_row *r, trace_record *of, const uint64_t *sorted, int n,
+                        const uint8_t *lanes, int size)
 {
     uint64_t sectors[2 * kWarpLanes];
-    int count = 0;
+    const bool atomic = kind_of_event(of->key) == trace_kind::atomic;
+    int count = 0, all = 0, here = 0;
     for (int i = 0; i < n; i++)
-        for (uint64_t s = sorted[i] / kSector; s <= (sorted[i] + (uint64_t)size - 1) / kSector; s++)
-            if (count == 0 || s > sectors[count - 1]) sectors[count++] = s;
-    r->sectors += (uint64_t)count;
+        for (uint64_t s = sorted[i] / kSector; s <= (sorted[i] + (uint64_t)size - 1) / kSector;
+             s++) {
+            if (count == 0 || s > sectors[count - 1]) {
+                sectors[count++] = s;
+                here = 0;
+            }
+            const int times = atomic ? lanes[i] : 1;
+            all += std::max(times - here, 0);
+            here = std::max(times, here);
+        }
+    r->sectors += (uint64_t)all;
     r->ideal_sectors += ((uint64_t)(n * size) + kSector - 1) / kSector;
-    r->most = std::max(r->most, (uint64_t)count);
-    of->sectors = (uint16_t)count;
+    r->most = std::max(r->most, (uint64_t)all);
+    of->sectors = (uint16_t)all;
     to_caches(kind_of_event(of->key), sectors, count);
 }
 
@@ -230,9 +245,10 @@ collector::request(const tracer &t, int warp, uint64_t key, unsigned lanes,
     r->lanes += (uint64_t)n;
     if (kind_of_event(key) == trace_kind::block) return;
     uint64_t sorted[kWarpLanes];
+    uint8_t at_each[kWarpLanes];
     int count = 0, at_one = 0;
     for (unsigned set = lanes; set; set &= set - 1) sorted[count++] = addresses[first_of(set)];
-    const int different = distinct(sorted, count, &at_one);
+    const int different = distinct(sorted, count, at_each, &at_one);
     if (firsts[(size_t)index] == 0) firsts[(size_t)index] = addresses[first_of(lanes)];
     r->bytes += (uint64_t)(n * size);
     r->distinct += (uint64_t)(different * size);
@@ -240,7 +256,7 @@ collector::request(const tracer &t, int warp, uint64_t key, unsigned lanes,
     record.key = key;
     if (kind_of_event(key) == trace_kind::atomic) r->replays += (uint64_t)at_one - 1;
     if (space == trace_space::global) {
-        count_global(r, &record, sorted, different, size);
+        count_global(r, &record, sorted, different, at_each, size);
     } else if (space == trace_space::shared) {
         int w = wavefronts(addresses, lanes, size);
         if (kind_of_event(key) == trace_kind::atomic) w = std::max(w, at_one);

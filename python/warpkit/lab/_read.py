@@ -174,4 +174,8 @@ def _launch(
 
 
 KEY = np.uint64((1 << 48) - 1)  # of a record: without the depth of its call
-HEADERS = (str(_compiler.headers() / "emu"),)
+# The folders of the kernels and of the headers of C: in the package when installed, else in the
+# repository.
+INSTALLED = _compiler.headers() == _compiler.PACKAGE
+KERNELS = _compiler.PACKAGE / "cuda" if INSTALLED else _compiler.headers()
+CSRC = _compiler.PACKAGE / "csrc" if INSTALLED else KERNELS.parent / "csrc"

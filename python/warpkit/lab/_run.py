@@ -139,20 +139,11 @@ def _product(numbers: Sequence[int]) -> int:
 # ---- rungs ------------------------------------------------------------------------------------------
 
 
-def sources() -> tuple[Path, Path]:
-    """The folders of the kernels and of the headers of C: in the package when installed, else in the
-    repository."""
-    headers = _compiler.headers()
-    if headers == _compiler.PACKAGE:
-        return headers / "cuda", headers / "csrc"
-    return headers, headers.parent / "csrc"
-
-
 @functools.cache
 def rung_files() -> dict[tuple[str, str], Path]:
     """By operation and variant: the file with the launcher."""
     found = {}
-    for path in sorted(sources()[0].glob("*/ladder/*.cu")):
+    for path in sorted(_read.KERNELS.glob("*/ladder/*.cu")):
         for op, name in re.findall(r"^WK_LAUNCHER\((\w+), cuda, (\w+)\)", path.read_text(), re.M):
             found[op, name] = path
     return found
@@ -170,7 +161,7 @@ def _rung(op: str, variant: str) -> tuple[ctypes.CDLL, int]:
         raise ValueError(
             f"traced are the rungs of ladders; {op} has no rung {variant!r}; there are: {known}"
         )
-    path, (cuda, csrc) = files[op, variant], sources()
+    path, cuda, csrc = files[op, variant], _read.KERNELS, _read.CSRC
     state = hashlib.sha256()
     for header in sorted([path, *cuda.rglob("*.cuh"), *csrc.rglob("*.h")]):
         state.update(header.read_bytes())

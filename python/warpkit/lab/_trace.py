@@ -342,7 +342,7 @@ def _access(record: Any, places: dict[int, _read.Row]) -> Access:
     sectors, wavefronts = int(record["sectors"]), int(record["wavefronts"])
     return Access(
         row.place.line,
-        row.place.file,
+        short(row.place.file),
         row.op,
         row.space,
         row.size,
@@ -358,15 +358,22 @@ def _merged(launches: Sequence[_read.Launch], text: Callable[[str], list[str]]) 
     for launch in launches:
         for row in launch.rows:
             array = row.array
+            if not row.place.file and row.op == "block":
+                continue  # of the call itself
             key = (launch.kernel, row.place.file, row.place.line, row.op, row.space, row.size, array)
             by_place.setdefault(key, []).append(_counts(row))
     lines = []
     for (kernel, file, line, op, space, size, array), counts in by_place.items():
         source = text(file)
         shown = source[line - 1].strip() if 0 < line <= len(source) else ""
-        lines.append(Line(kernel, file, line, shown, op, space, size, array, *total(counts)))
+        lines.append(Line(kernel, short(file), line, shown, op, space, size, array, *total(counts)))
     kernels = list(dict.fromkeys(launch.kernel for launch in launches))
     return sorted(lines, key=lambda one: (kernels.index(one.kernel), one.file, one.line))
+
+
+def short(file: str) -> str:
+    """Of the project's own files, where they stand in it."""
+    return file.removeprefix(f"{_read.KERNELS}/")
 
 
 def texts(given: dict[str, str]) -> Callable[[str], list[str]]:
@@ -376,7 +383,8 @@ def texts(given: dict[str, str]) -> Callable[[str], list[str]]:
     def lines(name: str) -> list[str]:
         if name not in known:
             try:
-                known[name] = Path(name).read_text(errors="replace").splitlines()
+                path = Path(_read.KERNELS, name)  # or the name, if that is absolute
+                known[name] = path.read_text(errors="replace").splitlines()
             except OSError:
                 known[name] = []
         return known[name]
