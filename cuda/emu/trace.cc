@@ -46,7 +46,8 @@ trace(const void *code, const kernel_entry *const *kernels, bool program)
     const object_file *in = file_of(code);
     const file_facts facts = facts_of_file(in);
     std::lock_guard hold(lock);
-    files[in] = {kernels, facts.code_begin, facts.code_size, facts.data_begin, facts.data_size};
+    files[in] = {kernels, facts.code_begin, facts.code_size, facts.data_begin, facts.data_size, {}};
+    files[in].paths.nodes.resize(facts.code_size);
     any_traced = true;
     if (!program || program_file() == nullptr) return;
     request = kOfPrograms;
@@ -123,7 +124,11 @@ tracer::begin(const grid &g)
     dynamic = (uintptr_t)&of->dynamic[0];
     dynamic_size = sizeof of->dynamic;
     global = all_device_memory();
-    for (int i = 0; i < of->threads; i++) lanes[i].done = lanes[i].count = lanes[i].frame = 0;
+    for (int i = 0; i < of->threads; i++) {
+        event *const room = lanes[i].events;
+        lanes[i] = {};
+        lanes[i].events = room;
+    }
     for (auto &l : last) l = {};
     to->l1.forget();
     to->totals.blocks++;
@@ -189,15 +194,20 @@ tracer::mark(thread *t, int what, unsigned named, site at)
 
 // The lanes go on from events of these keys, of which the lowest come first.
 void
-tracer::step(int w, const uint64_t *keys, unsigned have)
+tracer::step(int w, const uint64_t *keys, unsigned have, bool together)
 {
     lane_log *const l = &lanes[w * kWarpLanes];
-    uint64_t best = ~0ull;
-    unsigned group = 0;
-    for (unsigned set = have; set; set &= set - 1) {
+    uint64_t best = keys[first_of(have)], first = ~0ull;
+    unsigned group = together ? have : 0;
+    for (unsigned set = together ? 0 : have; set; set &= set - 1) {
         const int i = first_of(set);
-        if (keys[i] > best) continue;
-        if (keys[i] < best) group = 0;
+        if (!l[i].has_order) {
+            l[i].order = order_of(l[i], keys[i]);
+            l[i].has_order = true;
+        }
+        if (l[i].order > first || (l[i].order == first && keys[i] > best)) continue;
+        if (l[i].order != first || keys[i] != best) group = 0;
+        first = l[i].order;
         best = keys[i];
         group |= 1u << i;
     }
@@ -220,7 +230,13 @@ tracer::step(int w, const uint64_t *keys, unsigned have)
         }
         to->request(*this, w, best, group, addresses);
     }
-    for (unsigned set = group; set; set &= set - 1) l[first_of(set)].done++;
+    const uint32_t node = kind == trace_kind::mark ? 0 : file->paths.nodes[place_of_event(best)];
+    for (unsigned set = group; set; set &= set - 1) {
+        lane_log &one = l[first_of(set)];
+        one.done++;
+        one.has_order = false;
+        if (node) one.here.go((uint16_t)(best >> kDepthShift), node);
+    }
     last[w].lanes = group;
     last[w].key = best;
 }
@@ -253,6 +269,7 @@ compact(lane_log *l)
     const uint32_t left = l->count - l->done;
     if (left && l->done < tracer::kRoom / 2) return; // moved later, more of them at once
     if (left) memmove(l->events, l->events + l->done, left * sizeof(event));
+    l->learnt -= l->done;
     l->done = 0;
     l->count = left;
 }
@@ -276,14 +293,22 @@ tracer::replay(int w, bool to_end)
     lane_log *const l = &lanes[w * kWarpLanes];
     const thread *const threads = &of->of_thread[w * kWarpLanes];
     const unsigned present = of->of_warp[w].present;
+    for (unsigned set = present; set; set &= set - 1) learn(&l[first_of(set)]);
+    if (!file->paths.is_ordered) {
+        file->paths.order();
+        for (int i = 0; i < kWarpLanes; i++) l[i].has_order = false;
+    }
     uint64_t keys[kWarpLanes];
     while (of->tracing) {
         unsigned have = 0, marks = 0;
+        uint64_t all = 0, any = 0; // to tell whether all keys are the same
         for (unsigned set = present; set; set &= set - 1) {
             const int i = first_of(set);
             keys[i] = ~0ull;
             if (l[i].done < l[i].count) {
                 keys[i] = l[i].events[l[i].done].key;
+                all = have ? all & keys[i] : keys[i];
+                any |= keys[i];
                 have |= 1u << i;
                 if (kind_of_event(keys[i]) == trace_kind::mark) marks |= 1u << i;
             } else if (!to_end && threads[i].now != state::done &&
@@ -293,20 +318,20 @@ tracer::replay(int w, bool to_end)
             }
         }
         if (have == 0) break;
-        if (last[w].lanes) { // have they parted?
+        if (last[w].lanes && (all != any || (last[w].lanes & ~have))) { // have they parted?
             const uint64_t one = keys[first_of(last[w].lanes)] >> kPlaceShift;
             bool parted = false;
             for (unsigned set = last[w].lanes; set; set &= set - 1)
                 parted = parted || keys[first_of(set)] >> kPlaceShift != one;
             if (parted && kind_of_event(last[w].key) != trace_kind::mark)
                 to->rows[(size_t)to->row_of(last[w].key)].divergent++;
-            last[w].lanes = 0;
         }
+        last[w].lanes = 0;
         unsigned able = have & ~marks;
         if (marks) able |= complete_marks(l, marks);
         if (able == 0 && to_end) able = have; // the others never came
         if (able == 0) break;
-        step(w, keys, able);
+        step(w, keys, able, all == any && able == have);
         if (to->totals.events > to->asked.events) { // the rest goes untraced
             to->totals.cut = 1;
             of->tracing = nullptr;

@@ -4,6 +4,7 @@
 #pragma once
 #include "emu/runtime.h"
 #include "emu/trace_abi.h"
+#include "emu/user_abi.h"
 
 #include <unordered_map>
 
@@ -12,10 +13,9 @@
 namespace emu
 {
 
-// What a lane did, in the order in which a warp would do it: lanes deeper in calls go first, then those
-// at the lowest address. A GPU's warp converges so too, where branches join.
+// What a lane did.
 struct event {
-    uint64_t key; // 16 bits of depth, the deepest lowest; 32 of place; kind, space, size
+    uint64_t key; // 16 bits of depth in calls, the deepest lowest; 32 of place; kind, space, size
     uint64_t address;
 };
 constexpr int kPlaceShift = 16, kDepthShift = 48;
@@ -42,11 +42,48 @@ size_of_event(uint64_t key)
     return (int)(key & 255);
 }
 
+// Which places in the code have come after which, and an order of them all (trace_order.cc).
+struct flow {
+    std::vector<uint32_t> nodes;             // by place; 0: none
+    std::vector<std::vector<uint32_t>> next; // of nodes
+    std::vector<uint32_t> rank;
+    bool is_ordered = true;
+    struct {
+        uint32_t from, to;
+    } recent[1024] = {};
+
+    static uint32_t slot(uint32_t from, uint32_t to)
+    {
+        return (from * 31 + to) % 1024;
+    }
+    uint32_t node_at(uint32_t place);
+    void add(uint32_t from, uint32_t to);
+    void order();
+};
+
+// Where a lane is: in each function that is being called, the last node.
+struct cursor {
+    static constexpr int kLevels = 8;
+    int level = -1;
+    uint16_t depth[kLevels];
+    uint32_t node[kLevels];
+
+    void come(uint16_t to);
+    void go(uint16_t to, uint32_t next)
+    {
+        if (level < 0 || depth[level] != to) come(to);
+        node[level] = next;
+    }
+};
+
 // Of a lane: the first `done` of its `count` events have been counted.
 struct lane_log {
-    uint32_t done, count;
+    uint32_t done, count, learnt;
     uintptr_t frame; // of its first event
     event *events;
+    uint64_t order; // of the event that is next, if has_order
+    bool has_order;
+    cursor here, ahead; // of what is counted; of what is learnt
 };
 
 struct cache { // of sectors in lines of 128 bytes; least recently used lines go
@@ -70,6 +107,7 @@ struct traced_file {
     size_t code_size;
     uintptr_t data;
     size_t data_size;
+    flow paths;
 };
 
 // The counts of one launch.
@@ -126,7 +164,9 @@ struct tracer {
 
   private:
     void replay(int warp, bool to_end);
-    void step(int warp, const uint64_t *keys, unsigned have);
+    void learn(lane_log *l);
+    uint64_t order_of(const lane_log &l, uint64_t key) const;
+    void step(int warp, const uint64_t *keys, unsigned have, bool together);
     void make_room(thread *t);
 };
 
@@ -140,6 +180,7 @@ trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t si
         s = to->space_of(address, t->own.stack);
         if (s == trace_space::none) return; // the host's, or the emulator's
     }
+    if (pc - to->file->code >= to->file->code_size) return; // another file's
     lane_log &l = to->lanes[t - to->of->of_thread];
     if (l.frame == 0) l.frame = frame;
     const uint64_t depth = (0xc000 - (l.frame - frame) / 16) & 0xffff;
