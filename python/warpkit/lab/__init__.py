@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from warpkit.lab import _run, _trace
+from warpkit.lab._ladder import Ladder, Rung, ladder
+from warpkit.lab._plan import Occupancy, Roofline, occupancy, registers, roofline
 from warpkit.lab._run import Limits
 from warpkit.lab._trace import Access, Counts, Line, Trace
 
@@ -71,7 +73,7 @@ def trace(
         if not callable(function):
             raise TypeError(f"trace takes a function, or a program's path, not {function!r}")
         ran = _run.run_function(function, args, given, variant, limits)
-        known |= {name: text for name, text in _run.sources_of(function).items()}
+        known |= _run.sources_of(function)
     launches = [one for one in ran.launches if kernel is None or one.kernel == kernel]
     if kernel is not None and not launches:
         there = ", ".join(dict.fromkeys(one.kernel for one in ran.launches)) or "none"
@@ -79,4 +81,25 @@ def trace(
     return Trace(launches, ran.result, ran.error, _trace.texts(known))
 
 
-__all__ = ["Access", "Counts", "Limits", "Line", "Trace", "trace"]
+def rungs() -> list[tuple[str, str]]:
+    """Function and variant of all rungs that can be traced."""
+    return list(_run.rung_files())
+
+
+__all__ = [
+    "Access",
+    "Counts",
+    "Ladder",
+    "Limits",
+    "Line",
+    "Occupancy",
+    "Roofline",
+    "Rung",
+    "Trace",
+    "ladder",
+    "occupancy",
+    "registers",
+    "roofline",
+    "rungs",
+    "trace",
+]

@@ -232,6 +232,10 @@ class Trace:
     def complete(self) -> bool:
         return all(one.stride == 1 and not one.totals["cut"] for one in self.launches)
 
+    def by_launch(self) -> list[tuple[_read.Launch, dict[str, int]]]:
+        """Each launch with its metrics."""
+        return [(one, _metrics(_merged([one], self._text))) for one in self.launches]
+
     def line(self, number: int, file: str | None = None) -> Counts:
         """The accesses of a source line, together: ``assert trace.line(12).excess == 0``.
 

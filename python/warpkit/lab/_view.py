@@ -63,7 +63,8 @@ def _head(trace: Trace) -> str:
         f"shared: {t.wavefronts:,} wavefronts, {t.ideal_wavefronts:,} would do; {asked} bytes asked for"
     )
     worst = "".join(
-        f'<li><a data-line="{html.escape(one.file)}:{one.line}">line {one.line}</a> {html.escape(one.rule)}</li>'
+        f'<li><a data-line="{html.escape(one.file)}:{one.line}">line {one.line}</a> '
+        f"{html.escape(one.rule)}</li>"
         for one in trace.worst()
     )
     return f"<p>{'<br>'.join(rows)}<br>{numbers}</p>{error}<ul class=wk-rules>{worst}</ul>"
@@ -123,9 +124,11 @@ def _row(number: int, text: str, lines: list[Line], most: int, file: str) -> str
     accesses = [one for one in lines if one.op in _OPS]
     others = {one.op for one in lines} - {*_OPS, "block"}
     heat = _heat(lines) / most if most else 0
+    ruled = sorted((one for one in lines if one.rule), key=_rules.cost)
+    of_a_kind = {one.rule.partition(":")[0].partition(",")[0]: one.rule for one in ruled}
     rules = "".join(
         f"<tr class=wk-rule><td></td><td colspan=7>{html.escape(rule)}</td></tr>"
-        for rule in dict.fromkeys(one.rule for one in lines if one.rule)
+        for rule in reversed(of_a_kind.values())
     )
     if not accesses:
         times = sum(one.requests for one in lines if one.op in others)
