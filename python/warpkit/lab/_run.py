@@ -76,8 +76,7 @@ def _collected(limits: Limits, into: list[_read.Launch]) -> Iterator[None]:
         finally:
             size = ctypes.c_uint64()
             text = emulator.warpkit_trace_end(ctypes.byref(size))
-            told = ctypes.string_at(text, size.value)
-        into += _read.launches(told)
+            into += _read.launches(ctypes.string_at(text, size.value))
 
 
 # ---- kernels of users -----------------------------------------------------------------------------
