@@ -1,7 +1,8 @@
 """What Nsight Compute counts of kernels, as the golden values of warpkit.lab: make ncu, on a GPU.
 
 python3 tools/ncu.py --out FILE   profiles tests/kernels/traced.cu, compiled by nvcc, and each rung of
-                                  four ladders, by warpkit; FILE is JSON
+                                  four ladders, by warpkit; FILE is JSON, or a
+                                  folder, where it is named after the GPU
 python3 tools/ncu.py --rungs NAME runs the rungs on a device: what ncu watches
 python3 tools/ncu.py --compare FILE
                                   compares FILE with what warpkit.lab counts: no GPU is needed
@@ -85,14 +86,41 @@ def call_with(function: Callable[..., Any], given: dict[str, Any], device: str) 
 
 # Where the two cannot be equal, by kernel and kind of access; "" is any metric of it.
 DIFFERENT = {
-    ("sparse_rows", "global_op_ld"): "nvcc unrolls the loop over a row by four: lanes part at its rest too",
-    ("multiplied", "shared_op_ld"): "nvcc reads four neighbours of a row of s at once",
-    ("sum_shfl_atomic", "global_op_ld"): "a load of which no lane takes part is a request too",
+    ("sparse_rows", "global_op_ld"): "nvcc unrolls the loop by four: lanes with fewer turns part from the others",
+    ("sum_shfl_atomic", "global_op_ld"): "likewise, where the array ends",
     ("sum_single_pass", "global_op_ld"): "likewise",
-    ("stencil_constant", "shared_op_ld"): "nvcc reads two neighbours of the tile at once",
-    ("stencil_registers", "shared_op_ld"): "nvcc unrolls the loop over the window, and splits its ends off",
-    ("histogram_match", "shared_op_atom"): "not known: ATOMS.ADD where other kernels have ATOMS.POPC.INC",
+    ("multiplied", "shared_op_ld"): "nvcc reads four neighbours of a row of s at once (LDS.128)",
+    ("stencil_constant", "shared_op_ld"): "nvcc reads the tile only for lanes that store a sum",
+    ("stencil_registers", "shared_op_ld"): "not known: 1,100 wavefronts on the GPU, 1,081 here",
+    ("histogram_match", "shared_op_atom"): "not known: 358 and 314; the others, which agree, have ATOMS.POPC.INC",
 }
+
+
+def different_table() -> str:
+    from pages import table
+
+    rows = [(f"`{kernel}`", f"`{what}`", why) for (kernel, what), why in DIFFERENT.items()]
+    return table(("kernel", "metric", "why"), rows, "<<<")
+
+
+def ladder_table() -> str:
+    from pages import table
+    from warpkit import lab
+
+    found = lab.ladder("transpose", (1024, 1024), rate=2.9e12)
+    rows = [
+        (
+            f"`{one.variant}`",
+            f"{one.counts.requests:,}",
+            f"{one.counts.sectors:,}",
+            f"{one.counts.sectors - one.counts.ideal_sectors:,}",
+            f"{one.counts.wavefronts:,}",
+            f"{one.counts.wavefronts - one.counts.ideal_wavefronts:,}",
+        )
+        for one in found
+    ]
+    head = ("1024 x 1024 float32", "requests", "sectors", "in excess", "wavefronts", "in excess")
+    return table(head, rows, "<>>>>>")
 
 
 def pairs(names: list[str]) -> list[tuple[str, list[str]]]:
@@ -239,6 +267,9 @@ def main() -> None:
     metrics = [m for m in METRICS if m.partition(".")[0] in known] or METRICS
     query = ["nvidia-smi", "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"]
     name, driver, capability = (x.strip() for x in told(query).splitlines()[0].split(","))
+    if Path(given.out).is_dir():
+        chip = re.sub(r"\W+", "_", name.removeprefix("NVIDIA ").split(" ")[0].lower())
+        given.out = str(Path(given.out, f"ncu_{chip}.json"))
     result: dict[str, Any] = {
         "gpu": name,
         "capability": capability,
