@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-cpu clang mutate sizes golden gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -109,6 +109,10 @@ mutate: $(INSTALLED) ## remove each barrier and fence of the kernels, list those
 
 sizes: $(INSTALLED) ## kernels, bytes of machine code and seconds of compilation of each CUDA file
 	$(PY) tools/sizes.py
+
+ncu: $(INSTALLED) ## Nsight Compute counts the kernels that warpkit.lab is compared with; writes tests/golden. Without a GPU: compare
+	$(if $(shell command -v nvidia-smi),$(PY) tools/ncu.py --out tests/golden)
+	$(foreach file,$(wildcard tests/golden/ncu_*.json),$(PY) tools/ncu.py --compare $(file);)
 
 golden: $(INSTALLED) ## 20,000 reductions on every device present: do they give the bits that they gave?
 	$(PY) tools/golden.py check

@@ -407,10 +407,19 @@ def watched(source):
     return options + [word for option in own for word in ("--param", option)]
 
 
+def exported(source):
+    """What a rung of a ladder calls: one that python/warpkit/_lab compiles anew finds it here."""
+    inner = {"csrc", "runtime", "copy", "pipeline", "ladder"}.isdisjoint(source.relative_to(ROOT).parts)
+    return [] if inner or sanitizers() else ["-fvisibility=protected"]
+
+
 def emu_jobs(sources, *folders, options=()):
     command = emu_compiler(*folders, options=options)
     version = run([*compiler("CXX", "c++", "C++"), "--version"], "asking the C++ compiler")
-    return [Job([*command, *watched(s), *with_contract(s)], s, version) for s in sorted(sources)]
+    return [
+        Job([*command, *watched(s), *exported(s), *with_contract(s)], s, version)
+        for s in sorted(sources)
+    ]
 
 
 def emu_link(jobs, target, *options):

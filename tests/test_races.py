@@ -160,7 +160,7 @@ def test_without_a_check_races_are_not_looked_for(setting):
     setting("WARPKIT_EMU_RACES", "1")
     with pytest.raises(warpkit.RaceError):
         run(warpkit.compile(RACES), "two_blocks", 0)
-    with pytest.raises(ValueError, match="check must be None or 'races', not 'race'"):
+    with pytest.raises(ValueError, match="check must be None, 'races' or 'trace', not 'race'"):
         warpkit.compile(RACES, check="race")
 
 

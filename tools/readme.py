@@ -27,6 +27,9 @@
   to its <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU;
   <!-- reduce gpu -->: a selection of the last.
 
+- <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of tools/ncu.py;
+  <!-- transpose counts -->: a ladder as warpkit.lab traces it.
+
 --check changes nothing; it exits 1, with the difference, where a page is not current.
 """
 
@@ -44,6 +47,7 @@ from typing import Any
 
 import chart
 import histogram_tables
+import ncu
 import reduce_tables
 import smem_tables
 import stencil_tables
@@ -305,6 +309,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "histogram small": histogram_tables.small,
     },
     "docs/kernels.md": {},
+    "docs/lab.md": {"different": ncu.different_table, "transpose counts": ncu.ladder_table},
     "docs/reductions.md": {},
     "docs/runs.md": {},
     "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},

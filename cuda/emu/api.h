@@ -313,6 +313,8 @@ void forget_failure();           // of a kernel, which every call gives until th
 // kernels.
 void watch(const void *code, const warpkit::kernel_entry *const *kernels,
            const warpkit::variable_entry *const *variables, bool program);
+// Likewise, and the accesses are counted when somebody asks for it.
+void trace(const void *code, const warpkit::kernel_entry *const *kernels, bool program);
 void written_by_host(const void *p, size_t size); // or may be: what stands there is known
 unsigned long long nanoseconds();
 bool in_kernel(); // or does the host call?

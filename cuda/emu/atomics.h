@@ -3,8 +3,8 @@
 #pragma once
 #include "emu/simt.h"
 
-// Where races are looked for, an atomic is to be known by the line that calls it.
-#ifdef EMU_RACES
+// Where races are looked for, or accesses counted, an atomic is to be known by the line that calls it.
+#if defined(EMU_RACES) || defined(EMU_TRACE)
 #define EMU_OWN_LINE __attribute__((always_inline))
 #else
 #define EMU_OWN_LINE
@@ -17,6 +17,8 @@ namespace emu
 // all blocks see it at once.
 EMU_API_BEGIN
 void updated(void *address, size_t size);
+uint64_t word_at(const void *p, size_t size); // of a traced atomic: nobody is told of it
+void set_word(void *p, uint64_t word, size_t size);
 EMU_API_END
 
 // *p = f(*p) in one step. W is the unsigned word as large as T.
@@ -25,15 +27,24 @@ EMU_OWN_LINE T
 update(T *p, F f)
 {
     static_assert(sizeof(W) == sizeof(T), "");
-    W *const at = reinterpret_cast<W *>(p);
-    W old = __atomic_load_n(at, __ATOMIC_RELAXED), next;
     T before, after;
+    W next;
+#ifdef EMU_TRACE // one access, which updated() tells of; meanwhile no other thread is at work
+    const W old = (W)word_at(p, sizeof *p);
+    __builtin_memcpy(&before, &old, sizeof before);
+    after = f(before);
+    __builtin_memcpy(&next, &after, sizeof next);
+    set_word(p, next, sizeof *p);
+#else
+    W *const at = reinterpret_cast<W *>(p);
+    W old = __atomic_load_n(at, __ATOMIC_RELAXED);
     do {
         memcpy(&before, &old, sizeof before);
         after = f(before);
         memcpy(&next, &after, sizeof next);
     } while (!__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
+#endif
     updated(p, sizeof *p);
     return before;
 }

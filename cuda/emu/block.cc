@@ -1,5 +1,6 @@
 // block.cc -- one block: its threads, each on a stack of its own, take turns from start to end.
 #include "emu/races.h"
+#include "emu/trace.h"
 #include "emu/turns.h"
 
 #include <new>
@@ -81,6 +82,7 @@ thread_main()
         b->in_a_row = 0;
         b->turns++;
         not_ready(b, t);
+        trace_wait(b, t);
         thread *to = next(b);
         if (to == nullptr && b->live > 0) stuck(b);
         if (to && to->now == state::fresh) {
@@ -215,6 +217,7 @@ block::run(grid *g, dim3 at)
 
     watching = g->watched ? watcher_of(this) : nullptr;
     if (watching) watching->begin(*g);
+    tracing = g->traced ? tracer_of(this) : nullptr;
     running = this;
     blockIdx = {at.x, at.y, at.z};
     blockDim = g->threads;
@@ -233,6 +236,7 @@ block::run(grid *g, dim3 at)
     }
     running = nullptr;
     now = nullptr;
+    if (tracing) end_block(tracing);
     if (g->failed) // the frames of threads that were left where they are
         __asan_unpoison_memory_region(stacks, kStack * kMostThreads);
 }

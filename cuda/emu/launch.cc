@@ -1,6 +1,7 @@
 // launch.cc -- a grid: its blocks in the schedule's order, shared by threads of the operating
 // system, each of which runs one block at a time.
 #include "emu/races.h"
+#include "emu/trace.h"
 
 #include <algorithm>
 #include <chrono>
@@ -424,12 +425,14 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         const one_device only(device);
         if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
         watch_launch(&g, config.stream);
+        trace_launch(&g);
         together ? run_together(&g) : run_grid(&g);
         deliver_printed();
         const bool raced = tell_of_races(&g);
         if (g.weak) g.weak->end_kernel();
         size_t size = 0;
         if (const size_t past = overrun(device, &size)) blame(&g, size, past);
+        end_trace(&g);
         if (!g.failed) return cudaSuccess;
         failed(g.report, g.at);
         last_raced = raced;

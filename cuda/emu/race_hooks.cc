@@ -100,6 +100,16 @@ change(T *p, F f, uintptr_t pc)
 EMU_API_BEGIN
 extern "C" {
 
+// At the start of each basic block: -fsanitize-coverage=trace-pc.
+void
+__sanitizer_cov_trace_pc()
+{
+    emu::thread *t = emu::thread_here();
+    if (t && t->in->tracing)
+        emu::trace_event(t, t->in->tracing, emu::trace_kind::block, 0, 0, PC,
+                         (uintptr_t)__builtin_frame_address(0));
+}
+
 void
 __tsan_init()
 {

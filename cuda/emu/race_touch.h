@@ -2,6 +2,7 @@
 // has just done the same.
 #pragma once
 #include "emu/races.h"
+#include "emu/trace.h"
 #include "emu/turns.h"
 
 #pragma GCC visibility push(hidden)
@@ -86,6 +87,9 @@ touch(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
     thread *t = thread_here();
     if (t == nullptr) return; // the host's
     watcher *w = t->in->watching;
+    if (w == nullptr && size > 0 && t->in->tracing)
+        trace_event(t, t->in->tracing, (trace_kind)kind, address, size, pc,
+                    (uintptr_t)__builtin_frame_address(0));
     if (w == nullptr || size == 0) return;
     int s = 0;
     while (!w->space[s]->has(address))

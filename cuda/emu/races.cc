@@ -277,13 +277,22 @@ watcher_of(block *b)
     w->dynamic_array.make(sizeof b->dynamic);
     w->dynamic_array.begin = (uintptr_t)&b->dynamic[0];
     w->dynamic_array.size = sizeof b->dynamic;
+    follow_stacks(b);
     std::lock_guard hold(lock);
     watchers.push_back(w);
+    return b->own_watcher = w;
+}
+
+void
+follow_stacks(block *b)
+{
+    if (b->followed) return;
+    std::lock_guard hold(lock);
     const int n = stack_count;
     if (n == kMostStacks) throw std::bad_alloc();
     watched_stacks[n] = (uintptr_t)b->stacks;
     stack_count = n + 1;
-    return b->own_watcher = w;
+    b->followed = true;
 }
 
 void

@@ -270,6 +270,7 @@ struct watched_file {
 watched_file *watched(const object_file *in); // null: it is not
 bool program_is_watched();
 watcher *watcher_of(block *b); // throws std::bad_alloc
+void follow_stacks(block *b);  // likewise: calls from there are its threads'
 constexpr int kMostStacks = 256;
 extern uintptr_t watched_stacks[kMostStacks];
 extern std::atomic<int> stack_count;

@@ -213,6 +213,8 @@ class assembly
 struct watched_file; // races.h
 struct race;
 struct watcher;
+struct traced_file; // trace.h
+struct tracer;
 
 struct grid : kernel_facts { // one launch
     const body *work;
@@ -227,6 +229,7 @@ struct grid : kernel_facts { // one launch
     std::unique_ptr<assembly> together;     // null: the launch is not cooperative
     char report[kReport] = "";              // of the first failure
     watched_file *watched = nullptr;        // null: nobody looks for races
+    traced_file *traced = nullptr;          // null: nobody counts its accesses
     uint64_t began = 0, settled = 0;        // if so, watcher's
     bool alone = true;                      // likewise
     race *found = nullptr;                  // the first failure
@@ -290,6 +293,8 @@ struct block {
     timer_t timer;                                       // that ticks
     block *next_spare = nullptr;                         // launch.cc
     watcher *watching = nullptr, *own_watcher = nullptr; // this launch's; the block's
+    tracer *tracing = nullptr, *own_tracer = nullptr;    // likewise
+    bool followed = false;                               // its stacks are known
     alignas(16) char alternate[kSignalStack];            // the stack of signals
     alignas(128) unsigned char dynamic[kMostSharedOptin + kSealShared]; // shared memory
     warp of_warp[kMostWarps];
@@ -333,6 +338,7 @@ struct file_facts { // addresses and bytes
 };
 file_facts facts_of_file(const object_file *in);
 const object_file *this_library();
+bool is_constant(const object_file *in, uintptr_t address); // of a traced file's variables
 // The static shared array there, and where it begins.
 std::string array_name(const object_file *in, size_t offset, size_t *start);
 

@@ -16,7 +16,11 @@
 #define __grid_constant__ & // const T __grid_constant__ p: one p for all threads, as on a GPU
 #define __align__(n) __attribute__((aligned(n)))
 #define __restrict__ __restrict
+#ifdef EMU_TRACE // symbols.cc knows them
+#define __constant__ __attribute__((aligned(16), abi_tag("constant")))
+#else
 #define __constant__ __attribute__((aligned(16)))
+#endif
 // __noinline__ is left alone: the C++ library spells its own attributes with it.
 
 // An operating system's thread runs one block at a time, so a block's shared array is a variable

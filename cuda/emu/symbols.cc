@@ -51,6 +51,7 @@ struct object_file {
     bool program = false;
     std::map<const void *, std::string> functions; // mangled names
     std::vector<shared_array> arrays;
+    std::vector<std::pair<uintptr_t, size_t>> constants; // of a traced file: begin, bytes
 };
 
 namespace
@@ -97,6 +98,8 @@ read_symbols(const std::string &file, object_file *t)
             if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF)
                 t->functions.emplace(reinterpret_cast<const void *>(t->base + s.st_value),
                                      name);
+            else if (ELF64_ST_TYPE(s.st_info) == STT_OBJECT && strstr(name, "B8constant"))
+                t->constants.push_back({t->base + s.st_value, s.st_size});
             else if (s.st_shndx < header->e_shnum && is_array(s, sections, name))
                 t->arrays.push_back({{(ptrdiff_t)s.st_value, s.st_size}, name, nullptr, false});
         }
@@ -254,6 +257,14 @@ facts_of_file(const object_file *in)
             in->data_end - in->data_begin,
             in->code_end - in->code_begin,
             in->program};
+}
+
+bool
+is_constant(const object_file *in, uintptr_t address)
+{
+    for (const auto &[begin, size] : in->constants)
+        if (address - begin < size) return true;
+    return false;
 }
 
 const object_file *

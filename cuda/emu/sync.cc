@@ -2,6 +2,7 @@
 // may have to let others go first: fences, atomics.
 #include "emu/atomics.h"
 #include "emu/races.h"
+#include "emu/trace.h"
 #include "emu/turns.h"
 
 namespace emu
@@ -48,9 +49,11 @@ wait_at_barrier(int predicate, site at)
              t->warp, t->lane, at.file, at.line, o->warp, o->lane, o->at.file, o->at.line);
     }
     t->at = at;
+    if (b->tracing) b->tracing->mark(t, kTraceBarrier, b->of_warp[t->warp].present, at);
     t->now = state::at_barrier;
     here.yes += predicate != 0;
     not_ready(b, t);
+    trace_wait(b, t);
     if (++here.arrived == b->threads) open_barrier(b);
     pass(t);
     return b->outcome; // until all have come to the next
@@ -262,6 +265,7 @@ gather(const place *who, collective what, unsigned mask, uint64_t value, int sou
     if (!(mask & bit))
         fail(b, "warp %d: lane %d is not in the mask 0x%08x of its own %s at %s:%d", t->warp,
              t->lane, mask, name_of(what), at.file, at.line);
+    if (b->tracing) b->tracing->mark(t, (int)what, mask & w.present, at);
     w.value[t->lane] = value;
     w.source[t->lane] = source;
     gathering &g = gathering_of(w, what, mask);
@@ -342,11 +346,29 @@ fence(scope reach)
     let_others(t);
 }
 
+uint64_t
+word_at(const void *p, size_t size)
+{
+    uint64_t word = 0;
+    memcpy(&word, p, size);
+    return word;
+}
+
+void
+set_word(void *p, uint64_t word, size_t size)
+{
+    memcpy(p, &word, size);
+}
+
 void
 updated(void *address, size_t size)
 {
     thread *t = me();
     if (t->in->of->weak) t->in->of->weak->update(address, size);
+    if (t->in->tracing)
+        trace_event(t, t->in->tracing, trace_kind::atomic, (uintptr_t)address, size,
+                    (uintptr_t)__builtin_return_address(0),
+                    (uintptr_t)__builtin_frame_address(0));
     let_others(t);
 }
 

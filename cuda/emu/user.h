@@ -206,6 +206,11 @@ inline const bool is_watched =
     (watch(reinterpret_cast<const void *>(+[] {}), &kernels, &variables, EMU_RACES == 2), true);
 #endif
 
+#ifdef EMU_TRACE // likewise
+inline const bool is_traced =
+    (trace(reinterpret_cast<const void *>(+[] {}), &kernels, EMU_TRACE == 2), true);
+#endif
+
 } // namespace emu
 
 extern "C" __attribute__((visibility("default"), used)) inline emu::file_entry

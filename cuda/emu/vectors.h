@@ -8,6 +8,58 @@ struct dim3 {
 
 // All vector types are made here, so that a build that counts accesses can give them a copy
 // that it sees as one access: compilers split a copied struct into its members.
+#ifdef EMU_TRACE
+namespace emu
+{
+
+template <unsigned long size>
+struct whole; // bytes that are copied at once
+#define EMU_WHOLE_OF(n)                                                                        \
+    template <>                                                                                \
+    struct whole<n> {                                                                          \
+        typedef unsigned char type __attribute__((vector_size(n), may_alias));                 \
+    };
+EMU_WHOLE_OF(2)
+EMU_WHOLE_OF(4)
+EMU_WHOLE_OF(8)
+EMU_WHOLE_OF(16)
+#undef EMU_WHOLE_OF
+
+template <typename T>
+inline __attribute__((always_inline)) void
+copy_whole(T *to, const T *from)
+{
+    constexpr unsigned long part = sizeof(T) > 16 ? 16 : sizeof(T);
+    typedef typename whole<part>::type word;
+    for (unsigned long i = 0; i < sizeof(T) / part; i++)
+        reinterpret_cast<word *>(to)[i] = reinterpret_cast<const word *>(from)[i];
+}
+
+} // namespace emu
+
+#define EMU_AT_ONCE(name)                                                                        \
+    name() = default;                                                                          \
+    name(const name &o)                                                                        \
+    {                                                                                          \
+        emu::copy_whole(this, &o);                                                             \
+    }                                                                                          \
+    name &operator=(const name &o)                                                             \
+    {                                                                                          \
+        emu::copy_whole(this, &o);                                                             \
+        return *this;                                                                          \
+    }
+#define EMU_AT_ONCE2(name, T)                                                                    \
+    EMU_AT_ONCE(name)                                                                            \
+    constexpr name(T x_, T y_ = {}) : x(x_), y(y_) {}
+#define EMU_AT_ONCE4(name, T)                                                                    \
+    EMU_AT_ONCE(name)                                                                            \
+    constexpr name(T x_, T y_ = {}, T z_ = {}, T w_ = {}) : x(x_), y(y_), z(z_), w(w_) {}
+#else
+#define EMU_AT_ONCE(name) name() = default;
+#define EMU_AT_ONCE2(name, T)
+#define EMU_AT_ONCE4(name, T)
+#endif
+
 #define EMU_VECTORS(T, name, align2, align4)                                                   \
     struct name##1                                                                             \
     {                                                                                          \
@@ -16,6 +68,7 @@ struct dim3 {
     struct alignas(align2) name##2                                                             \
     {                                                                                          \
         T x, y;                                                                                \
+        EMU_AT_ONCE2(name##2, T)                                                                 \
     };                                                                                         \
     struct name##3                                                                             \
     {                                                                                          \
@@ -24,6 +77,7 @@ struct dim3 {
     struct alignas(align4) name##4                                                             \
     {                                                                                          \
         T x, y, z, w;                                                                          \
+        EMU_AT_ONCE4(name##4, T)                                                                 \
     };                                                                                         \
     static inline name##1 make_##name##1(T x)                                                  \
     {                                                                                          \
@@ -56,3 +110,5 @@ EMU_VECTORS(float, float, 8, 16)
 EMU_VECTORS(double, double, 16, 16)
 
 #undef EMU_VECTORS
+#undef EMU_AT_ONCE2
+#undef EMU_AT_ONCE4

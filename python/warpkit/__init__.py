@@ -46,6 +46,7 @@ from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
 
 if TYPE_CHECKING:
+    from warpkit import lab
     from warpkit._bench import Bench, Timing, bench
     from warpkit._compiler import CompileError
     from warpkit._kernels import Kernel, Module, RaceError, Variable, compile
@@ -58,6 +59,7 @@ _LATER = {
     "compile": "_kernels",
     "run": "_programs",
 }
+_LATER_MODULES = ("lab",)
 
 
 def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
@@ -67,6 +69,8 @@ def _choose(op: str, in_bytes: int, out_bytes: int) -> str:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _LATER_MODULES:
+        return importlib.import_module(f"warpkit.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'warpkit' has no attribute {name!r}")
     return getattr(importlib.import_module(f"warpkit.{_LATER[name]}"), name)
@@ -122,6 +126,7 @@ __all__ = [
     "get_default_device",
     "gradient1d",
     "histogram",
+    "lab",
     "memory_info",
     "moveaxis",
     "reduce",

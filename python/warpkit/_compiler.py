@@ -181,35 +181,47 @@ def _own_folder() -> Path:
     return Path(folder)
 
 
-def check_of(given: str | None, emulated: bool = True) -> bool:
-    """Are races to be looked for? None: on the emulated device as WARPKIT_EMU_RACES says.
+def check_of(given: str | None, emulated: bool = True) -> str | None:
+    """What is looked for: "races", "trace" or nothing. None: on the emulated device races, if
+    WARPKIT_EMU_RACES says so.
 
     Raises   ValueError, TypeError
     """
     if given is None:
         if not emulated:
-            return False
+            return None
         value = next(v for name, v, *_ in _core.settings() if name == "WARPKIT_EMU_RACES")
-        return (value or "0").lower() in ("1", "yes", "on", "true")
-    if given != "races":
-        raise ValueError(f"check must be None or 'races', not {given!r}")
+        return "races" if (value or "0").lower() in ("1", "yes", "on", "true") else None
+    if given not in ("races", "trace"):
+        raise ValueError(f"check must be None, 'races' or 'trace', not {given!r}")
     if not emulated:
-        raise ValueError("races are found on the emulated device: device='emu'")
-    return True
+        what = "races are found" if given == "races" else "accesses are traced"
+        raise ValueError(f"{what} on the emulated device: device='emu'")
+    return given
 
 
-def _watched(compiler: Compiler, program: bool) -> list[str]:
-    """Options that have a call made before each access to memory (cuda/emu/race_access.cc), and one
-    where an address is no multiple of what its type needs."""
-    own = ["tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1"]
+def _watched(compiler: Compiler, program: bool, check: str) -> list[str]:
+    """Options that have a call made before each access to memory (cuda/emu/race_hooks.cc); and one
+    where an address is no multiple of what its type needs, or at the start of each basic block."""
+    own = ["tsan-instrument-func-entry-exit=0"]
     clang = "clang" in compiler.version
     before = ("-mllvm", "-") if clang else ("--param", "")
+    if check == "races":
+        own += ["tsan-distinguish-volatile=1"]
+        more = ["-fsanitize=alignment", f"-DEMU_RACES={1 + program}"]
+    else:  # blocks stay in the source's order: by it lanes meet again
+        more = ["-fsanitize-coverage=trace-pc", f"-DEMU_TRACE={1 + program}"]
+        if clang:
+            more[0] += ",bb,no-prune"
+            own += ["tsan-instrument-read-before-write=1", "disable-block-placement"]
+            more += ["-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"]
+        else:
+            more += ["-fno-reorder-blocks", "-fno-crossjumping"]
     return [
         "-fsanitize=thread",
-        "-fsanitize=alignment",
         "-Wno-attributes",  # an atomic is inlined without being declared inline
         *(word for option in own for word in (before[0], before[1] + option)),
-        f"-DEMU_RACES={1 + program}",
+        *more,
     ]
 
 
@@ -218,22 +230,22 @@ def build(
     options: Sequence[str],
     more: str = "",
     program: bool = False,
-    races: bool = False,
+    check: str | None = None,
 ) -> Path:
     """A library, or a program, that the emulator runs; what was built before is not built again.
 
     more     lines behind the source's
-    races    it tells the emulator of its accesses
+    check    "races", "trace": it tells the emulator of its accesses
     Raises   CompileError
     """
     compiler = find_compiler()
     command = [*compiler.command, "-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden"]
-    command += _watched(compiler, program) if races else []
+    command += _watched(compiler, program, check) if check else []
     command += ["-g1", "-gdwarf-4"]  # lines, for reports of errors; addr2line misreads DWARF 5's
     # Variables of templates are each library's own: g++ has one of them for the whole process.
     command += ["-fno-gnu-unique"] * ("clang" not in compiler.version)
     command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
-    wrapped = WRAPPED + (COPYING if races else ())
+    wrapped = WRAPPED + (COPYING if check else ())
     link = [*(f"-Wl,--wrap={name}" for name in wrapped), "-Wl,-z,defs", "-pthread"]
     link += [] if program else ["-shared"]
     texts = source.texts | {source.mains[0]: source.texts[source.mains[0]] + more}
@@ -248,7 +260,7 @@ def build(
             raise CompileError("the emulated device of a sanitized build runs no kernels of others")
         command += [*folders, *options]
         shown = {SOURCE: source.text} if source.text is not None else {}  # beside messages
-        if races:  # linked apart, lest the sanitizer's own library come in
+        if check:  # linked apart, lest the sanitizer's own library come in
             objects = [f"{main}.o" for main in source.mains]
             steps = [[*command, "-c", main, "-o", f"{main}.o"] for main in source.mains]
             steps.append([*compiler.command, *link, *objects, str(EMULATOR), *options])

@@ -11,7 +11,9 @@ from typing import NamedTuple
 from warpkit._syntax import Entry
 
 FACTS = 16  # bytes of a type_facts
-_NOBITS, _RELA, _SYMTAB = 8, 4, 2
+_NOBITS, _SYMTAB, _INFO = 8, 2, 0x70000000
+_RELOCATIONS = {4: 24, 9: 16}  # bytes of one: SHT_RELA; SHT_REL, before compute capability 9.0
+_SIZED, _REGISTERS = 4, 0x2F  # of an entry of .nv.info: it has a size; a kernel's registers
 
 
 class Kernel(NamedTuple):
@@ -73,13 +75,31 @@ class Cubin:
             return bytes(bytes_)
         return self.image[of.offset + value : of.offset + value + bytes_]
 
+    def registers(self, symbol: str) -> int:
+        """Of a thread of a kernel.
+
+        Raises   KeyError (the file does not tell)
+        """
+        for s in self.sections:
+            if s.kind != _INFO or s.info:  # a kernel's own section does not have them
+                continue
+            at = s.offset
+            while at < s.offset + s.size:
+                form, what, size = struct.unpack_from("<BBH", self.image, at)
+                if form == _SIZED and what == _REGISTERS:
+                    which, count = struct.unpack_from("<II", self.image, at + 4)
+                    if self.symbols[which][0] == symbol:
+                        return int(count)
+                at += 4 + (size if form == _SIZED else 0)
+        raise KeyError(symbol)
+
     def pointed(self, name: str) -> str:
         """The symbol whose address an object has in its first bytes; "": none."""
         _, section, value, _ = self.named[name]
         for s in self.sections:
-            if s.kind != _RELA or s.info != section:
+            if s.kind not in _RELOCATIONS or s.info != section:
                 continue
-            for at in range(s.offset, s.offset + s.size, 24):
+            for at in range(s.offset, s.offset + s.size, _RELOCATIONS[s.kind]):
                 place, info = struct.unpack_from("<QQ", self.image, at)
                 if place == value:
                     name, *_ = self.symbols[info >> 32]

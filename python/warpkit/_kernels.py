@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -460,12 +460,18 @@ class Kernel:
         raise TypeError(f"{self.name} takes its launch first: {self.name}[grid, block](...)")
 
 
+# True: it has made the launch itself; warpkit.lab traces kernels so.
+instead: Callable[[Kernel, _Shape | None, Sequence[Any]], bool] = lambda *_: False  # noqa: E731
+
+
 class _Launch:
     def __init__(self, kernel: Kernel, shape: _Shape | None) -> None:
         self._kernel, self._shape = kernel, shape
 
     def __call__(self, *arguments: Any) -> None:
         kernel = self._kernel
+        if instead(kernel, self._shape, arguments):
+            return
         module = kernel._module
         library = module._library
         entry = module._entry(kernel.name)
@@ -714,9 +720,9 @@ class Module:
     """
 
     def __init__(
-        self, source: _compiler.Source, options: tuple[str, ...], device: str, races: bool
+        self, source: _compiler.Source, options: tuple[str, ...], device: str, check: str | None
     ) -> None:
-        self._source, self._options, self._races = source, options, races
+        self._source, self._options, self._check = source, options, check
         self.device = device
         self._ordinal = int(device.partition(":")[2] or 0)
         self._instances: dict[str, str] = {}
@@ -741,7 +747,7 @@ class Module:
                 f'static emu::add_kernel<&{name}> emu_instance_{i}("{name}", "{p}");'
                 for i, (name, p) in enumerate(instances)
             ]
-            made = _compiler.build(source, self._options, "".join(lines), races=self._races)
+            made = _compiler.build(source, self._options, "".join(lines), check=self._check)
             return _Library(made)
         entries = [
             _syntax.Entry(f"warpkit_i_{i}", name, p) for i, (name, p) in enumerate(instances)
@@ -853,7 +859,8 @@ def compile(
     check    "races": kernels are watched, and end with a RaceError where two threads use one
              address, one of them writes and nothing orders the two, and with a DeviceError where
              they read shared memory that nobody has written, use what lies outside of every array,
-             or a vector at an odd address; None: likewise if WARPKIT_EMU_RACES is 1
+             or a vector at an odd address; "trace": warpkit.lab counts its accesses; None: "races"
+             if WARPKIT_EMU_RACES is 1
 
     Returns  Module: ``m.k[grid, block](*arguments)``, ``m.k.forall(n)(*arguments)``,
              ``m["k<float, 128>"]``, ``m.variable[...]``; see Kernel
@@ -870,11 +877,11 @@ def compile(
     name = device_of(device)
     emulated = name.startswith("emu")
     read = _compiler.Source(source, folders, emulated)
-    races = _compiler.check_of(check, emulated)
+    check = _compiler.check_of(check, emulated)
     tools = _compiler.find_compiler() if emulated else tuple(_nvidia.find_compilers())
-    key = (tuple(read.texts.items()), folders, tuple(options), name, races, tools)
+    key = (tuple(read.texts.items()), folders, tuple(options), name, check, tools)
     if key not in _modules:
-        _modules[key] = Module(read, tuple(options), name, races)
+        _modules[key] = Module(read, tuple(options), name, check)
     return _modules[key]
 
 

@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import warpkit
-from warpkit import _programs, _syntax, testing
+from warpkit import _kernels, _programs, _syntax, testing
 
 MODULE = "_cuda_module"
 ARGUMENTS: dict[tuple[str, ...], dict[str, Any]] = {
     ("--name",): {"default": MODULE, "help": f"the module's name; default: {MODULE}"},
     ("--device",): {"help": '"emu", "cuda"; default: warpkit.compile\'s'},
     ("--races",): {"action": "store_true", "help": "find races (on the emulated device)"},
+    ("--trace",): {
+        "action": "store_true",
+        "help": "show what accesses to memory cost: of a program, or of each launch of these kernels",
+    },
     ("--schedule",): {
         "metavar": "ORDER",
         "help": 'of threads on the emulated device: "linear", "reverse", "seed-1" (random), '
@@ -72,6 +76,7 @@ def unload(shell: Any) -> None:
             del error._render_traceback_
     testing._put(_before)
     _before.clear()
+    _shown.clear()
 
 
 def _users_lines(shell: Any, error: Exception) -> list[str]:
@@ -115,8 +120,8 @@ def _options(given: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"include": given.include, "options": given.option}
     if given.device:
         options["device"] = given.device
-    if given.races:
-        options["check"] = "races"
+    if given.races or given.trace:
+        options["check"] = "races" if given.races else "trace"
     return options
 
 
@@ -126,13 +131,35 @@ def _compile(shell: Any, given: Any, cell: str) -> None:
     if given.time:
         print(f"compiled in {time.perf_counter() - start:.2f} s")
     _schedule(given)
+    if given.trace:
+        _shown.add(module)
+        _kernels.instead = _show_trace
     names = (name.rpartition("::")[2] for name in (*module.kernels, *module.variables))
     shell.push({name: module[name] for name in names if "<" not in name} | {given.name: module})
+
+
+_shown: set[_kernels.Module] = set()  # whose launches show their traces
+
+
+def _show_trace(kernel: _kernels.Kernel, shape: Any, arguments: Any) -> bool:
+    if kernel._module not in _shown or shape is None:
+        return False
+    from IPython.display import display
+
+    from warpkit import lab
+
+    trace = lab.trace(_kernels._Launch(kernel, shape), *arguments)
+    display(trace)
+    if trace.error:
+        raise trace.error
+    return True
 
 
 def _run(shell: Any, given: Any, cell: str) -> None:
     from IPython.core.error import UsageError
 
+    if given.trace:
+        return _run_traced(given, cell)
     order = _order(given.schedule) if given.schedule else {}
     options = _options(given)
     start = time.perf_counter()
@@ -146,3 +173,16 @@ def _run(shell: Any, given: Any, cell: str) -> None:
     sys.stderr.write(done.stderr)
     if done.returncode:
         raise UsageError(f"the program's exit status is {done.returncode}")
+
+
+def _run_traced(given: Any, cell: str) -> None:
+    from IPython.display import display
+
+    from warpkit import lab
+
+    order = _order(given.schedule) if given.schedule else {}
+    with testing.settings(**order):
+        trace = lab.trace(cell, include=given.include, options=given.option)
+    sys.stdout.write(trace.result.stdout)
+    sys.stderr.write(trace.result.stderr)
+    display(trace)

@@ -75,10 +75,10 @@ def built(
     environment = dict(os.environ)
     emulated = name.startswith("emu")
     folders = tuple(Path(folder).absolute() for folder in include)
-    races = _compiler.check_of(check, emulated)
+    check = _compiler.check_of(check, emulated)
     read = _compiler.Source(source, folders, emulated)
     if emulated:
-        return _compiler.build(read, options, program=True, races=races), environment
+        return _compiler.build(read, options, program=True, check=check), environment
     capability = _core.device_info(name)["compute_capability"]
     program = _nvidia.build_program(read, options, capability)
     visible = environment.get("CUDA_VISIBLE_DEVICES", "").split(",")

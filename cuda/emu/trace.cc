@@ -1,0 +1,374 @@
+// trace.cc -- the events of a block's lanes, and when they are brought together: a warp's when none of
+// its lanes can go on, or a lane's log is full.
+#include "emu/races.h"
+#include "emu/trace.h"
+#include "emu/turns.h"
+
+#include <algorithm>
+#include <new>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+namespace emu
+{
+
+namespace
+{
+
+std::mutex lock; // of what follows
+lasting<std::map<const object_file *, traced_file>> all_files;
+auto &files = all_files.value;
+std::atomic<bool> any_traced{false}, active{false};
+trace_request request;
+lasting<std::string> all_texts;
+auto &texts = all_texts.value; // of all launches since begin
+lasting<collector> the_collector;
+auto &counts = the_collector.value; // of the launch: one at a time
+
+constexpr trace_request kOfPrograms = {300000000, 1 << 20, 1 << 14, 128 << 10, 50 << 20};
+
+// A program's traces go to this file, launch by launch.
+const char *
+program_file()
+{
+    static const char *const name = getenv("WARPKIT_EMU_TRACE");
+    return name && *name ? name : nullptr;
+}
+
+} // namespace
+
+// ---- launches -----------------------------------------------------------------------------------
+
+void
+trace(const void *code, const kernel_entry *const *kernels, bool program)
+{
+    std::lock_guard alone(device_in_use());
+    const object_file *in = file_of(code);
+    const file_facts facts = facts_of_file(in);
+    std::lock_guard hold(lock);
+    files[in] = {kernels, facts.code_begin, facts.code_size, facts.data_begin, facts.data_size, {}};
+    files[in].paths.nodes.resize(facts.code_size);
+    any_traced = true;
+    if (!program || program_file() == nullptr) return;
+    request = kOfPrograms;
+    active = true;
+}
+
+void
+trace_launch(grid *g)
+{
+    if (!any_traced || !active) return;
+    std::lock_guard hold(lock);
+    const auto found = files.find(g->in);
+    if (found == files.end()) return;
+    g->traced = &found->second;
+    g->set.threads = 1; // blocks one after another: the caches' model needs an order
+    counts.asked = request;
+    counts.begin(*g);
+}
+
+void
+end_trace(grid *g)
+{
+    if (g->traced == nullptr) return;
+    std::string text = counts.told(*g);
+    std::lock_guard hold(lock);
+    if (const char *name = program_file()) {
+        if (FILE *f = fopen(name, "ab")) {
+            fwrite(text.data(), 1, text.size(), f);
+            fclose(f);
+        }
+    } else {
+        texts += text;
+    }
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+// Logs begin at different places of a cache's sets.
+tracer::tracer()
+{
+    constexpr size_t each = kRoom + 4;
+    void *p = mmap(nullptr, each * kMostThreads * sizeof(event), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    for (int i = 0; i < kMostThreads; i++)
+        lanes[i].events = static_cast<event *>(p) + each * (size_t)i;
+}
+
+tracer *
+tracer_of(block *b)
+{
+    grid *g = b->of;
+    const dim3 n = g->blocks, at = b->index;
+    const uint64_t number = at.x + (uint64_t)n.x * (at.y + (uint64_t)n.y * at.z);
+    if (number % counts.stride || counts.totals.cut) return nullptr;
+    if (b->own_tracer == nullptr) {
+        b->own_tracer = new tracer();
+        follow_stacks(b);
+    }
+    tracer *t = b->own_tracer;
+    t->of = b;
+    t->to = &counts;
+    t->number = (uint32_t)number;
+    t->begin(*g);
+    return t;
+}
+
+void
+tracer::begin(const grid &g)
+{
+    file = g.traced;
+    fixed = (uintptr_t)shared_arrays(g.in);
+    fixed_size = facts_of_file(g.in).tls_size;
+    dynamic = (uintptr_t)&of->dynamic[0];
+    dynamic_size = sizeof of->dynamic;
+    global = all_device_memory();
+    for (int i = 0; i < of->threads; i++) {
+        event *const room = lanes[i].events;
+        lanes[i] = {};
+        lanes[i].events = room;
+    }
+    for (auto &l : last) l = {};
+    to->l1.forget();
+    to->totals.blocks++;
+    to->totals.warps += (uint64_t)of->warps;
+}
+
+void
+end_block(tracer *t)
+{
+    for (int w = 0; w < t->of->warps; w++) t->catch_up(w, true);
+}
+
+trace_space
+tracer::space_of(uintptr_t a, const char *stack) const
+{
+    if (a - (uintptr_t)global.begin < global.size) return trace_space::global;
+    if (a - fixed < fixed_size || a - dynamic < dynamic_size) return trace_space::shared;
+    if (a - (uintptr_t)stack < kStack) // next to the guard stands whose stack it is
+        return a - (uintptr_t)stack < 2 * kGuard ? trace_space::none : trace_space::local;
+    if (a - file->data < file->data_size)
+        return is_constant(of->of->in, a) ? trace_space::constant : trace_space::global;
+    return trace_space::none;
+}
+
+// ---- lanes --------------------------------------------------------------------------------------
+
+void
+tracer::make_room(thread *t)
+{
+    lane_log &l = lanes[t - of->of_thread];
+    while (l.count == kRoom) {
+        catch_up(t->warp, false);
+        if (of->tracing == nullptr) return;
+        if (l.count == kRoom) yield(); // others of the warp have to come first
+    }
+}
+
+void
+tracer::note(thread *t, uint64_t key, uint64_t address)
+{
+    lane_log &l = lanes[t - of->of_thread];
+    if (l.count == kRoom) {
+        make_room(t);
+        if (of->tracing == nullptr) return;
+    }
+    l.events[l.count++] = {key, address};
+}
+
+// A lane comes to a collective: it goes on with the others in its mask.
+void
+tracer::mark(thread *t, int what, unsigned named, site at)
+{
+    uint32_t site = 0;
+    try {
+        site = to->site_of(at.file, at.line, what);
+    } catch (const std::bad_alloc &) {
+        of->tracing = nullptr;
+        return;
+    }
+    const uint64_t key = (uint64_t)site << kPlaceShift | (uint64_t)trace_kind::mark << 12;
+    note(t, key, (uint64_t)what << 32 | named);
+}
+
+// The lanes go on from events of these keys, of which the lowest come first.
+void
+tracer::step(int w, const uint64_t *keys, unsigned have, bool together)
+{
+    lane_log *const l = &lanes[w * kWarpLanes];
+    uint64_t best = keys[first_of(have)], first = ~0ull;
+    unsigned group = together ? have : 0;
+    for (unsigned set = together ? 0 : have; set; set &= set - 1) {
+        const int i = first_of(set);
+        if (!l[i].has_order) {
+            l[i].order = order_of(l[i], keys[i]);
+            l[i].has_order = true;
+        }
+        if (l[i].order > first || (l[i].order == first && keys[i] > best)) continue;
+        if (l[i].order != first || keys[i] != best) group = 0;
+        first = l[i].order;
+        best = keys[i];
+        group |= 1u << i;
+    }
+    const trace_kind kind = kind_of_event(best);
+    if (kind == trace_kind::mark) {
+        const uint64_t what = l[first_of(group)].events[l[first_of(group)].done].address;
+        for (unsigned set = have; set; set &= set - 1) { // at other lines perhaps
+            const int i = first_of(set);
+            if (kind_of_event(keys[i]) == kind && l[i].events[l[i].done].address == what)
+                group |= 1u << i;
+        }
+        trace_site &s = to->sites[place_of_event(best)];
+        s.times++;
+        s.lanes += (uint64_t)__builtin_popcount(group);
+    } else {
+        uint64_t addresses[kWarpLanes];
+        for (unsigned set = group; set; set &= set - 1) {
+            const lane_log &one = l[first_of(set)];
+            addresses[first_of(set)] = one.events[one.done].address;
+        }
+        to->request(*this, w, best, group, addresses);
+    }
+    const uint32_t node = kind == trace_kind::mark ? 0 : file->paths.nodes[place_of_event(best)];
+    for (unsigned set = group; set; set &= set - 1) {
+        lane_log &one = l[first_of(set)];
+        one.done++;
+        one.has_order = false;
+        if (node) one.here.go((uint16_t)(best >> kDepthShift), node);
+    }
+    last[w].lanes = group;
+    last[w].key = best;
+}
+
+namespace
+{
+
+// Of the lanes that stand at a collective: those for which all others have come.
+unsigned
+complete_marks(const lane_log *l, unsigned marks)
+{
+    unsigned all = 0;
+    while (marks) {
+        const lane_log &first = l[first_of(marks)];
+        const uint64_t what = first.events[first.done].address;
+        unsigned same = 0;
+        for (unsigned set = marks; set; set &= set - 1) {
+            const lane_log &o = l[first_of(set)];
+            if (o.events[o.done].address == what) same |= 1u << first_of(set);
+        }
+        marks &= ~same;
+        if ((same & (unsigned)what) == (unsigned)what) all |= same;
+    }
+    return all;
+}
+
+void
+compact(lane_log *l)
+{
+    const uint32_t left = l->count - l->done;
+    if (left && l->done < tracer::kRoom / 2) return; // moved later, more of them at once
+    if (left) memmove(l->events, l->events + l->done, left * sizeof(event));
+    l->learnt -= l->done;
+    l->done = 0;
+    l->count = left;
+}
+
+} // namespace
+
+void
+tracer::catch_up(int w, bool to_end)
+{
+    try {
+        replay(w, to_end);
+    } catch (const std::bad_alloc &) {
+        of->of->starved = of->of->failed = true;
+        of->tracing = nullptr;
+    }
+}
+
+void
+tracer::replay(int w, bool to_end)
+{
+    lane_log *const l = &lanes[w * kWarpLanes];
+    const thread *const threads = &of->of_thread[w * kWarpLanes];
+    const unsigned present = of->of_warp[w].present;
+    for (unsigned set = present; set; set &= set - 1) learn(&l[first_of(set)]);
+    if (!file->paths.is_ordered) {
+        file->paths.order();
+        for (int i = 0; i < kWarpLanes; i++) l[i].has_order = false;
+    }
+    uint64_t keys[kWarpLanes];
+    while (of->tracing) {
+        unsigned have = 0, marks = 0;
+        uint64_t all = 0, any = 0; // to tell whether all keys are the same
+        for (unsigned set = present; set; set &= set - 1) {
+            const int i = first_of(set);
+            keys[i] = ~0ull;
+            if (l[i].done < l[i].count) {
+                keys[i] = l[i].events[l[i].done].key;
+                all = have ? all & keys[i] : keys[i];
+                any |= keys[i];
+                have |= 1u << i;
+                if (kind_of_event(keys[i]) == trace_kind::mark) marks |= 1u << i;
+            } else if (!to_end && threads[i].now != state::done &&
+                       threads[i].now != state::at_barrier) {
+                have = 0; // what it does next may come first
+                goto enough;
+            }
+        }
+        if (have == 0) break;
+        if (last[w].lanes && (all != any || (last[w].lanes & ~have))) { // have they parted?
+            const uint64_t one = keys[first_of(last[w].lanes)] >> kPlaceShift;
+            bool parted = false;
+            for (unsigned set = last[w].lanes; set; set &= set - 1)
+                parted = parted || keys[first_of(set)] >> kPlaceShift != one;
+            if (parted && kind_of_event(last[w].key) != trace_kind::mark)
+                to->rows[(size_t)to->row_of(last[w].key)].divergent++;
+        }
+        last[w].lanes = 0;
+        unsigned able = have & ~marks;
+        if (marks) able |= complete_marks(l, marks);
+        if (able == 0 && to_end) able = have; // the others never came
+        if (able == 0) break;
+        step(w, keys, able, all == any && able == have);
+        if (to->totals.events > to->asked.events) { // the rest goes untraced
+            to->totals.cut = 1;
+            of->tracing = nullptr;
+        }
+    }
+enough:
+    for (unsigned set = present; set; set &= set - 1) compact(&l[first_of(set)]);
+}
+
+} // namespace emu
+
+// ---- for Python -----------------------------------------------------------------------------------
+
+#ifdef EMU_ASAN
+#define EXPORTED
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+// From now on launches of traced code are counted.
+extern "C" EXPORTED void
+warpkit_trace_begin(const emu::trace_request *asked)
+{
+    std::lock_guard alone(emu::device_in_use());
+    std::lock_guard hold(emu::lock);
+    emu::request = *asked;
+    emu::texts.clear();
+    emu::active = true;
+}
+
+// No longer; gives what was told of them, until the next begin.
+extern "C" EXPORTED const char *
+warpkit_trace_end(uint64_t *size)
+{
+    std::lock_guard alone(emu::device_in_use());
+    std::lock_guard hold(emu::lock);
+    emu::active = false;
+    *size = emu::texts.size();
+    return emu::texts.data();
+}

@@ -1,0 +1,210 @@
+// trace.h -- what a kernel's accesses cost a GPU: users' code that is compiled with calls before its
+// accesses and at the start of its basic blocks tells of them (race_hooks.cc), lane by lane; here the
+// lanes of a warp are brought together again, and their requests counted as a GPU's profiler does.
+#pragma once
+#include "emu/runtime.h"
+#include "emu/trace_abi.h"
+#include "emu/user_abi.h"
+
+#include <unordered_map>
+
+#pragma GCC visibility push(hidden)
+
+namespace emu
+{
+
+// What a lane did.
+struct event {
+    uint64_t key; // 16 bits of depth in calls, the deepest lowest; 32 of place; kind, space, size
+    uint64_t address;
+};
+constexpr int kPlaceShift = 16, kDepthShift = 48;
+constexpr int kTraceBarrier = 100; // beside enum collective
+
+inline trace_kind
+kind_of_event(uint64_t key)
+{
+    return (trace_kind)(key >> 12 & 15);
+}
+inline trace_space
+space_of_event(uint64_t key)
+{
+    return (trace_space)(key >> 8 & 15);
+}
+inline uint32_t
+place_of_event(uint64_t key)
+{
+    return (uint32_t)(key >> kPlaceShift);
+}
+inline int
+size_of_event(uint64_t key)
+{
+    return (int)(key & 255);
+}
+
+// Which places in the code have come after which, and an order of them all (trace_order.cc).
+struct flow {
+    std::vector<uint32_t> nodes;             // by place; 0: none
+    std::vector<std::vector<uint32_t>> next; // of nodes
+    std::vector<uint32_t> rank;
+    bool is_ordered = true;
+    struct {
+        uint32_t from, to;
+    } recent[1024] = {};
+
+    static uint32_t slot(uint32_t from, uint32_t to)
+    {
+        return (from * 31 + to) % 1024;
+    }
+    uint32_t node_at(uint32_t place);
+    void add(uint32_t from, uint32_t to);
+    void order();
+};
+
+// Where a lane is: in each function that is being called, the last node.
+struct cursor {
+    static constexpr int kLevels = 8;
+    int level = -1;
+    uint16_t depth[kLevels];
+    uint32_t node[kLevels];
+
+    void come(uint16_t to);
+    void go(uint16_t to, uint32_t next)
+    {
+        if (level < 0 || depth[level] != to) come(to);
+        node[level] = next;
+    }
+};
+
+// Of a lane: the first `done` of its `count` events have been counted.
+struct lane_log {
+    uint32_t done, count, learnt;
+    uintptr_t frame; // of its first event
+    event *events;
+    uint64_t order; // of the event that is next, if has_order
+    bool has_order;
+    cursor here, ahead; // of what is counted; of what is learnt
+};
+
+struct cache { // of sectors in lines of 128 bytes; least recently used lines go
+    struct line {
+        uint64_t tag, used; // used: when; before the cache was born: never
+        uint8_t there, dirty; // sectors
+    };
+    std::vector<line> lines;
+    uint64_t sets = 0, now = 0, born = 0, written_back = 0;
+    int ways = 0;
+
+    void make(uint64_t bytes, int ways);
+    void forget();
+    bool touch(uint64_t sector, bool writes, bool allocates); // was it there?
+    uint64_t flush();                                       // sectors that are written back
+};
+
+struct traced_file {
+    const kernel_entry *const *kernels;
+    uintptr_t code;
+    size_t code_size;
+    uintptr_t data;
+    size_t data_size;
+    flow paths;
+};
+
+// The counts of one launch.
+struct collector {
+    trace_request asked = {};
+    trace_totals totals = {};
+    std::vector<trace_row> rows;
+    std::vector<uintptr_t> firsts; // of rows: an address that was accessed
+    std::unordered_map<uint64_t, int> found; // rows by event::key without its depth
+    struct {
+        uint64_t key;
+        int row;
+    } recent[256] = {};
+    std::vector<trace_site> sites;
+    std::vector<trace_record> records;
+    cache l1, l2;
+    uint64_t stride = 1; // each so many-th block is traced
+
+    int row_of(uint64_t key);
+    uint32_t site_of(const char *file, int line, int what);
+    void begin(const grid &g);
+    void request(const struct tracer &t, int warp, uint64_t key, unsigned lanes,
+                 const uint64_t *addresses);
+    std::string told(const grid &g);
+
+  private:
+    void count_global(trace_row *r, trace_record *of, const uint64_t *sorted, int n,
+                      const uint8_t *lanes, int size);
+    void to_caches(trace_kind kind, const uint64_t *sectors, int n);
+};
+
+// Of a block.
+struct tracer {
+    static constexpr uint32_t kRoom = 1024; // events of a lane
+    block *of = nullptr;
+    collector *to = nullptr;
+    traced_file *file = nullptr;
+    uint32_t number = 0; // the block's
+    uintptr_t fixed = 0, dynamic = 0;
+    size_t fixed_size = 0, dynamic_size = 0;
+    span global = {};
+    lane_log lanes[kMostThreads] = {};
+    struct {
+        unsigned lanes; // that went on together last
+        uint64_t key;
+    } last[kMostWarps] = {};
+
+    tracer();
+    void begin(const grid &g);
+    void note(thread *t, uint64_t key, uint64_t address);
+    void mark(thread *t, int what, unsigned lanes, site at);
+    void catch_up(int warp, bool to_end); // to_end: no lane does more
+    trace_space space_of(uintptr_t address, const char *stack) const;
+
+  private:
+    void replay(int warp, bool to_end);
+    void learn(lane_log *l);
+    uint64_t order_of(const lane_log &l, uint64_t key) const;
+    void step(int warp, const uint64_t *keys, unsigned have, bool together);
+    void make_room(thread *t);
+};
+
+// From a call in a kernel: `frame` is the callee's.
+inline __attribute__((always_inline)) void
+trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t size, uintptr_t pc,
+            uintptr_t frame)
+{
+    trace_space s = trace_space::none;
+    if (kind != trace_kind::block) {
+        s = to->space_of(address, t->own.stack);
+        if (s == trace_space::none) return; // the host's, or the emulator's
+    }
+    if (pc - to->file->code >= to->file->code_size) return; // another file's
+    lane_log &l = to->lanes[t - to->of->of_thread];
+    if (l.frame == 0) l.frame = frame;
+    const uint64_t depth = (0xc000 - (l.frame - frame) / 16) & 0xffff;
+    const uint64_t place = (uint32_t)(pc - to->file->code);
+    to->note(t,
+             depth << kDepthShift | place << kPlaceShift | (uint64_t)kind << 12 |
+                 (uint64_t)s << 8 | size,
+             address);
+}
+
+// When a lane waits, or is done: if none of its warp can go on, what they did is counted.
+inline void
+trace_wait(const block *b, const thread *t)
+{
+    if (b->tracing && b->of_warp[t->warp].ready == 0) b->tracing->catch_up(t->warp, false);
+}
+
+// ---- trace.cc -----------------------------------------------------------------------------------
+
+void trace_launch(grid *g);  // before it; throws std::bad_alloc
+void end_trace(grid *g);     // after it
+tracer *tracer_of(block *b); // null: not this block
+void end_block(tracer *t);
+
+} // namespace emu
+
+#pragma GCC visibility pop

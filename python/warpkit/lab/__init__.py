@@ -1,0 +1,105 @@
+"""A profiler's counters for any kernel, with no GPU: which line's loads waste sectors, whose lanes meet in a
+bank; docs/lab.md.
+
+The emulated device runs the kernel; the counts of requests, sectors and wavefronts are those of its source,
+checked against Nsight Compute on a GPU for a hundred kernels. Time is not modelled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from warpkit.lab import _run, _trace
+from warpkit.lab._ladder import Ladder, Rung, ladder
+from warpkit.lab._plan import Occupancy, Roofline, occupancy, registers, roofline
+from warpkit.lab._run import Limits
+from warpkit.lab._trace import Access, Counts, Line, Trace
+
+
+def trace(
+    function: Callable[..., Any] | str | os.PathLike[str],
+    /,
+    *args: Any,
+    variant: str | None = None,
+    kernel: str | None = None,
+    limits: Limits = Limits(),  # noqa: B008
+    **given: Any,
+) -> Trace:
+    """Run a kernel on the emulated device and count its accesses to memory, line by line.
+
+    Parameters
+    ----------
+    function : callable or str or path
+        ``module.k[grid, block]`` of warpkit.compile; any function that launches such kernels; a function
+        of warpkit with ``variant=``, whose rung is compiled for it; or the path, or the text, of a whole
+        program, which is run in a process of its own.
+    *args, **given
+        What it is called with; of a program its arguments, and include, options, input, timeout as
+        warpkit.run takes them.
+    variant : str, optional
+        A rung of a ladder, as warpkit.variants lists them.
+    kernel : str, optional
+        Only the launches of this kernel.
+    limits : Limits
+        How much is traced, and how long it may take.
+
+    Returns
+    -------
+    Trace
+        A kernel that fails gives its counts up to there, and Trace.error.
+
+    Raises
+    ------
+    ValueError (no such rung; it would take too long), TypeError, CompileError, DeviceError (nothing ran)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.zeros((64, 64), np.float32)
+    >>> t = trace(warpkit.transpose, a, variant="smem")
+    >>> t.totals.sectors, t.totals.ideal_sectors, t.totals.wavefronts, t.totals.ideal_wavefronts
+    (1024, 1024, 4224, 256)
+    """
+    known: dict[str, str] = {}
+    if isinstance(function, str | os.PathLike):
+        if variant is not None:
+            raise TypeError("a program has no variant")
+        ran, _ = _run.run_program(function, args, given)
+        if isinstance(function, str) and any(c in function for c in "\n;{"):
+            known["source.cu"] = function
+    else:
+        if not callable(function):
+            raise TypeError(f"trace takes a function, or a program's path, not {function!r}")
+        ran = _run.run_function(function, args, given, variant, limits)
+        known |= _run.sources_of(function)
+    launches = [one for one in ran.launches if kernel is None or one.kernel == kernel]
+    if kernel is not None and not launches:
+        there = ", ".join(dict.fromkeys(one.kernel for one in ran.launches)) or "none"
+        raise ValueError(f"no launch of {kernel!r} was traced; there are: {there}")
+    return Trace(launches, ran.result, ran.error, _trace.texts(known))
+
+
+def rungs() -> list[tuple[str, str]]:
+    """Function and variant of all rungs that can be traced."""
+    return list(_run.rung_files())
+
+
+__all__ = [
+    "Access",
+    "Counts",
+    "Ladder",
+    "Limits",
+    "Line",
+    "Occupancy",
+    "Roofline",
+    "Rung",
+    "Trace",
+    "ladder",
+    "occupancy",
+    "registers",
+    "roofline",
+    "rungs",
+    "trace",
+]

@@ -1,0 +1,168 @@
+"""occupancy and roofline: what a kernel may reach on a chip, by arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from warpkit import _cubin, _nvidia, _syntax
+from warpkit._compiler import Source
+
+if TYPE_CHECKING:
+    from warpkit.lab._trace import Trace
+
+WARP = 32
+_PARTS = 4  # of a multiprocessor, each with a quarter of its registers
+_REGISTERS = 65536  # of a multiprocessor, and at most of a block
+_REGISTER_UNIT, _SHARED_UNIT, _RESERVED = 256, 128, 1024
+
+
+class Chip(NamedTuple):
+    """A multiprocessor. shared: bytes; of it 1 KiB is each block's own."""
+
+    threads: int
+    blocks: int
+    shared: int
+
+
+# CUDA's programming guide, "Technical Specifications per Compute Capability".
+CHIPS = {
+    80: Chip(2048, 32, 164 << 10),
+    86: Chip(1536, 16, 100 << 10),
+    89: Chip(1536, 24, 100 << 10),
+    90: Chip(2048, 32, 228 << 10),
+    100: Chip(2048, 32, 228 << 10),
+    120: Chip(1536, 24, 100 << 10),
+}
+
+
+class Occupancy(NamedTuple):
+    """blocks, warps: of a multiprocessor at a time; fraction: of the warps that it could have;
+    limits: what each resource allows, in blocks; limited_by: the names of those that allow fewest."""
+
+    blocks: int
+    warps: int
+    fraction: float
+    limits: dict[str, int]
+    limited_by: tuple[str, ...]
+
+
+def _up(n: int, unit: int) -> int:
+    return (n + unit - 1) // unit * unit
+
+
+def occupancy(
+    threads: int, registers: int = 32, shared: int = 0, capability: int = 90
+) -> Occupancy:
+    """How many blocks a multiprocessor has at a time.
+
+    threads     of a block
+    registers   of a thread; lab.registers has them from CUDA's compiler
+    shared      bytes of a block, static and dynamic
+    capability  80, 86, 89, 90, 100 or 120: of sm_90
+    Raises      ValueError
+    Source      cuda_occupancy.h of CUDA's toolkit
+
+    >>> occupancy(256, registers=40, shared=16 << 10)[:2]
+    (6, 48)
+    """
+    if capability not in CHIPS:
+        raise ValueError(f"capability must be one of {', '.join(map(str, CHIPS))}, not {capability!r}")
+    if not 1 <= threads <= 1024:
+        raise ValueError(f"a block has 1 to 1024 threads, not {threads}")
+    if not 0 <= registers <= 255:
+        raise ValueError(f"a thread has up to 255 registers, not {registers}")
+    if shared < 0:
+        raise ValueError(f"shared must not be negative: {shared}")
+    chip = CHIPS[capability]
+    warps = (threads + WARP - 1) // WARP
+    of_warp = _up(registers * WARP, _REGISTER_UNIT)
+    limits = {"warps": chip.threads // WARP // warps, "blocks": chip.blocks}
+    if of_warp:
+        fits = of_warp * _up(warps, _PARTS) <= _REGISTERS
+        all_warps = _REGISTERS // _PARTS // of_warp * _PARTS
+        limits["registers"] = all_warps // warps if fits else 0
+    bytes_ = _up(shared + _RESERVED, _SHARED_UNIT)
+    limits["shared memory"] = chip.shared // bytes_
+    blocks = min(limits.values())
+    least = tuple(name for name, n in limits.items() if n == blocks)
+    return Occupancy(blocks, blocks * warps, blocks * warps / (chip.threads // WARP), limits, least)
+
+
+def registers(kernel: Any, capability: int = 90) -> int:
+    """Registers of a thread of a kernel, as NVRTC or nvcc compiles it.
+
+    kernel   ``module.k`` of warpkit.compile
+    Raises   CompileError (there is neither, or the source is not theirs), KeyError
+    """
+    module = kernel._module
+    old = module._source
+    given: Any = old.text if old.text is not None else old.given[0]
+    source = Source(given, old.folders, False)
+    name, lines, entries = kernel.name, "", list(source.entries)
+    if "<" in name:
+        entry = _syntax.Entry("warpkit_i_0", name, "")
+        entries.append(entry)
+        lines = f'\n#line 1 "<{name}>"\n{_syntax.TABLE} {entry.made} = warpkit::table_of(&{name});'
+    path = _nvidia.build_cubin(source, module._options, capability, lines)
+    cubin = _cubin.Cubin(path.read_bytes())
+    for one in cubin.found(entries):
+        if isinstance(one, _cubin.Kernel) and one.name == name:
+            return cubin.registers(one.symbol)
+    raise KeyError(name)
+
+
+class Roofline(NamedTuple):
+    """What bounds a kernel's time from below.
+
+    bytes_useful, bytes_moved   of global memory: asked for, and in sectors between L1 and the SM
+    dram_bytes                  by the caches' model
+    floor                       seconds: no less at this rate
+    bound                       "memory" or "compute"
+    intensity                   operations for each byte of DRAM
+    fraction                    floor over the measured time; None without one
+    """
+
+    bytes_useful: int
+    bytes_moved: int
+    dram_bytes: int
+    floor: float
+    bound: str
+    intensity: float
+    fraction: float | None
+
+
+def roofline(
+    trace: Trace,
+    rate: float,
+    *,
+    operations: float = 0,
+    peak: float = math.inf,
+    seconds: float | None = None,
+) -> Roofline:
+    """The least time that a traced kernel can take on a chip, by its memory and its arithmetic.
+
+    rate        bytes a second that a copy moves, reading and writing counted; on an H100 2.9e12
+    operations  that the kernel makes: a trace does not count them
+    peak        operations a second that the chip makes
+    seconds     that it takes, measured
+    Raises      ValueError
+    """
+    if rate <= 0 or peak <= 0 or operations < 0:
+        raise ValueError("rate and peak must be positive, operations must not be negative")
+    totals, model = trace.totals, trace.model
+    dram = model["dram_read_bytes"] + model["dram_written_bytes"]
+    memory, compute = dram / rate, operations / peak
+    floor = max(memory, compute)
+    useful = sum(one.bytes_useful for one in trace.lines if one.space == "global")
+    return Roofline(
+        useful,
+        totals.bytes_moved,
+        dram,
+        floor,
+        "compute" if compute > memory else "memory",
+        operations / dram if dram else math.inf,
+        floor / seconds if seconds else None,
+    )
+
+

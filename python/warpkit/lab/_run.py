@@ -1,0 +1,287 @@
+"""Runs what is to be traced: kernels of users, whole programs, rungs of the project's ladders."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import warpkit
+from warpkit import _compiler, _core, _kernels, _programs
+from warpkit.lab import _read
+
+_lock = threading.RLock()  # one trace at a time: the device has one
+
+
+class Limits(NamedTuple):
+    """How much of a launch is traced.
+
+    events   accesses and basic blocks, of all lanes together; then it goes on untraced
+    threads  of a launch with more, some blocks alone are traced, in equal steps
+    records  requests that are kept with their addresses, for Trace.warp
+    seconds  that a launch may take by an estimate; more is a ValueError
+    """
+
+    events: int = 300_000_000
+    threads: int = 1 << 20
+    records: int = 1 << 15
+    seconds: float = 120.0
+
+
+class _Request(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint64) for name in ("events", "threads", "records", "l1", "l2"))
+
+
+L1, L2 = 128 << 10, 50 << 20  # bytes, of the caches' model: of an H100 that has its L1 to itself
+_RATE = 2e6  # threads a second that are not traced, at least
+
+
+@functools.cache
+def _emulator() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(_compiler.EMULATOR))
+    if not hasattr(library, "warpkit_trace_begin"):
+        raise warpkit.DeviceError("the emulated device of a sanitized build traces nothing")
+    library.warpkit_trace_end.restype = ctypes.c_void_p
+    return library
+
+
+def check_size(threads: int, limits: Limits, what: str) -> None:
+    """Raises ValueError for what would take too long."""
+    seconds = threads / _RATE
+    if seconds > limits.seconds:
+        raise ValueError(
+            f"{what}: {threads:,} threads would take some {seconds / 60:.0f} minutes on the emulated "
+            "device, traced or not; take fewer, or pass limits=Limits(seconds=...)"
+        )
+
+
+@contextmanager
+def _collected(limits: Limits, into: list[_read.Launch]) -> Iterator[None]:
+    emulator = _emulator()
+    asked = _Request(limits.events, limits.threads, limits.records, L1, L2)
+    with _lock:
+        emulator.warpkit_trace_begin(ctypes.byref(asked))
+        try:
+            yield
+        finally:
+            size = ctypes.c_uint64()
+            text = emulator.warpkit_trace_end(ctypes.byref(size))
+            into += _read.launches(ctypes.string_at(text, size.value))
+
+
+# ---- kernels of users -----------------------------------------------------------------------------
+
+
+def _twin(module: _kernels.Module) -> _kernels.Module:
+    """The same module, traced."""
+    if module._check == "trace":
+        return module
+    old = module._source
+    given: Any = old.text if old.text is not None else old.given[0]
+    source = _compiler.Source(given, old.folders)
+    key = ("twin", tuple(source.texts.items()), old.folders, module._options)
+    if key not in _twins:
+        _twins[key] = _kernels.Module(source, module._options, "emu:0", "trace")
+    return _twins[key]
+
+
+_twins: dict[Any, _kernels.Module] = {}
+
+
+def _carry(source: _kernels.Module, to: _kernels.Module) -> None:
+    """The values of a module's variables."""
+    for name in source.variables:
+        to[name][...] = source[name][...]
+
+
+@contextmanager
+def _traced_kernels(limits: Limits) -> Iterator[None]:
+    """Launches of any module's kernels are those of its twin."""
+
+    def launch(kernel: _kernels.Kernel, shape: Any, arguments: Sequence[Any]) -> bool:
+        module = kernel._module
+        if shape is None or module._check == "trace":
+            return False
+        grid, block = shape.grid, shape.block
+        check_size(_product(grid) * _product(block), limits, kernel.name)
+        twin = _twin(module)
+        traced = _kernels.Kernel(twin, twin[kernel.name].name, kernel._cooperative)
+        _carry(module, twin)
+        try:
+            _kernels._Launch(traced, shape)(*arguments)
+        finally:
+            _carry(twin, module)
+        return True
+
+    before = _kernels.instead
+    _kernels.instead = launch
+    try:
+        yield
+    finally:
+        _kernels.instead = before
+
+
+def _product(numbers: Sequence[int]) -> int:
+    return functools.reduce(lambda a, b: a * b, numbers, 1)
+
+
+# ---- rungs ------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def rung_files() -> dict[tuple[str, str], Path]:
+    """By operation and variant: the file with the launcher."""
+    found = {}
+    for path in sorted(_read.KERNELS.glob("*/ladder/*.cu")):
+        for op, name in re.findall(r"^WK_LAUNCHER\((\w+), cuda, (\w+)\)", path.read_text(), re.M):
+            found[op, name] = path
+    return found
+
+
+@functools.cache
+def _rung(op: str, variant: str) -> tuple[ctypes.CDLL, int]:
+    """The traced library of a row, and the launcher's address.
+
+    Raises   ValueError (no such rung), CompileError
+    """
+    files = rung_files()
+    if (op, variant) not in files:
+        known = ", ".join(name for o, name in files if o == op) or "none"
+        raise ValueError(
+            f"traced are the rungs of ladders; {op} has no rung {variant!r}; there are: {known}"
+        )
+    path, cuda, csrc = files[op, variant], _read.KERNELS, _read.CSRC
+    state = hashlib.sha256()
+    for header in sorted([path, *cuda.rglob("*.cuh"), *csrc.rglob("*.h")]):
+        state.update(header.read_bytes())
+    text = f"""// {state.hexdigest()}
+#include "{path.relative_to(cuda)}"
+static const emu::kernel_entry *const warpkit_none = nullptr;
+static const bool warpkit_told =
+    (emu::trace(reinterpret_cast<const void *>(+[] {{}}), &warpkit_none, false), true);
+extern "C" __attribute__((visibility("default"))) wk_launch *
+warpkit_launcher()
+{{
+    return (void)warpkit_told, wk_{op}_cuda_{variant};
+}}
+"""
+    # As much of a _compiler.Source as is compiled: nothing is rewritten.
+    source: Any = SimpleNamespace(
+        texts={"main-0.cc": text}, mains=["main-0.cc"], folders=(cuda, csrc), text=None
+    )
+    library = ctypes.CDLL(str(_compiler.build(source, ["-Wno-unknown-pragmas"], check="trace")))
+    library.warpkit_launcher.restype = ctypes.c_void_p
+    return library, library.warpkit_launcher()
+
+
+@contextmanager
+def _traced_rung(op: str, variant: str) -> Iterator[None]:
+    _core.device_info("emu")  # loads the plug-in
+    rows = [(row.op, row.name) for row in warpkit.variants() if row.device == "cuda"]
+    index = rows.index((op, variant)) if (op, variant) in rows else -1
+    _, launcher = _rung(op, variant)
+    replace = _emulator().wk_plugin_replace
+    replace.restype = ctypes.c_void_p
+    replace.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    before = replace(index, launcher)
+    try:
+        yield
+    finally:
+        replace(index, before)
+
+
+# ---- all -------------------------------------------------------------------------------------------
+
+
+class Ran(NamedTuple):
+    """result: of the function; error: a DeviceError that it ended with, or None."""
+
+    launches: list[_read.Launch]
+    result: Any
+    error: Exception | None
+
+
+def run_function(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    given: dict[str, Any],
+    variant: str | None,
+    limits: Limits,
+) -> Ran:
+    found: list[_read.Launch] = []
+    error, result = None, None
+    name = getattr(function, "__name__", "")
+    if getattr(function, "__module__", "") == "warpkit.warp" and name in ("reduce", "scan"):
+        name = f"warp_{name}"  # as the table has it
+    with _lock:
+        if variant is not None:
+            given = {**given, "variant": variant, "device": given.get("device", "emu")}
+            rung = _traced_rung(name, variant)
+        else:
+            rung = _nothing()
+        with rung, _traced_kernels(limits):
+            try:
+                with _collected(limits, found):
+                    result = function(*args, **given)
+            except warpkit.DeviceError as e:
+                if not found:
+                    raise
+                error = e
+    return Ran(found, result, error)
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def run_program(
+    source: str | os.PathLike[str], args: Sequence[Any], given: dict[str, Any]
+) -> tuple[Ran, Path]:
+    """A whole program, in a process of its own."""
+    include, options = given.pop("include", ()), given.pop("options", ())
+    input_, timeout = given.pop("input", None), given.pop("timeout", None)
+    if given:
+        raise TypeError(f"a program takes no {', '.join(given)}")
+    program, environment = _programs.built(source, include, options, "emu", "trace")
+    with tempfile.TemporaryDirectory(prefix="warpkit-") as folder:
+        file = Path(folder, "trace")
+        environment["WARPKIT_EMU_TRACE"] = str(file)
+        done = subprocess.run(
+            [str(program), *map(os.fspath, args)],
+            input=input_ or "",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            env=environment,
+            check=False,
+        )
+        told = file.read_bytes() if file.exists() else b""
+    found = _read.launches(told, program)
+    error = next((warpkit.DeviceError(one.error) for one in found if one.error), None)
+    return Ran(found, done, error), program
+
+
+def sources_of(function: Any) -> dict[str, str]:
+    """Texts that lie in no file, by the names that lines have."""
+    launches = [function, *(c.cell_contents for c in getattr(function, "__closure__", None) or ())]
+    names = getattr(getattr(function, "__code__", None), "co_names", ())
+    launches += [getattr(function, "__globals__", {}).get(name) for name in names]
+    found = {}
+    for one in launches:
+        kernel = one._kernel if isinstance(one, _kernels._Launch) else one
+        module = kernel._module if isinstance(kernel, _kernels.Kernel) else kernel
+        if isinstance(module, _kernels.Module) and module._source.text is not None:
+            found[_compiler.SOURCE] = module._source.text
+    return found

@@ -1,0 +1,407 @@
+"""warpkit.lab: what a kernel's accesses cost, against a profiler on a GPU and against NumPy."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import helpers
+import numpy as np
+import pytest
+import warpkit
+from warpkit import lab
+from warpkit.lab import _run
+
+pytestmark = [
+    pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
+    pytest.mark.skipif(
+        not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler"
+    ),
+    pytest.mark.skipif(shutil.which("addr2line") is None, reason="no lines without addr2line"),
+    pytest.mark.unsanitized,  # whose stacks are not those of other objects
+]
+
+ncu = helpers.script(helpers.ROOT / "tools" / "ncu.py")
+GOLDEN = json.loads((helpers.ROOT / "tests" / "golden" / "ncu_h100.json").read_text())
+SOURCE = """
+__constant__ float weights[32];
+__device__ int calls;
+
+__global__ void column(const float *x, float *out)
+{
+    __shared__ float s[32][32];
+    const int i = threadIdx.y * 32 + threadIdx.x;
+    s[threadIdx.y][threadIdx.x] = x[i] * weights[1];
+    __syncthreads();
+    out[i * 2] = s[threadIdx.x][threadIdx.y];
+    if (i == 0) calls += 1;
+}
+
+__global__ void gathered(const float *x, const int *at, float *out)
+{
+    __shared__ float s[256];
+    s[threadIdx.x] = x[at[threadIdx.x]];
+    __syncthreads();
+    out[threadIdx.x] = s[at[threadIdx.x] % 256];
+}
+
+__global__ void wrong(float *x, int n)
+{
+    x[threadIdx.x] = 1;
+    if (n == 1) x[(1l << 40) + threadIdx.x] = 2;
+    if (n == 2 && threadIdx.x < 5) __syncthreads();
+    if (n == 3) while (x[threadIdx.x] > 0) {}
+    __syncthreads();
+}
+
+template <typename T>
+__global__ void copied(const T *x, T *out, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[i];
+}
+"""
+LINES = SOURCE.splitlines()
+
+
+def line_of(text):
+    return next(i for i, line in enumerate(LINES, 1) if text in line)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPKIT_KERNELS", str(tmp_path_factory.mktemp("kernels")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def module(cache):
+    return warpkit.compile(SOURCE)
+
+
+@pytest.fixture(scope="module")
+def column(module):
+    """The trace of a kernel with a bank conflict and a strided store."""
+    module.weights[...] = 3
+    x, out = np.arange(1024, dtype=np.float32), np.zeros(2048, np.float32)
+    trace = lab.trace(module.column[1, (32, 32)], x, out)
+    helpers.assert_same(out[::2].copy(), x.reshape(32, 32).T.ravel() * np.float32(3))
+    return trace
+
+
+# ---- against a profiler -----------------------------------------------------------------------------
+
+
+def test_a_profiler_on_a_gpu_counts_the_same_in_94_launches():
+    trace = lab.trace(ncu.SOURCE)
+    assert trace.result.returncode == 0
+    assert ncu.differences(GOLDEN, "kernels", [trace]) == (94, [])
+
+
+def test_a_profiler_on_a_gpu_counts_the_same_for_rungs():
+    """tools/ncu.py --compare does it for all."""
+    names = [("transpose", "naive_row"), ("transpose", "smem"), ("transpose", "smem_pad")]
+    names.append(("reduce", "interleaved"))
+    assert ncu.differences(GOLDEN, "rungs", ncu.traced_rungs(names)) == (5, [])
+
+
+def test_the_comparison_finds_a_difference():
+    trace = lab.trace(warpkit.transpose, np.zeros((160, 96), np.float32), variant="smem")
+    count, bad = ncu.differences(GOLDEN, "rungs", [trace])
+    assert count == 0
+    assert "another launch" in bad[0]
+
+
+# ---- against NumPy ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sectors_and_wavefronts_are_those_of_the_addresses(module, seed):
+    rng = np.random.default_rng(seed)
+    span = [1, 2, 32, 33, 256, 4096, 4096, 4096][seed]
+    at = rng.integers(0, span, 256).astype(np.int32) * (1 if seed % 2 else 4096 // span)
+    x, out = np.zeros(1 << 16, np.float32), np.zeros(256, np.float32)
+    trace = lab.trace(module.gathered[1, 256], x, at, out)
+    warps = at.reshape(8, 32)
+    sectors = sum(len(np.unique(w // 8)) for w in warps)
+    waves = sum(np.bincount(np.unique(w % 256) % 32).max() for w in warps)
+    (read,) = (one for one in trace.lines if one.array == "x")
+    (shared,) = (one for one in trace.lines if one.space == "shared" and one.op == "load")
+    assert (read.requests, read.sectors) == (8, sectors)
+    assert (shared.requests, shared.wavefronts) == (8, waves)
+    assert read.ideal_sectors == sum(-(-len(np.unique(w)) // 8) for w in warps)
+
+
+# ---- what a trace tells -----------------------------------------------------------------------------
+
+
+def test_lines_have_the_counts_of_their_accesses(column):
+    conflict, fill = line_of("out[i * 2]"), line_of("weights[1];")
+    assert column.line(fill).excess == 0
+    assert column.line(conflict).excess == 31 * 32 + 128
+    by = {(one.line, one.op, one.space): one for one in column.lines}
+    assert by[conflict, "load", "shared"].wavefronts == 1024
+    assert by[conflict, "store", "global"].sectors == 256
+    assert by[fill, "load", "constant"].wavefronts == 32
+    assert by[fill, "load", "global"].array == "x"
+    assert by[fill, "store", "shared"].array == "s"
+    assert by[fill + 1, "barrier", ""].requests == 32
+    assert by[conflict, "load", "shared"].source == LINES[conflict - 1].strip()
+    assert column.totals.requests == 32 * 5 + 2
+    assert column.complete
+    with pytest.raises(KeyError, match=rf"no access at line 1; there are: {fill}, {conflict}"):
+        column.line(1)
+
+
+def test_metrics_have_a_profilers_names(column):
+    assert column.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 256 + 1
+    assert column.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] == 1024
+    assert set(column.metrics) <= {*GOLDEN["metrics"]}
+
+
+def test_rules_name_the_worst_line_first(column):
+    worst = column.worst()
+    assert worst[0].rule.startswith("Bank conflicts in shared memory, 32-way: 1,024 wavefronts")
+    assert worst[1].rule.startswith("Uncoalesced global access: 8 sectors a request where 4 would do")
+    assert f"line {worst[0].line}: Bank conflicts" in repr(column)
+
+
+def test_a_warps_accesses_come_in_their_order(column):
+    accesses = column.warp(0, 3)
+    assert [one.space for one in accesses] == ["global", "constant", "shared", "shared", "global"]
+    assert accesses[3].wavefronts == 32
+    step = np.diff([a for a in accesses[0].addresses if a is not None])
+    assert (step == 4).all()
+    assert accesses == column.warp((0, 0, 0), 3)
+    with pytest.raises(KeyError, match="warp 32 of block 0"):
+        column.warp(0, 32)
+
+
+def test_a_tree_that_ends_with_few_lanes_says_so(module):
+    x = np.zeros(64, np.float32)
+    trace = lab.trace(module["copied<float>"][40, 33], x, x.copy(), 40)
+    (line,) = {one.line for one in trace.lines if one.op == "load"}
+    assert trace.line(line).active_lanes < 32
+    assert any(one.op == "block" and one.divergent for one in trace.lines)
+
+
+def test_variables_keep_what_a_traced_kernel_writes(module):
+    before = int(module.calls[...])
+    x, out = np.zeros(1024, np.float32), np.zeros(2048, np.float32)
+    lab.trace(module.column[1, (32, 32)], x, out)
+    assert int(module.calls[...]) == before + 1
+
+
+def test_a_function_is_traced_with_all_its_launches(module):
+    x, out = np.arange(100, dtype=np.float64), np.zeros(100)
+
+    def twice():
+        module["copied<double>"].forall(100)(x, out, 100)
+        module["copied<double>"][1, 32](out, x, 7)
+        return "done"
+
+    trace = lab.trace(twice)
+    assert trace.result == "done"
+    assert [one.grid[0] for one in trace.launches] == [1, 1]
+    assert trace.totals.bytes_useful == 2 * 8 * 107
+    assert (out == np.arange(100)).all()
+    with pytest.raises(ValueError, match="no launch of 'other' was traced; there are: copied<double>"):
+        lab.trace(twice, kernel="other")
+
+
+def test_json_has_all_of_it(column):
+    told = json.loads(column.to_json())
+    assert told["metrics"] == column.metrics
+    assert [one["excess"] for one in told["lines"]] == [one.excess for one in column.lines]
+    assert told["launches"][0]["block"] == [32, 32, 1]
+
+
+# ---- what goes wrong --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "why"), [(1, "bad address"), (2, "divergent barrier"), (3, "steps|endless")])
+def test_a_kernel_that_fails_gives_its_counts_up_to_there(module, n, why):
+    x = np.zeros(64, np.float32)
+    with helpers.settings(WARPKIT_EMU_STEPS="3000", WARPKIT_EMU_SECONDS="1"):
+        trace = lab.trace(module.wrong[1, 64], x, n)
+    assert isinstance(trace.error, warpkit.DeviceError)
+    assert re.search(why, str(trace.error))
+    assert trace.line(line_of("x[threadIdx.x] = 1")).requests in (1, 2)  # of the first warps
+    assert lab.trace(module.wrong[1, 64], x, 0).error is None
+
+
+def test_what_would_take_minutes_is_refused(module):
+    x = np.zeros(4, np.float32)
+    with pytest.raises(ValueError, match=r"1,024,000,000 threads would take some \d+ minutes"):
+        lab.trace(module["copied<float>"][1_000_000, 1024], x, x, 4)
+
+
+def test_of_many_blocks_some_are_traced_and_named(module):
+    x, out = np.ones(4096, np.float32), np.zeros(4096, np.float32)
+    kernel = module["copied<float>"][64, 64]
+    trace = lab.trace(kernel, x, out, 4096, limits=lab.Limits(threads=1024))
+    assert (out == 1).all()
+    assert not trace.complete
+    assert trace.launches[0].stride == 4
+    assert trace.launches[0].totals["blocks"] == 16
+    assert trace.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] == 32
+    cut = lab.trace(kernel, x, out, 4096, limits=lab.Limits(events=100))
+    assert not cut.complete
+    assert 100 < cut.launches[0].totals["events"] < 200
+    assert (out == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "error", "why"),
+    [
+        (3, {}, TypeError, "takes a function, or a program's path, not 3"),
+        (warpkit.transpose, {"variant": "tiles"}, ValueError, "has no rung 'tiles'; there are: copy"),
+        ("no/such.cu", {}, OSError, "no/such.cu"),
+        ("int main() { return 0; }", {"variant": "smem"}, TypeError, "has no variant"),
+    ],
+)
+def test_what_cannot_be_traced_says_why(function, given, error, why):
+    with pytest.raises(error, match=why):
+        lab.trace(function, np.zeros((4, 4), np.float32), **given)
+
+
+# ---- programs, compilers ----------------------------------------------------------------------------
+
+
+PROGRAM = """
+#include <stdio.h>
+__global__ void k(float *x)
+{
+    x[threadIdx.x * 2] = 1;
+}
+int main(int argc, char **argv)
+{
+    float *x;
+    cudaMalloc(&x, 1024);
+    k<<<1, 64>>>(x);
+    k<<<2, 32>>>(x);
+    printf("%d\\n", argc);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_a_program_is_traced_from_a_shell(tmp_path):
+    path, view = tmp_path / "program.cu", tmp_path / "view.html"
+    path.write_text(PROGRAM)
+    command = [sys.executable, "-m", "warpkit", "trace", "--json", "--html", view, path, "a"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [one["grid"][0] for one in told["launches"]] == [1, 2]
+    assert told["metrics"]["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 32
+    assert "x[threadIdx.x * 2] = 1;" in view.read_text()
+    trace = lab.trace(path, "a", "b")
+    assert trace.result.stdout == "3\n"
+    assert trace.line(5).excess == 16
+
+
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="there is no clang++")
+def test_clang_counts_the_same(column, monkeypatch):
+    monkeypatch.setenv("CXX", "clang++")
+    x, out = np.zeros(1024, np.float32), np.zeros(2048, np.float32)
+    trace = lab.trace(warpkit.compile(SOURCE).column[1, (32, 32)], x, out)
+    assert trace.metrics == column.metrics
+
+
+# ---- the view ---------------------------------------------------------------------------------------
+
+
+def test_the_view_needs_nothing_else(column, tmp_path):
+    column.to_html(tmp_path / "view.html")
+    page = (tmp_path / "view.html").read_text()
+    assert not re.search(r"(src|href)=|@import|https?:", page)
+    assert page.count("<script>") == 1
+    assert column._repr_html_().startswith('<div id="wk-')
+    assert len(page) < 200_000
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no browser")
+def test_a_click_on_a_line_shows_its_lanes_and_banks(column, tmp_path):
+    column.to_html(tmp_path / "view.html")
+    text = (tmp_path / "view.html").read_text()
+    script = """<script>addEventListener("load", () => {
+        const row = [...document.querySelectorAll("tr.wk-hot")].at(-2);
+        row.click();
+        document.title = document.querySelector(".wk-warp b").textContent;
+        document.querySelector('[data-step="1"]').click();
+    });</script></body>"""
+    (tmp_path / "view.html").write_text(text.replace("</body>", script))
+    told = subprocess.run(
+        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'own'}"]
+        + ["--dump-dom", (tmp_path / "view.html").as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "HOME": str(tmp_path)},
+    ).stdout
+    conflict = line_of("out[i * 2]")
+    assert f"<title>line {conflict}, shared load, 32 bits a lane, s</title>" in told
+    assert f"<b>line {conflict}, global store, 32 bits a lane, out</b>" in told
+    assert "8 sectors of 32 bytes in 2 lines of 128 bytes" in told
+
+
+# ---- ladders, chips ---------------------------------------------------------------------------------
+
+
+def test_every_rung_of_four_ladders_can_be_traced():
+    for op in ("transpose", "reduce", "stencil1d", "histogram"):
+        path = helpers.ROOT / "cuda" / op.removesuffix("1d") / "ladder"
+        files = {p.name for p in path.glob("[01]*.cu")}
+        assert {_run.rung_files()[o, v].name for o, v in lab.rungs() if o == op} == files
+
+
+def test_a_ladder_has_its_rungs_in_order(monkeypatch):
+    some = [("transpose", "smem"), ("transpose", "smem_pad")]  # that are compiled already
+    files = {name: _run.rung_files()[name] for name in some}
+    monkeypatch.setattr(_run, "rung_files", lambda: files)
+    ladder = lab.ladder("transpose", (64, 96), "int32", rate=1e12)
+    assert [one.variant for one in ladder] == ["smem", "smem_pad"]
+    assert [one.counts.excess for one in ladder] == [31 * 192, 0]
+    assert all(one.dram_bytes == 2 * 64 * 96 * 4 for one in ladder)
+    assert all(one.floor == one.dram_bytes / 1e12 for one in ladder)
+    assert "one column of padding" in repr(ladder)
+    assert ladder._repr_html_().count("<tr>") == 3
+    with pytest.raises(ValueError, match="there is no ladder of 'bincount'; there are: "):
+        lab.ladder("bincount", 10)
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "capability", "blocks", "by"),
+    [  # as cuda_occupancy.h has them
+        (256, 32, 0, 90, 8, ("warps", "registers")),
+        (256, 40, 16 << 10, 90, 6, ("registers",)),
+        (1024, 64, 0, 80, 1, ("registers",)),
+        (1024, 65, 0, 80, 0, ("registers",)),
+        (32, 16, 0, 86, 16, ("blocks",)),
+        (128, 128, 0, 89, 4, ("registers",)),
+        (33, 255, 0, 100, 4, ("registers",)),
+        (256, 32, 227 << 10, 90, 1, ("shared memory",)),
+        (256, 32, (99 << 10) + 1, 120, 0, ("shared memory",)),
+    ],
+)
+def test_occupancy_is_cudas(threads, registers, shared, capability, blocks, by):
+    found = lab.occupancy(threads, registers, shared, capability)
+    assert (found.blocks, found.limited_by) == (blocks, by)
+    with pytest.raises(ValueError, match="capability must be one of 80, 86"):
+        lab.occupancy(threads, registers, shared, 70)
+
+
+def test_a_roofline_tells_what_bounds(column):
+    found = lab.roofline(column, 1e9, operations=1000, peak=1e9, seconds=1e-4)
+    assert found.bound == "memory"
+    assert found.bytes_moved == column.totals.sectors * 32
+    assert found.floor == found.dram_bytes / 1e9
+    assert found.fraction == pytest.approx(found.floor / 1e-4)
+    assert lab.roofline(column, 1e12, operations=1e9, peak=1e9).bound == "compute"

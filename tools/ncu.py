@@ -1,0 +1,297 @@
+"""What Nsight Compute counts of kernels, as the golden values of warpkit.lab: make ncu, on a GPU.
+
+python3 tools/ncu.py --out FILE   profiles tests/kernels/traced.cu, compiled by nvcc, and each rung of
+                                  four ladders, by warpkit; FILE is JSON, or a
+                                  folder, where it is named after the GPU
+python3 tools/ncu.py --rungs NAME runs the rungs on a device: what ncu watches
+python3 tools/ncu.py --compare FILE
+                                  compares FILE with what warpkit.lab counts: no GPU is needed
+
+The file lists launches in their order: kernel, grid, block, and the metrics' sums over the chip in the
+order of "metrics". Metrics that this chip or ncu lacks are left out. tests/golden has the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "tests" / "kernels" / "traced.cu"
+KINDS = ("ld", "st", "atom", "red")
+METRICS = [
+    *(f"l1tex__t_requests_pipe_lsu_mem_global_op_{k}.sum" for k in KINDS),
+    *(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{k}.sum" for k in KINDS),
+    *(f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{k}.sum" for k in KINDS[:3]),
+    *(f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{k}.sum" for k in KINDS[:3]),
+    *(f"l1tex__t_requests_pipe_lsu_mem_local_op_{k}.sum" for k in KINDS[:2]),
+    *(f"smsp__inst_executed_op_shared_{k}.sum" for k in KINDS[:3]),
+    *(f"smsp__inst_executed_op_global_{k}.sum" for k in KINDS),
+    "smsp__inst_executed.sum",
+    "smsp__thread_inst_executed.sum",
+    "smsp__sass_branch_targets_threads_divergent.sum",
+    "smsp__inst_executed_pipe_adu.sum",
+    "idc__requests.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_write.sum",
+    "dram__sectors_read.sum",
+    "dram__sectors_write.sum",
+]
+LISTS = ("kernels", "rungs")
+LADDERS = ("transpose", "reduce", "stencil1d", "histogram")
+
+
+def rungs() -> list[tuple[str, str, dict[str, Any]]]:
+    """Function, variant, and what it is called with; as small as grids that are the same on any GPU."""
+    import numpy as np
+    import warpkit
+
+    found: list[tuple[str, str, dict[str, Any]]] = []
+    for function in LADDERS:
+        shape = {"transpose": (96, 160), "reduce": 5000, "stencil1d": 5000, "histogram": 5000}
+        a = (np.arange(np.prod(shape[function])) * 37 % 101).reshape(shape[function])
+        for row in warpkit.variants(function):
+            if row.device != "cuda" or row.production:
+                continue
+            dtype = "int32" if function == "histogram" or row.name == "redux" else "float32"
+            more: dict[str, Any] = {"a": a.astype(dtype)}
+            if function == "stencil1d":
+                more["coefficients"] = np.linspace(-1, 1, 9).astype(dtype)
+            if function == "histogram":
+                more |= {"bins": 64, "range": (0, 128)}
+            found.append((function, row.name, more))
+    return found
+
+
+def call_with(function: Callable[..., Any], given: dict[str, Any], device: str) -> None:
+    """On an array that is on the device already."""
+    import warpkit
+
+    more = dict(given)
+    a = warpkit.asarray(more.pop("a"), device=device)
+    positional = [more.pop("coefficients")] if "coefficients" in more else []
+    function(a, *positional, **more)
+
+
+# Where the two cannot be equal, by kernel and kind of access; "" is any metric of it.
+DIFFERENT = {
+    ("sparse_rows", "global_op_ld"): "nvcc unrolls the loop by four: lanes with fewer turns part from the others",
+    ("sum_shfl_atomic", "global_op_ld"): "likewise, where the array ends",
+    ("sum_single_pass", "global_op_ld"): "likewise",
+    ("multiplied", "shared_op_ld"): "nvcc reads four neighbours of a row of s at once (LDS.128)",
+    ("stencil_constant", "shared_op_ld"): "nvcc reads the tile only for lanes that store a sum",
+    ("stencil_registers", "shared_op_ld"): "not known: 1,100 wavefronts on the GPU, 1,081 here",
+    ("histogram_match", "shared_op_atom"): "not known: 358 and 314; the others, which agree, have ATOMS.POPC.INC",
+}
+
+
+def different_table() -> str:
+    from pages import table
+
+    rows = [(f"`{kernel}`", f"`{what}`", why) for (kernel, what), why in DIFFERENT.items()]
+    return table(("kernel", "metric", "why"), rows, "<<<")
+
+
+def ladder_table() -> str:
+    from pages import table
+    from warpkit import lab
+
+    found = lab.ladder("transpose", (1024, 1024), rate=2.9e12)
+    rows = [
+        (
+            f"`{one.variant}`",
+            f"{one.counts.requests:,}",
+            f"{one.counts.sectors:,}",
+            f"{one.counts.sectors - one.counts.ideal_sectors:,}",
+            f"{one.counts.wavefronts:,}",
+            f"{one.counts.wavefronts - one.counts.ideal_wavefronts:,}",
+        )
+        for one in found
+    ]
+    head = ("1024 x 1024 float32", "requests", "sectors", "in excess", "wavefronts", "in excess")
+    return table(head, rows, "<>>>>>")
+
+
+def pairs(names: list[str]) -> list[tuple[str, list[str]]]:
+    """What warpkit.lab calls a metric, and the metrics of a GPU that it is the sum of: the compiler
+    chooses between an atomic and a reduction by whether its result is used."""
+    found = []
+    for name in names:
+        if not re.match("l1tex__(t_requests|t_sectors|data_pipe_lsu_wavefronts)_", name):
+            continue
+        if "local" in name or name.endswith("op_red.sum"):
+            continue
+        red = name.replace("op_atom", "op_red")
+        found.append((name, [name, red] if red != name and red in names else [name]))
+    return found
+
+
+def short(kernel: str) -> str:
+    """A kernel's name without its namespaces and arguments."""
+    kernel = kernel.replace("<unnamed>::", "").removeprefix("void ")
+    return re.split(r"[<(]", kernel)[0].rpartition("::")[2]
+
+
+def differences(golden: dict[str, Any], which: str, traced: list[Any]) -> tuple[int, list[str]]:
+    """Launches with a known reason left out: how many were compared, and in words what differs.
+
+    traced   warpkit.lab.Trace, of all launches of the list, or of some in their order
+    """
+    rows, bad, count = iter(golden[which]), [], 0
+    for trace in traced:
+        for launch, counted in trace.by_launch():
+            name = short(launch.kernel)
+            row = next((row for row in rows if short(row[0]) == name), None)
+            if row is None or (tuple(row[1]), tuple(row[2])) != (launch.grid, launch.block):
+                bad.append(f"{name}: another launch: {launch.grid}, {launch.block}, not {row}")
+                continue
+            gpu = dict(zip(golden["metrics"], row[3], strict=True))
+            count += 1
+            for metric, of in pairs(golden["metrics"]):
+                expected, here = sum(gpu[m] for m in of), counted.get(metric, 0)
+                known = any(k == name and kind in metric for k, kind in DIFFERENT)
+                if expected != here and not known:
+                    bad.append(f"{name}: {metric}: {expected} on the GPU, {here} here")
+    return count, bad
+
+
+def traced_rungs(names: list[tuple[str, str]] | None = None) -> list[Any]:
+    """Of the rungs that can be traced, all or some."""
+    import warpkit
+    from warpkit import lab
+
+    files = lab.rungs()
+    found = []
+    for function, variant, more in rungs():
+        if (function, variant) in files and (names is None or (function, variant) in names):
+
+            def traced(*args: Any, function: str = function, variant: str = variant, **given: Any) -> None:
+                found.append(lab.trace(getattr(warpkit, function), *args, variant=variant, **given))
+
+            call_with(traced, more, "emu")
+    return found
+
+
+def compare(path: str) -> None:
+    from warpkit import lab
+
+    golden = json.loads(Path(path).read_text())
+    failed = False
+    for which, traced in (("kernels", [lab.trace(SOURCE)]), ("rungs", traced_rungs())):
+        count, bad = differences(golden, which, traced)
+        print(f"{which}: {count} launches, {len(bad)} differences without a known reason")
+        print("\n".join(bad))
+        failed = failed or bool(bad)
+    sys.exit(failed)
+
+
+def compact(launches: list[dict[str, Any]], metrics: list[str]) -> list[list[Any]]:
+    return [
+        [one["kernel"], one["grid"], one["block"], [one["metrics"].get(m) for m in metrics]]
+        for one in launches
+    ]
+
+
+def write(result: dict[str, Any], path: str) -> None:
+    """A launch a line."""
+    heads = [f" {json.dumps(k)}: {json.dumps(v)}" for k, v in result.items() if k not in LISTS]
+    for name in LISTS:
+        rows = ",\n  ".join(json.dumps(one) for one in result.get(name, []))
+        heads.append(f' "{name}": [\n  {rows}\n ]')
+    Path(path).write_text("{\n" + ",\n".join(heads) + "\n}\n")
+
+
+def told(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def profiled(ncu: str, metrics: list[str], command: list[str]) -> list[dict[str, Any]]:
+    """The launches of a program."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "log.csv")
+        options = ["--csv", "--log-file", str(log), "--metrics", ",".join(metrics)]
+        options += ["--target-processes", "all", "--cache-control", "all"]
+        told([ncu, *options, *command])
+        lines = log.read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
+    launches: dict[str, dict[str, Any]] = {}
+    for row in csv.DictReader(io.StringIO("\n".join(lines[first:]))):
+        launch = launches.setdefault(
+            row["ID"],
+            {
+                "kernel": row["Kernel Name"],
+                "grid": [int(n) for n in re.findall(r"\d+", row["Grid Size"])],
+                "block": [int(n) for n in re.findall(r"\d+", row["Block Size"])],
+                "metrics": {},
+            },
+        )
+        value = row["Metric Value"].replace(",", "")
+        if re.fullmatch(r"[\d.]+", value):
+            launch["metrics"][row["Metric Name"]] = int(float(value))
+    return list(launches.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", metavar="FILE")
+    parser.add_argument("--rungs", metavar="DEVICE")
+    parser.add_argument("--compare", metavar="FILE")
+    parser.add_argument("--ncu", default=shutil.which("ncu") or "/usr/local/cuda/bin/ncu")
+    parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
+    given = parser.parse_args()
+    if given.rungs:
+        import warpkit
+
+        for function, variant, more in rungs():
+            call_with(getattr(warpkit, function), {**more, "variant": variant}, given.rungs)
+        return
+    if given.compare:
+        compare(given.compare)
+    if not given.out:
+        parser.error("--out FILE")
+    known = set(told([given.ncu, "--query-metrics"]).split())
+    metrics = [m for m in METRICS if m.partition(".")[0] in known] or METRICS
+    query = ["nvidia-smi", "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"]
+    name, driver, capability = (x.strip() for x in told(query).splitlines()[0].split(","))
+    if Path(given.out).is_dir():
+        chip = re.sub(r"\W+", "_", name.removeprefix("NVIDIA ").split(" ")[0].lower())
+        given.out = str(Path(given.out, f"ncu_{chip}.json"))
+    result: dict[str, Any] = {
+        "gpu": name,
+        "capability": capability,
+        "driver": driver,
+        "ncu": told([given.ncu, "--version"]).strip().splitlines()[-1],
+        "nvcc": told([given.nvcc, "--version"]).strip().splitlines()[-1],
+        "date": datetime.date.today().isoformat(),
+        "metrics": metrics,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        program = str(Path(folder, "traced"))
+        arch = f"sm_{capability.replace('.', '')}"
+        told([given.nvcc, "-std=c++17", f"-arch={arch}", "-lineinfo", "-o", program, str(SOURCE)])
+        result["kernels"] = compact(profiled(given.ncu, metrics, [program]), metrics)
+        write(result, given.out)
+    try:
+        rungs_of = [sys.executable, __file__, "--rungs", "cuda"]
+        result["rungs"] = compact(profiled(given.ncu, metrics, rungs_of), metrics)
+    finally:
+        write(result, given.out)
+    print(f"{len(result['kernels'])} launches, {len(result.get('rungs', []))} of the ladders: {given.out}")
+
+
+if __name__ == "__main__":
+    main()
