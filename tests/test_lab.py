@@ -92,7 +92,7 @@ def column(module):
     return trace
 
 
-# ---- against a profiler -----------------------------------------------------------------------------
+# ---- against a profiler --------------------------------------------------------------------------
 
 
 def test_a_profiler_on_a_gpu_counts_the_same_in_94_launches():
@@ -115,7 +115,7 @@ def test_the_comparison_finds_a_difference():
     assert "another launch" in bad[0]
 
 
-# ---- against NumPy ----------------------------------------------------------------------------------
+# ---- against NumPy -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -135,7 +135,7 @@ def test_sectors_and_wavefronts_are_those_of_the_addresses(module, seed):
     assert read.ideal_sectors == sum(-(-len(np.unique(w)) // 8) for w in warps)
 
 
-# ---- what a trace tells -----------------------------------------------------------------------------
+# ---- what a trace tells --------------------------------------------------------------------------
 
 
 def test_lines_have_the_counts_of_their_accesses(column):
@@ -165,7 +165,9 @@ def test_metrics_have_a_profilers_names(column):
 def test_rules_name_the_worst_line_first(column):
     worst = column.worst()
     assert worst[0].rule.startswith("Bank conflicts in shared memory, 32-way: 1,024 wavefronts")
-    assert worst[1].rule.startswith("Uncoalesced global access: 8 sectors a request where 4 would do")
+    assert worst[1].rule.startswith(
+        "Uncoalesced global access: 8 sectors a request where 4 would do"
+    )
     assert f"line {worst[0].line}: Bank conflicts" in repr(column)
 
 
@@ -208,7 +210,9 @@ def test_a_function_is_traced_with_all_its_launches(module):
     assert [one.grid[0] for one in trace.launches] == [1, 1]
     assert trace.totals.bytes_useful == 2 * 8 * 107
     assert (out == np.arange(100)).all()
-    with pytest.raises(ValueError, match="no launch of 'other' was traced; there are: copied<double>"):
+    with pytest.raises(
+        ValueError, match="no launch of 'other' was traced; there are: copied<double>"
+    ):
         lab.trace(twice, kernel="other")
 
 
@@ -219,10 +223,12 @@ def test_json_has_all_of_it(column):
     assert told["launches"][0]["block"] == [32, 32, 1]
 
 
-# ---- what goes wrong --------------------------------------------------------------------------------
+# ---- what goes wrong -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "why"), [(1, "bad address"), (2, "divergent barrier"), (3, "steps|endless")])
+@pytest.mark.parametrize(
+    ("n", "why"), [(1, "bad address"), (2, "divergent barrier"), (3, "steps|endless")]
+)
 def test_a_kernel_that_fails_gives_its_counts_up_to_there(module, n, why):
     x = np.zeros(64, np.float32)
     with helpers.settings(WARPKIT_EMU_STEPS="3000", WARPKIT_EMU_SECONDS="1"):
@@ -258,7 +264,12 @@ def test_of_many_blocks_some_are_traced_and_named(module):
     ("function", "given", "error", "why"),
     [
         (3, {}, TypeError, "takes a function, or a program's path, not 3"),
-        (warpkit.transpose, {"variant": "tiles"}, ValueError, "has no rung 'tiles'; there are: copy"),
+        (
+            warpkit.transpose,
+            {"variant": "tiles"},
+            ValueError,
+            "has no rung 'tiles'; there are: copy",
+        ),
         ("no/such.cu", {}, OSError, "no/such.cu"),
         ("int main() { return 0; }", {"variant": "smem"}, TypeError, "has no variant"),
     ],
@@ -268,7 +279,7 @@ def test_what_cannot_be_traced_says_why(function, given, error, why):
         lab.trace(function, np.zeros((4, 4), np.float32), **given)
 
 
-# ---- programs, compilers ----------------------------------------------------------------------------
+# ---- programs, compilers -------------------------------------------------------------------------
 
 
 PROGRAM = """
@@ -312,7 +323,7 @@ def test_clang_counts_the_same(column, monkeypatch):
     assert trace.metrics == column.metrics
 
 
-# ---- the view ---------------------------------------------------------------------------------------
+# ---- the view ------------------------------------------------------------------------------------
 
 
 def test_the_view_needs_nothing_else(column, tmp_path):
@@ -339,8 +350,15 @@ def test_a_click_on_a_line_shows_its_lanes_and_banks(column, tmp_path):
     });</script></body>"""
     (tmp_path / "view.html").write_text(text.replace("</body>", script))
     told = subprocess.run(
-        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'own'}"]
-        + ["--dump-dom", (tmp_path / "view.html").as_uri()],
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'own'}",
+            "--dump-dom",
+            (tmp_path / "view.html").as_uri(),
+        ],
         capture_output=True,
         text=True,
         timeout=60,
@@ -352,7 +370,7 @@ def test_a_click_on_a_line_shows_its_lanes_and_banks(column, tmp_path):
     assert "8 sectors of 32 bytes in 2 lines of 128 bytes" in told
 
 
-# ---- ladders, chips ---------------------------------------------------------------------------------
+# ---- ladders, chips ------------------------------------------------------------------------------
 
 
 def test_every_rung_of_four_ladders_can_be_traced():
