@@ -11,7 +11,7 @@ import helpers
 import numpy as np
 import pytest
 import warpkit
-from warpkit import lab
+from warpkit import lab, testing
 from warpkit.lab import _run
 
 pytestmark = [
@@ -54,6 +54,25 @@ __global__ void wrong(float *x, int n)
     if (n == 2 && threadIdx.x < 5) __syncthreads();
     if (n == 3) while (x[threadIdx.x] > 0) {}
     __syncthreads();
+}
+
+__global__ void parted(const int *x, int *out)
+{
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    int v = x[t];
+    s[t] = v;
+    __syncthreads();
+    for (int i = 0; i < v % 5; i++) {
+        if (v & 1)
+            s[t] += i;
+        else
+            out[t] += s[t];
+    }
+    const unsigned some = __ballot_sync(0xffffffffu, v > 3);
+    if (v > 3) v += __shfl_sync(some, v, __ffs(some) - 1);
+    atomicAdd(&out[v % 7], 1);
+    out[64 + t] = s[63 - t] + v;
 }
 
 template <typename T>
@@ -214,6 +233,20 @@ def test_a_function_is_traced_with_all_its_launches(module):
         ValueError, match="no launch of 'other' was traced; there are: copied<double>"
     ):
         lab.trace(twice, kernel="other")
+
+
+def test_counts_do_not_depend_on_the_order_of_threads(module):
+    x = np.random.default_rng(0).integers(0, 9, 64).astype(np.int32)
+    found = testing.under_schedules(
+        lambda: lab.trace(module.parted[1, 64], x, np.zeros(128, np.int32)).lines
+    )
+    assert len(found) > 3
+    first = found.pop("linear")
+    assert all(lines == first for lines in found.values())
+    by_op = {one.op: one for one in first}
+    assert by_op["shuffle"].requests == 2
+    assert by_op["shuffle"].lanes == (x > 3).sum()
+    assert by_op["vote"].lanes == 64
 
 
 def test_json_has_all_of_it(column):

@@ -46,8 +46,9 @@ trace(const void *code, const kernel_entry *const *kernels, bool program)
     const object_file *in = file_of(code);
     const file_facts facts = facts_of_file(in);
     std::lock_guard hold(lock);
-    files[in] = {kernels,          facts.code_begin, facts.code_size,
-                 facts.data_begin, facts.data_size,  {}};
+    files[in] = {
+        kernels, facts.code_begin, facts.code_size, facts.data_begin, facts.data_size, program,
+        {}};
     files[in].paths.nodes.resize(facts.code_size);
     any_traced = true;
     if (!program || program_file() == nullptr) return;
@@ -74,7 +75,8 @@ end_trace(grid *g)
     if (g->traced == nullptr) return;
     std::string text = counts.told(*g);
     std::lock_guard hold(lock);
-    if (const char *name = program_file()) {
+    const char *const name = g->traced->program ? program_file() : nullptr;
+    if (name) {
         if (FILE *f = fopen(name, "ab")) {
             fwrite(text.data(), 1, text.size(), f);
             fclose(f);

@@ -108,6 +108,7 @@ struct traced_file {
     size_t code_size;
     uintptr_t data;
     size_t data_size;
+    bool program;
     flow paths;
 };
 

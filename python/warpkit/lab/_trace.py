@@ -321,8 +321,9 @@ class Trace:
         return "\n".join([head, *notes])
 
     def worst(self, most: int = 3) -> list[Line]:
-        """Lines with a rule, those first that cost most."""
-        ruled = [one for one in self.lines if one.rule]
+        """Lines with a rule, those first that cost most; not what costs next to nothing."""
+        least = self.totals.requests / 50
+        ruled = [one for one in self.lines if one.rule and _rules.cost(one) >= least]
         return sorted(ruled, key=_rules.cost, reverse=True)[:most]
 
     def _recorded(self) -> Iterator[tuple[int, int, int]]:

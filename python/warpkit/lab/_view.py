@@ -14,7 +14,7 @@ from typing import Any
 from warpkit.lab import _rules
 from warpkit.lab._trace import Line, Trace, total
 
-MOST_WARPS, MOST_ACCESSES = 24, 160  # that one can step through; of one warp
+MOST_WARPS, MOST_ACCESSES = 12, 120  # that one can step through; of one warp
 _COLUMNS = ("requests", "lanes", "sectors", "wavefronts", "excess")
 _OPS = {"load": "ld", "store": "st", "atomic": "atom"}
 
