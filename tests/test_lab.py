@@ -47,6 +47,20 @@ __global__ void gathered(const float *x, const int *at, float *out)
     out[threadIdx.x] = s[at[threadIdx.x] % 256];
 }
 
+__global__ void doubles(const int *at, double *out)
+{
+    __shared__ double s[512];
+    s[threadIdx.x] = out[threadIdx.x];
+    out[threadIdx.x] = s[at[threadIdx.x]];
+}
+
+__global__ void fours(const int *at, float4 *out)
+{
+    __shared__ float4 s[512];
+    s[threadIdx.x] = out[threadIdx.x];
+    out[threadIdx.x] = s[at[threadIdx.x]];
+}
+
 __global__ void wrong(float *x, int n)
 {
     x[threadIdx.x] = 1;
@@ -154,6 +168,19 @@ def test_sectors_and_wavefronts_are_those_of_the_addresses(module, seed):
     assert read.ideal_sectors == sum(-(-len(np.unique(w)) // 8) for w in warps)
 
 
+@pytest.mark.parametrize("name", ["doubles", "fours"])
+@pytest.mark.parametrize("seed", range(6))
+def test_wide_accesses_take_the_wavefronts_of_the_model_of_banks(module, name, seed):
+    rng = np.random.default_rng(seed)
+    at = rng.integers(0, 512, 32) if seed < 2 else np.arange(32) * seed
+    at = at if seed % 2 else np.repeat(at[:16], 2)  # neighbours in pairs
+    out = np.zeros((32, 4), np.float32) if name == "fours" else np.zeros(32)
+    trace = lab.trace(module[name][1, 32], at.astype(np.int32), out)
+    (read,) = (one for one in trace.lines if one.space == "shared" and one.op == "load")
+    assert read.wavefronts == warpkit.smem.wavefronts(at, read.size)
+    assert read.size == (16 if name == "fours" else 8)
+
+
 # ---- what a trace tells --------------------------------------------------------------------------
 
 
@@ -217,20 +244,20 @@ def test_variables_keep_what_a_traced_kernel_writes(module):
 
 
 def test_a_function_is_traced_with_all_its_launches(module):
-    x, out = np.arange(100, dtype=np.float64), np.zeros(100)
+    x, out = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
 
     def twice():
-        module["copied<double>"].forall(100)(x, out, 100)
-        module["copied<double>"][1, 32](out, x, 7)
+        module["copied<float>"].forall(100)(x, out, 100)
+        module["copied<float>"][1, 32](out, x, 7)
         return "done"
 
     trace = lab.trace(twice)
     assert trace.result == "done"
     assert [one.grid[0] for one in trace.launches] == [1, 1]
-    assert trace.totals.bytes_useful == 2 * 8 * 107
+    assert trace.totals.bytes_useful == 2 * 4 * 107
     assert (out == np.arange(100)).all()
     with pytest.raises(
-        ValueError, match="no launch of 'other' was traced; there are: copied<double>"
+        ValueError, match="no launch of 'other' was traced; there are: copied<float>"
     ):
         lab.trace(twice, kernel="other")
 

@@ -2,7 +2,7 @@
 
     PYTHONPATH=python python3 tools/occupancy.py
 
-nvcc compiles kernels of 16 to 255 registers; each is asked for for many sizes of blocks and shared memory.
+nvcc compiles kernels of 16 to 255 registers; each is tried in many sizes of blocks.
 """
 
 from __future__ import annotations

@@ -69,5 +69,5 @@ def _of_block(line: Line) -> str:
         return ""
     return (
         f"Divergence: {c.divergent:,} times the lanes of a warp part here, and "
-        f"{c.active_lanes:.3g} of 32 go on together. Let the condition be the same for a whole warp."
+        f"{c.active_lanes:.3g} of 32 go on together. Let a condition be that of a whole warp."
     )
