@@ -11,7 +11,7 @@ import helpers
 import numpy as np
 import pytest
 import warpkit
-from warpkit import lab
+from warpkit import lab, testing
 from warpkit.lab import _run
 
 pytestmark = [
@@ -47,6 +47,20 @@ __global__ void gathered(const float *x, const int *at, float *out)
     out[threadIdx.x] = s[at[threadIdx.x] % 256];
 }
 
+__global__ void doubles(const int *at, double *out)
+{
+    __shared__ double s[512];
+    s[threadIdx.x] = out[threadIdx.x];
+    out[threadIdx.x] = s[at[threadIdx.x]];
+}
+
+__global__ void fours(const int *at, float4 *out)
+{
+    __shared__ float4 s[512];
+    s[threadIdx.x] = out[threadIdx.x];
+    out[threadIdx.x] = s[at[threadIdx.x]];
+}
+
 __global__ void wrong(float *x, int n)
 {
     x[threadIdx.x] = 1;
@@ -54,6 +68,25 @@ __global__ void wrong(float *x, int n)
     if (n == 2 && threadIdx.x < 5) __syncthreads();
     if (n == 3) while (x[threadIdx.x] > 0) {}
     __syncthreads();
+}
+
+__global__ void parted(const int *x, int *out)
+{
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    int v = x[t];
+    s[t] = v;
+    __syncthreads();
+    for (int i = 0; i < v % 5; i++) {
+        if (v & 1)
+            s[t] += i;
+        else
+            out[t] += s[t];
+    }
+    const unsigned some = __ballot_sync(0xffffffffu, v > 3);
+    if (v > 3) v += __shfl_sync(some, v, __ffs(some) - 1);
+    atomicAdd(&out[v % 7], 1);
+    out[64 + t] = s[63 - t] + v;
 }
 
 template <typename T>
@@ -92,7 +125,7 @@ def column(module):
     return trace
 
 
-# ---- against a profiler -----------------------------------------------------------------------------
+# ---- against a profiler --------------------------------------------------------------------------
 
 
 def test_a_profiler_on_a_gpu_counts_the_same_in_94_launches():
@@ -115,7 +148,7 @@ def test_the_comparison_finds_a_difference():
     assert "another launch" in bad[0]
 
 
-# ---- against NumPy ----------------------------------------------------------------------------------
+# ---- against NumPy -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -135,7 +168,20 @@ def test_sectors_and_wavefronts_are_those_of_the_addresses(module, seed):
     assert read.ideal_sectors == sum(-(-len(np.unique(w)) // 8) for w in warps)
 
 
-# ---- what a trace tells -----------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["doubles", "fours"])
+@pytest.mark.parametrize("seed", range(6))
+def test_wide_accesses_take_the_wavefronts_of_the_model_of_banks(module, name, seed):
+    rng = np.random.default_rng(seed)
+    at = rng.integers(0, 512, 32) if seed < 2 else np.arange(32) * seed
+    at = at if seed % 2 else np.repeat(at[:16], 2)  # neighbours in pairs
+    out = np.zeros((32, 4), np.float32) if name == "fours" else np.zeros(32)
+    trace = lab.trace(module[name][1, 32], at.astype(np.int32), out)
+    (read,) = (one for one in trace.lines if one.space == "shared" and one.op == "load")
+    assert read.wavefronts == warpkit.smem.wavefronts(at, read.size)
+    assert read.size == (16 if name == "fours" else 8)
+
+
+# ---- what a trace tells --------------------------------------------------------------------------
 
 
 def test_lines_have_the_counts_of_their_accesses(column):
@@ -165,7 +211,9 @@ def test_metrics_have_a_profilers_names(column):
 def test_rules_name_the_worst_line_first(column):
     worst = column.worst()
     assert worst[0].rule.startswith("Bank conflicts in shared memory, 32-way: 1,024 wavefronts")
-    assert worst[1].rule.startswith("Uncoalesced global access: 8 sectors a request where 4 would do")
+    assert worst[1].rule.startswith(
+        "Uncoalesced global access: 8 sectors a request where 4 would do"
+    )
     assert f"line {worst[0].line}: Bank conflicts" in repr(column)
 
 
@@ -196,20 +244,36 @@ def test_variables_keep_what_a_traced_kernel_writes(module):
 
 
 def test_a_function_is_traced_with_all_its_launches(module):
-    x, out = np.arange(100, dtype=np.float64), np.zeros(100)
+    x, out = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
 
     def twice():
-        module["copied<double>"].forall(100)(x, out, 100)
-        module["copied<double>"][1, 32](out, x, 7)
+        module["copied<float>"].forall(100)(x, out, 100)
+        module["copied<float>"][1, 32](out, x, 7)
         return "done"
 
     trace = lab.trace(twice)
     assert trace.result == "done"
     assert [one.grid[0] for one in trace.launches] == [1, 1]
-    assert trace.totals.bytes_useful == 2 * 8 * 107
+    assert trace.totals.bytes_useful == 2 * 4 * 107
     assert (out == np.arange(100)).all()
-    with pytest.raises(ValueError, match="no launch of 'other' was traced; there are: copied<double>"):
+    with pytest.raises(
+        ValueError, match="no launch of 'other' was traced; there are: copied<float>"
+    ):
         lab.trace(twice, kernel="other")
+
+
+def test_counts_do_not_depend_on_the_order_of_threads(module):
+    x = np.random.default_rng(0).integers(0, 9, 64).astype(np.int32)
+    found = testing.under_schedules(
+        lambda: lab.trace(module.parted[1, 64], x, np.zeros(128, np.int32)).lines
+    )
+    assert len(found) > 3
+    first = found.pop("linear")
+    assert all(lines == first for lines in found.values())
+    by_op = {one.op: one for one in first}
+    assert by_op["shuffle"].requests == 2
+    assert by_op["shuffle"].lanes == (x > 3).sum()
+    assert by_op["vote"].lanes == 64
 
 
 def test_json_has_all_of_it(column):
@@ -219,10 +283,12 @@ def test_json_has_all_of_it(column):
     assert told["launches"][0]["block"] == [32, 32, 1]
 
 
-# ---- what goes wrong --------------------------------------------------------------------------------
+# ---- what goes wrong -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "why"), [(1, "bad address"), (2, "divergent barrier"), (3, "steps|endless")])
+@pytest.mark.parametrize(
+    ("n", "why"), [(1, "bad address"), (2, "divergent barrier"), (3, "steps|endless")]
+)
 def test_a_kernel_that_fails_gives_its_counts_up_to_there(module, n, why):
     x = np.zeros(64, np.float32)
     with helpers.settings(WARPKIT_EMU_STEPS="3000", WARPKIT_EMU_SECONDS="1"):
@@ -258,7 +324,12 @@ def test_of_many_blocks_some_are_traced_and_named(module):
     ("function", "given", "error", "why"),
     [
         (3, {}, TypeError, "takes a function, or a program's path, not 3"),
-        (warpkit.transpose, {"variant": "tiles"}, ValueError, "has no rung 'tiles'; there are: copy"),
+        (
+            warpkit.transpose,
+            {"variant": "tiles"},
+            ValueError,
+            "has no rung 'tiles'; there are: copy",
+        ),
         ("no/such.cu", {}, OSError, "no/such.cu"),
         ("int main() { return 0; }", {"variant": "smem"}, TypeError, "has no variant"),
     ],
@@ -268,7 +339,7 @@ def test_what_cannot_be_traced_says_why(function, given, error, why):
         lab.trace(function, np.zeros((4, 4), np.float32), **given)
 
 
-# ---- programs, compilers ----------------------------------------------------------------------------
+# ---- programs, compilers -------------------------------------------------------------------------
 
 
 PROGRAM = """
@@ -312,7 +383,7 @@ def test_clang_counts_the_same(column, monkeypatch):
     assert trace.metrics == column.metrics
 
 
-# ---- the view ---------------------------------------------------------------------------------------
+# ---- the view ------------------------------------------------------------------------------------
 
 
 def test_the_view_needs_nothing_else(column, tmp_path):
@@ -339,8 +410,15 @@ def test_a_click_on_a_line_shows_its_lanes_and_banks(column, tmp_path):
     });</script></body>"""
     (tmp_path / "view.html").write_text(text.replace("</body>", script))
     told = subprocess.run(
-        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'own'}"]
-        + ["--dump-dom", (tmp_path / "view.html").as_uri()],
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'own'}",
+            "--dump-dom",
+            (tmp_path / "view.html").as_uri(),
+        ],
         capture_output=True,
         text=True,
         timeout=60,
@@ -352,7 +430,7 @@ def test_a_click_on_a_line_shows_its_lanes_and_banks(column, tmp_path):
     assert "8 sectors of 32 bytes in 2 lines of 128 bytes" in told
 
 
-# ---- ladders, chips ---------------------------------------------------------------------------------
+# ---- ladders, chips ------------------------------------------------------------------------------
 
 
 def test_every_rung_of_four_ladders_can_be_traced():

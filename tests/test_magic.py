@@ -120,3 +120,17 @@ def test_it_can_be_unloaded(shell, cell):
     assert not hasattr(warpkit.DeviceError, "_render_traceback_")
     shell.run_line_magic("load_ext", "warpkit")
     assert cell(f"%%cuda\n{KERNELS}")[1] is None
+
+
+def test_a_launch_of_traced_kernels_shows_what_it_cost(cell):
+    told, error = cell(f"%%cuda --trace\n{KERNELS}")
+    assert error is None
+    told, error = cell("x = np.zeros(65, np.int32)\norder[1, 64](x)\nprint(x[0])")
+    assert error is None
+    assert "<trace of order: 4 requests, " in told
+    assert "64" in told.splitlines()
+    program = "__global__ void k(int *x) { x[threadIdx.x * 8] = 1; }\nint main()\n{\n    int *x;\n"
+    program += "    cudaMalloc(&x, 1024);\n    k<<<1, 32>>>(x);\n    return 0;\n}\n"
+    told, error = cell(f"%%cuda --trace\n{program}")
+    assert error is None
+    assert "line 2: Uncoalesced global access: 32 sectors a request where 4 would do" in told

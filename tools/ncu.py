@@ -1,14 +1,14 @@
 """What Nsight Compute counts of kernels, as the golden values of warpkit.lab: make ncu, on a GPU.
 
-python3 tools/ncu.py --out FILE   profiles tests/kernels/traced.cu, compiled by nvcc, and each rung of
-                                  four ladders, by warpkit; FILE is JSON, or a
-                                  folder, where it is named after the GPU
+python3 tools/ncu.py --out FILE   profiles tests/kernels/traced.cu, compiled by nvcc, and each rung
+                                  of four ladders, by warpkit; FILE is JSON, or a folder, where it
+                                  is named after the GPU
 python3 tools/ncu.py --rungs NAME runs the rungs on a device: what ncu watches
 python3 tools/ncu.py --compare FILE
                                   compares FILE with what warpkit.lab counts: no GPU is needed
 
-The file lists launches in their order: kernel, grid, block, and the metrics' sums over the chip in the
-order of "metrics". Metrics that this chip or ncu lacks are left out. tests/golden has the results.
+The file lists launches in their order: kernel, grid, block, and the metrics' sums over the chip in
+the order of "metrics". Metrics that this chip or ncu lacks are left out; tests/golden has results.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import csv
 import datetime
 import io
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -53,14 +54,14 @@ LADDERS = ("transpose", "reduce", "stencil1d", "histogram")
 
 
 def rungs() -> list[tuple[str, str, dict[str, Any]]]:
-    """Function, variant, and what it is called with; as small as grids that are the same on any GPU."""
+    """Function, variant, and what it is called with: so small that any GPU has the same grids."""
     import numpy as np
     import warpkit
 
     found: list[tuple[str, str, dict[str, Any]]] = []
     for function in LADDERS:
-        shape = {"transpose": (96, 160), "reduce": 5000, "stencil1d": 5000, "histogram": 5000}
-        a = (np.arange(np.prod(shape[function])) * 37 % 101).reshape(shape[function])
+        shape = (96, 160) if function == "transpose" else (5000,)
+        a = (np.arange(math.prod(shape)) * 37 % 101).reshape(shape)
         for row in warpkit.variants(function):
             if row.device != "cuda" or row.production:
                 continue
@@ -86,13 +87,19 @@ def call_with(function: Callable[..., Any], given: dict[str, Any], device: str) 
 
 # Where the two cannot be equal, by kernel and kind of access; "" is any metric of it.
 DIFFERENT = {
-    ("sparse_rows", "global_op_ld"): "nvcc unrolls the loop by four: lanes with fewer turns part from the others",
+    (
+        "sparse_rows",
+        "global_op_ld",
+    ): "nvcc unrolls the loop by four: lanes with fewer turns part from the others",
     ("sum_shfl_atomic", "global_op_ld"): "likewise, where the array ends",
     ("sum_single_pass", "global_op_ld"): "likewise",
     ("multiplied", "shared_op_ld"): "nvcc reads four neighbours of a row of s at once (LDS.128)",
     ("stencil_constant", "shared_op_ld"): "nvcc reads the tile only for lanes that store a sum",
     ("stencil_registers", "shared_op_ld"): "not known: 1,100 wavefronts on the GPU, 1,081 here",
-    ("histogram_match", "shared_op_atom"): "not known: 358 and 314; the others, which agree, have ATOMS.POPC.INC",
+    (
+        "histogram_match",
+        "shared_op_atom",
+    ): "not known: 358 and 314; the others, which agree, have ATOMS.POPC.INC",
 }
 
 
@@ -176,7 +183,9 @@ def traced_rungs(names: list[tuple[str, str]] | None = None) -> list[Any]:
     for function, variant, more in rungs():
         if (function, variant) in files and (names is None or (function, variant) in names):
 
-            def traced(*args: Any, function: str = function, variant: str = variant, **given: Any) -> None:
+            def traced(
+                *args: Any, function: str = function, variant: str = variant, **given: Any
+            ) -> None:
                 found.append(lab.trace(getattr(warpkit, function), *args, variant=variant, **given))
 
             call_with(traced, more, "emu")
@@ -246,7 +255,9 @@ def profiled(ncu: str, metrics: list[str], command: list[str]) -> list[dict[str,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--out", metavar="FILE")
     parser.add_argument("--rungs", metavar="DEVICE")
     parser.add_argument("--compare", metavar="FILE")
@@ -290,7 +301,10 @@ def main() -> None:
         result["rungs"] = compact(profiled(given.ncu, metrics, rungs_of), metrics)
     finally:
         write(result, given.out)
-    print(f"{len(result['kernels'])} launches, {len(result.get('rungs', []))} of the ladders: {given.out}")
+    print(
+        f"{len(result['kernels'])} launches, "
+        f"{len(result.get('rungs', []))} of the ladders: {given.out}"
+    )
 
 
 if __name__ == "__main__":

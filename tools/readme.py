@@ -27,8 +27,8 @@
   to its <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU;
   <!-- reduce gpu -->: a selection of the last.
 
-- <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of tools/ncu.py;
-  <!-- transpose counts -->: a ladder as warpkit.lab traces it.
+- <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of
+  tools/ncu.py; <!-- transpose counts -->: a ladder as warpkit.lab traces it.
 
 --check changes nothing; it exits 1, with the difference, where a page is not current.
 """

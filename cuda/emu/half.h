@@ -66,7 +66,7 @@ widen(uint16_t bits, int exponent_bits, int fraction_bits)
     struct alignas(4) T##2_vector                                                              \
     {                                                                                          \
         T x, y;                                                                                \
-        EMU_AT_ONCE(T##2_vector) /* its copy, where accesses are counted */                      \
+        EMU_AT_ONCE(T##2_vector) /* its copy, where accesses are counted */                    \
         T##2_vector(T first, T second) : x(first), y(second) {}                                \
     };                                                                                         \
     inline T operator+(T a, T b)                                                               \

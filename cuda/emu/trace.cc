@@ -46,7 +46,9 @@ trace(const void *code, const kernel_entry *const *kernels, bool program)
     const object_file *in = file_of(code);
     const file_facts facts = facts_of_file(in);
     std::lock_guard hold(lock);
-    files[in] = {kernels, facts.code_begin, facts.code_size, facts.data_begin, facts.data_size, {}};
+    files[in] = {
+        kernels, facts.code_begin, facts.code_size, facts.data_begin, facts.data_size, program,
+        {}};
     files[in].paths.nodes.resize(facts.code_size);
     any_traced = true;
     if (!program || program_file() == nullptr) return;
@@ -73,7 +75,8 @@ end_trace(grid *g)
     if (g->traced == nullptr) return;
     std::string text = counts.told(*g);
     std::lock_guard hold(lock);
-    if (const char *name = program_file()) {
+    const char *const name = g->traced->program ? program_file() : nullptr;
+    if (name) {
         if (FILE *f = fopen(name, "ab")) {
             fwrite(text.data(), 1, text.size(), f);
             fclose(f);
@@ -230,7 +233,8 @@ tracer::step(int w, const uint64_t *keys, unsigned have, bool together)
         }
         to->request(*this, w, best, group, addresses);
     }
-    const uint32_t node = kind == trace_kind::mark ? 0 : file->paths.nodes[place_of_event(best)];
+    const uint32_t node =
+        kind == trace_kind::mark ? 0 : file->paths.nodes[place_of_event(best)];
     for (unsigned set = group; set; set &= set - 1) {
         lane_log &one = l[first_of(set)];
         one.done++;
@@ -287,57 +291,72 @@ tracer::catch_up(int w, bool to_end)
     }
 }
 
+// What the lanes do next. False: one has yet to do it, and that may come first.
+bool
+tracer::look_ahead(int w, bool to_end, heads *h) const
+{
+    const lane_log *const l = &lanes[w * kWarpLanes];
+    const thread *const threads = &of->of_thread[w * kWarpLanes];
+    *h = {};
+    uint64_t all = 0, any = 0; // bits of the keys
+    for (unsigned set = of->of_warp[w].present; set; set &= set - 1) {
+        const int i = first_of(set);
+        h->keys[i] = ~0ull;
+        if (l[i].done < l[i].count) {
+            h->keys[i] = l[i].events[l[i].done].key;
+            all = h->have ? all & h->keys[i] : h->keys[i];
+            any |= h->keys[i];
+            h->have |= 1u << i;
+            if (kind_of_event(h->keys[i]) == trace_kind::mark) h->marks |= 1u << i;
+        } else if (!to_end && threads[i].now != state::done &&
+                   threads[i].now != state::at_barrier) {
+            return false;
+        }
+    }
+    h->same = all == any;
+    return true;
+}
+
+// Do those that went on together last do so again?
+void
+tracer::note_parting(int w, const heads &h)
+{
+    const unsigned lanes_then = last[w].lanes;
+    last[w].lanes = 0;
+    if (lanes_then == 0 || (h.same && (lanes_then & ~h.have) == 0) ||
+        kind_of_event(last[w].key) == trace_kind::mark)
+        return;
+    const uint64_t one = h.keys[first_of(lanes_then)] >> kPlaceShift;
+    for (unsigned set = lanes_then; set; set &= set - 1)
+        if (h.keys[first_of(set)] >> kPlaceShift != one) {
+            to->rows[(size_t)to->row_of(last[w].key)].divergent++;
+            return;
+        }
+}
+
 void
 tracer::replay(int w, bool to_end)
 {
     lane_log *const l = &lanes[w * kWarpLanes];
-    const thread *const threads = &of->of_thread[w * kWarpLanes];
     const unsigned present = of->of_warp[w].present;
     for (unsigned set = present; set; set &= set - 1) learn(&l[first_of(set)]);
     if (!file->paths.is_ordered) {
         file->paths.order();
         for (int i = 0; i < kWarpLanes; i++) l[i].has_order = false;
     }
-    uint64_t keys[kWarpLanes];
-    while (of->tracing) {
-        unsigned have = 0, marks = 0;
-        uint64_t all = 0, any = 0; // to tell whether all keys are the same
-        for (unsigned set = present; set; set &= set - 1) {
-            const int i = first_of(set);
-            keys[i] = ~0ull;
-            if (l[i].done < l[i].count) {
-                keys[i] = l[i].events[l[i].done].key;
-                all = have ? all & keys[i] : keys[i];
-                any |= keys[i];
-                have |= 1u << i;
-                if (kind_of_event(keys[i]) == trace_kind::mark) marks |= 1u << i;
-            } else if (!to_end && threads[i].now != state::done &&
-                       threads[i].now != state::at_barrier) {
-                have = 0; // what it does next may come first
-                goto enough;
-            }
-        }
-        if (have == 0) break;
-        if (last[w].lanes && (all != any || (last[w].lanes & ~have))) { // have they parted?
-            const uint64_t one = keys[first_of(last[w].lanes)] >> kPlaceShift;
-            bool parted = false;
-            for (unsigned set = last[w].lanes; set; set &= set - 1)
-                parted = parted || keys[first_of(set)] >> kPlaceShift != one;
-            if (parted && kind_of_event(last[w].key) != trace_kind::mark)
-                to->rows[(size_t)to->row_of(last[w].key)].divergent++;
-        }
-        last[w].lanes = 0;
-        unsigned able = have & ~marks;
-        if (marks) able |= complete_marks(l, marks);
-        if (able == 0 && to_end) able = have; // the others never came
+    heads h;
+    while (of->tracing && look_ahead(w, to_end, &h) && h.have) {
+        note_parting(w, h);
+        unsigned able = h.have & ~h.marks;
+        if (h.marks) able |= complete_marks(l, h.marks);
+        if (able == 0 && to_end) able = h.have; // the others never came
         if (able == 0) break;
-        step(w, keys, able, all == any && able == have);
+        step(w, h.keys, able, h.same && able == h.have);
         if (to->totals.events > to->asked.events) { // the rest goes untraced
             to->totals.cut = 1;
             of->tracing = nullptr;
         }
     }
-enough:
     for (unsigned set = present; set; set &= set - 1) compact(&l[first_of(set)]);
 }
 

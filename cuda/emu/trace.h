@@ -15,7 +15,8 @@ namespace emu
 
 // What a lane did.
 struct event {
-    uint64_t key; // 16 bits of depth in calls, the deepest lowest; 32 of place; kind, space, size
+    uint64_t
+        key; // 16 bits of depth in calls, the deepest lowest; 32 of place; kind, space, size
     uint64_t address;
 };
 constexpr int kPlaceShift = 16, kDepthShift = 48;
@@ -88,7 +89,7 @@ struct lane_log {
 
 struct cache { // of sectors in lines of 128 bytes; least recently used lines go
     struct line {
-        uint64_t tag, used; // used: when; before the cache was born: never
+        uint64_t tag, used;   // used: when; before the cache was born: never
         uint8_t there, dirty; // sectors
     };
     std::vector<line> lines;
@@ -98,7 +99,7 @@ struct cache { // of sectors in lines of 128 bytes; least recently used lines go
     void make(uint64_t bytes, int ways);
     void forget();
     bool touch(uint64_t sector, bool writes, bool allocates); // was it there?
-    uint64_t flush();                                       // sectors that are written back
+    uint64_t flush();                                         // sectors that are written back
 };
 
 struct traced_file {
@@ -107,6 +108,7 @@ struct traced_file {
     size_t code_size;
     uintptr_t data;
     size_t data_size;
+    bool program;
     flow paths;
 };
 
@@ -115,7 +117,7 @@ struct collector {
     trace_request asked = {};
     trace_totals totals = {};
     std::vector<trace_row> rows;
-    std::vector<uintptr_t> firsts; // of rows: an address that was accessed
+    std::vector<uintptr_t> firsts;           // of rows: an address that was accessed
     std::unordered_map<uint64_t, int> found; // rows by event::key without its depth
     struct {
         uint64_t key;
@@ -163,6 +165,13 @@ struct tracer {
     trace_space space_of(uintptr_t address, const char *stack) const;
 
   private:
+    struct heads { // what lanes do next
+        uint64_t keys[kWarpLanes];
+        unsigned have, marks; // lanes that have an event; a collective
+        bool same;            // all keys are the same
+    };
+    bool look_ahead(int warp, bool to_end, heads *h) const;
+    void note_parting(int warp, const heads &h);
     void replay(int warp, bool to_end);
     void learn(lane_log *l);
     uint64_t order_of(const lane_log &l, uint64_t key) const;
@@ -172,8 +181,8 @@ struct tracer {
 
 // From a call in a kernel: `frame` is the callee's.
 inline __attribute__((always_inline)) void
-trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t size, uintptr_t pc,
-            uintptr_t frame)
+trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t size,
+            uintptr_t pc, uintptr_t frame)
 {
     trace_space s = trace_space::none;
     if (kind != trace_kind::block) {

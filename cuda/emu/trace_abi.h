@@ -24,13 +24,13 @@ struct trace_totals {
 
 struct trace_row { // a place in the code, and what it does there
     uint64_t key;
-    uint64_t requests, lanes, bytes;    // bytes: asked for by all lanes
-    uint64_t distinct;                  // of those, bytes that a request asks for but once
-    uint64_t sectors, ideal_sectors;    // of 32 bytes
+    uint64_t requests, lanes, bytes;       // bytes: asked for by all lanes
+    uint64_t distinct;                     // of those, bytes that a request asks for but once
+    uint64_t sectors, ideal_sectors;       // of 32 bytes
     uint64_t wavefronts, ideal_wavefronts; // of shared memory
-    uint64_t most;                      // sectors or wavefronts of one request
-    uint64_t replays;                   // of atomics: lanes that wait for others at their address
-    uint64_t divergent;                 // times that lanes parted behind it
+    uint64_t most;                         // sectors or wavefronts of one request
+    uint64_t replays;   // of atomics: lanes that wait for others at their address
+    uint64_t divergent; // times that lanes parted behind it
 };
 
 struct trace_site { // of a collective, or a barrier

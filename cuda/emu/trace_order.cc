@@ -85,8 +85,7 @@ class components
                 continue;
             }
             path.pop_back();
-            if (!path.empty())
-                low[path.back().node] = std::min(low[path.back().node], low[n]);
+            if (!path.empty()) low[path.back().node] = std::min(low[path.back().node], low[n]);
             if (low[n] == index[n]) close(n);
         }
     }

@@ -37,7 +37,7 @@ copy_whole(T *to, const T *from)
 
 } // namespace emu
 
-#define EMU_AT_ONCE(name)                                                                        \
+#define EMU_AT_ONCE(name)                                                                      \
     name() = default;                                                                          \
     name(const name &o)                                                                        \
     {                                                                                          \
@@ -48,11 +48,11 @@ copy_whole(T *to, const T *from)
         emu::copy_whole(this, &o);                                                             \
         return *this;                                                                          \
     }
-#define EMU_AT_ONCE2(name, T)                                                                    \
-    EMU_AT_ONCE(name)                                                                            \
+#define EMU_AT_ONCE2(name, T)                                                                  \
+    EMU_AT_ONCE(name)                                                                          \
     constexpr name(T x_, T y_ = {}) : x(x_), y(y_) {}
-#define EMU_AT_ONCE4(name, T)                                                                    \
-    EMU_AT_ONCE(name)                                                                            \
+#define EMU_AT_ONCE4(name, T)                                                                  \
+    EMU_AT_ONCE(name)                                                                          \
     constexpr name(T x_, T y_ = {}, T z_ = {}, T w_ = {}) : x(x_), y(y_), z(z_), w(w_) {}
 #else
 #define EMU_AT_ONCE(name) name() = default;
@@ -68,7 +68,7 @@ copy_whole(T *to, const T *from)
     struct alignas(align2) name##2                                                             \
     {                                                                                          \
         T x, y;                                                                                \
-        EMU_AT_ONCE2(name##2, T)                                                                 \
+        EMU_AT_ONCE2(name##2, T)                                                               \
     };                                                                                         \
     struct name##3                                                                             \
     {                                                                                          \
@@ -77,7 +77,7 @@ copy_whole(T *to, const T *from)
     struct alignas(align4) name##4                                                             \
     {                                                                                          \
         T x, y, z, w;                                                                          \
-        EMU_AT_ONCE4(name##4, T)                                                                 \
+        EMU_AT_ONCE4(name##4, T)                                                               \
     };                                                                                         \
     static inline name##1 make_##name##1(T x)                                                  \
     {                                                                                          \

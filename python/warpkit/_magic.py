@@ -20,7 +20,7 @@ ARGUMENTS: dict[tuple[str, ...], dict[str, Any]] = {
     ("--races",): {"action": "store_true", "help": "find races (on the emulated device)"},
     ("--trace",): {
         "action": "store_true",
-        "help": "show what accesses to memory cost: of a program, or of each launch of these kernels",
+        "help": "show what accesses cost: of a program, or of each launch of these kernels",
     },
     ("--schedule",): {
         "metavar": "ORDER",

@@ -231,9 +231,11 @@ dynamic(const float *x, float *out, int pad)
 {
     extern __shared__ float tile_of_any_size[];
     const int wide = blockDim.x + pad;
-    tile_of_any_size[threadIdx.y * wide + threadIdx.x] = x[threadIdx.y * blockDim.x + threadIdx.x];
+    tile_of_any_size[threadIdx.y * wide + threadIdx.x] =
+        x[threadIdx.y * blockDim.x + threadIdx.x];
     __syncthreads();
-    out[threadIdx.y * blockDim.x + threadIdx.x] = tile_of_any_size[threadIdx.x * wide + threadIdx.y];
+    out[threadIdx.y * blockDim.x + threadIdx.x] =
+        tile_of_any_size[threadIdx.x * wide + threadIdx.y];
 }
 
 __global__ void
@@ -433,7 +435,8 @@ main()
 {
     const int n = 1024;
     cudaMalloc(&memory, 16 << 20);
-    std::vector<int> mixed(1 << 18), few(1 << 18), begin(n + 1), same(1 << 18, 3), pairs(256), tails(256);
+    std::vector<int> mixed(1 << 18), few(1 << 18), begin(n + 1), same(1 << 18, 3), pairs(256),
+        tails(256);
     std::vector<float> numbers(1 << 18);
     for (int i = 0; i < 1 << 18; i++) {
         mixed[i] = (int)((unsigned)i * 2654435761u >> 7) & (n - 1);

@@ -1,8 +1,8 @@
-"""A profiler's counters for any kernel, with no GPU: which line's loads waste sectors, whose lanes meet in a
-bank; docs/lab.md.
+"""A profiler's counters for any kernel, with no GPU: which line's loads waste sectors, whose lanes
+meet in a bank; docs/lab.md.
 
-The emulated device runs the kernel; the counts of requests, sectors and wavefronts are those of its source,
-checked against Nsight Compute on a GPU for a hundred kernels. Time is not modelled.
+The emulated device runs the kernel; the counts of requests, sectors and wavefronts are those of its
+source, checked against Nsight Compute on a GPU for a hundred kernels. Time is not modelled.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def trace(
     Parameters
     ----------
     function : callable or str or path
-        ``module.k[grid, block]`` of warpkit.compile; any function that launches such kernels; a function
-        of warpkit with ``variant=``, whose rung is compiled for it; or the path, or the text, of a whole
-        program, which is run in a process of its own.
+        ``module.k[grid, block]`` of warpkit.compile; any function that launches such kernels; a
+        function of warpkit with ``variant=``, whose rung is compiled for it; or the path, or the
+        text, of a whole program, which is run in a process of its own.
     *args, **given
         What it is called with; of a program its arguments, and include, options, input, timeout as
         warpkit.run takes them.
@@ -52,7 +52,7 @@ def trace(
 
     Raises
     ------
-    ValueError (no such rung; it would take too long), TypeError, CompileError, DeviceError (nothing ran)
+    ValueError (no such rung; it would take too long), TypeError, CompileError, DeviceError
 
     Examples
     --------

@@ -30,7 +30,17 @@ class Rung(NamedTuple):
     trace: _trace.Trace
 
 
-_HEADS = ("rung", "requests", "sectors", "excess", "wavefronts", "excess", "DRAM, MB", "floor, us", "time, us")
+_HEADS = (
+    "rung",
+    "requests",
+    "sectors",
+    "excess",
+    "wavefronts",
+    "excess",
+    "DRAM, MB",
+    "floor, us",
+    "time, us",
+)
 
 
 class Ladder(list[Rung]):
@@ -62,7 +72,12 @@ class Ladder(list[Rung]):
         rows = [[*_HEADS, "what it teaches"], *self._rows()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
         lines = [
-            " ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=False))])
+            " ".join(
+                [
+                    row[0].ljust(widths[0]),
+                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=False)),
+                ]
+            )
             + f"  {row[-1]}"
             for row in rows
         ]
@@ -89,7 +104,9 @@ class Ladder(list[Rung]):
         ):
             ideal = np.array([getattr(one.counts, f"ideal_{name}") for one in self])
             excess = np.array([getattr(one.counts, name) for one in self]) - ideal
-            axes.barh(at + shift, ideal, 0.36, color=colours[0], label=f"{name}, as many as must be")
+            axes.barh(
+                at + shift, ideal, 0.36, color=colours[0], label=f"{name}, as many as must be"
+            )
             axes.barh(at + shift, excess, 0.36, ideal, color=colours[1], label=f"{name}, in excess")
         axes.set_yticks(at, [one.variant for one in self])
         axes.invert_yaxis()

@@ -38,7 +38,7 @@ CHIPS = {
 
 class Occupancy(NamedTuple):
     """blocks, warps: of a multiprocessor at a time; fraction: of the warps that it could have;
-    limits: what each resource allows, in blocks; limited_by: the names of those that allow fewest."""
+    limits: what each resource allows, in blocks; limited_by: those that allow fewest."""
 
     blocks: int
     warps: int
@@ -67,7 +67,9 @@ def occupancy(
     (6, 48)
     """
     if capability not in CHIPS:
-        raise ValueError(f"capability must be one of {', '.join(map(str, CHIPS))}, not {capability!r}")
+        raise ValueError(
+            f"capability must be one of {', '.join(map(str, CHIPS))}, not {capability!r}"
+        )
     if not 1 <= threads <= 1024:
         raise ValueError(f"a block has 1 to 1024 threads, not {threads}")
     if not 0 <= registers <= 255:
@@ -164,5 +166,3 @@ def roofline(
         operations / dram if dram else math.inf,
         floor / seconds if seconds else None,
     )
-
-

@@ -1,4 +1,4 @@
-"""What the emulated device has counted, as cuda/emu/trace_report.cc tells it; places in code as lines."""
+"""What the emulated device has counted, as cuda/emu/trace_report.cc tells it; code as lines."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _lines(file: str, stamp: int, addresses: tuple[int, ...]) -> tuple[Place, ..
 
 
 def _own(frames: Sequence[str]) -> Place:
-    """Of inlined calls, the innermost first: the line that is neither CUDA's nor the C++ library's."""
+    """Of inlined calls, the innermost first: the line that is neither CUDA's nor the library's."""
     for frame in frames:
         name, _, line = frame.partition(" (discriminator")[0].rpartition(":")
         while name.startswith("./"):

@@ -1,4 +1,4 @@
-"""What a line's counts say of it, as Nsight Compute's rules do: one sentence, and what would mend it."""
+"""What a line's counts say of it, as Nsight Compute's rules do: and what would mend it."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ def rule(line: Line) -> str:
         return _of_block(line)
     if line.op == "atomic" and c.replays >= c.lanes // 4 > 0:
         return (
-            f"Contended atomics: {c.replays:,} of {c.lanes:,} lanes wait for others of their warp at the "
-            "same address. Add up in the warp or in shared memory first."
+            f"Contended atomics: {c.replays:,} of {c.lanes:,} lanes wait for others of their warp "
+            "at the same address. Add up in the warp or in shared memory first."
         )
     if line.space == "global" and c.sectors > c.ideal_sectors:
         return _uncoalesced(line)
     if line.space == "shared" and c.wavefronts > c.ideal_wavefronts:
         return (
             f"Bank conflicts in shared memory, {c.ways:.3g}-way: {c.wavefronts:,} wavefronts where "
-            f"{c.ideal_wavefronts:,} would do. Pad the array's rows by a word, or permute its columns."
+            f"{c.ideal_wavefronts:,} would do. Pad the array's rows by a word, or permute its "
+            "columns."
         )
     if line.space == "constant" and c.wavefronts > c.requests:
         return (
-            f"Constant memory gives a warp one word at a time: {c.wavefronts / c.requests:.3g} here. Let all "
-            "lanes read the same word, or read from shared memory."
+            f"Constant memory gives a warp one word at a time: {c.wavefronts / c.requests:.3g} "
+            "here. Let all lanes read the same word, or read from shared memory."
         )
     if c.active_lanes <= WARP * 3 / 4 and c.requests > 1:
         return (
-            f"Too few lanes: {c.active_lanes:.3g} of 32 take part. Give neighbouring lanes the work, so that "
-            "whole warps drop out."
+            f"Too few lanes: {c.active_lanes:.3g} of 32 take part. Give neighbouring lanes the "
+            "work, so that whole warps drop out."
         )
     return ""
 
@@ -51,13 +52,14 @@ def _uncoalesced(line: Line) -> str:
     wasted = 1 - c.bytes_useful / c.bytes_moved
     text = (
         f"Uncoalesced global access: {c.sectors_per_request:.3g} sectors a request where "
-        f"{c.ideal_sectors / c.requests:.3g} would do; {max(wasted, 0):.0%} of the bytes moved are not asked for. "
+        f"{c.ideal_sectors / c.requests:.3g} would do; {max(wasted, 0):.0%} of the bytes moved are "
+        "not asked for. "
     )
     if c.sectors - c.ideal_sectors <= c.requests:
         return text + "Let each row begin at a multiple of 32 bytes."
     return text + (
-        "Let neighbouring lanes use neighbouring addresses: swap the indices, turn the tile in shared "
-        "memory, or keep each member of a structure in an array of its own."
+        "Let neighbouring lanes use neighbouring addresses: swap the indices, turn the tile in "
+        "shared memory, or keep each member of a structure in an array of its own."
     )
 
 
@@ -66,6 +68,6 @@ def _of_block(line: Line) -> str:
     if c.divergent == 0 or c.active_lanes > WARP * 3 / 4:
         return ""
     return (
-        f"Divergence: {c.divergent:,} times the lanes of a warp part here, and {c.active_lanes:.3g} of 32 go on "
-        "together. Let the condition be the same for a whole warp."
+        f"Divergence: {c.divergent:,} times the lanes of a warp part here, and "
+        f"{c.active_lanes:.3g} of 32 go on together. Let a condition be that of a whole warp."
     )

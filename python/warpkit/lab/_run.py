@@ -39,7 +39,9 @@ class Limits(NamedTuple):
 
 
 class _Request(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_uint64) for name in ("events", "threads", "records", "l1", "l2"))
+    _fields_ = tuple(
+        (name, ctypes.c_uint64) for name in ("events", "threads", "records", "l1", "l2")
+    )
 
 
 L1, L2 = 128 << 10, 50 << 20  # bytes, of the caches' model: of an H100 that has its L1 to itself
@@ -60,8 +62,8 @@ def check_size(threads: int, limits: Limits, what: str) -> None:
     seconds = threads / _RATE
     if seconds > limits.seconds:
         raise ValueError(
-            f"{what}: {threads:,} threads would take some {seconds / 60:.0f} minutes on the emulated "
-            "device, traced or not; take fewer, or pass limits=Limits(seconds=...)"
+            f"{what}: {threads:,} threads would take some {seconds / 60:.0f} minutes on the "
+            "emulated device, traced or not; take fewer, or pass limits=Limits(seconds=...)"
         )
 
 
@@ -79,7 +81,7 @@ def _collected(limits: Limits, into: list[_read.Launch]) -> Iterator[None]:
             into += _read.launches(ctypes.string_at(text, size.value))
 
 
-# ---- kernels of users -----------------------------------------------------------------------------
+# ---- kernels of users ----------------------------------------------------------------------------
 
 
 def _twin(module: _kernels.Module) -> _kernels.Module:
@@ -135,7 +137,7 @@ def _product(numbers: Sequence[int]) -> int:
     return functools.reduce(lambda a, b: a * b, numbers, 1)
 
 
-# ---- rungs ------------------------------------------------------------------------------------------
+# ---- rungs ---------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -200,7 +202,7 @@ def _traced_rung(op: str, variant: str) -> Iterator[None]:
         replace(index, before)
 
 
-# ---- all -------------------------------------------------------------------------------------------
+# ---- all -----------------------------------------------------------------------------------------
 
 
 class Ran(NamedTuple):

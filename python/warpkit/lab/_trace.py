@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import warpkit
 from warpkit.lab import _read, _rules
 
 SECTOR = 32  # bytes
@@ -21,8 +20,8 @@ _SHORT = {"load": "ld", "store": "st", "atomic": "atom"}
 class Counts(NamedTuple):
     """What was counted, of a line or of more.
 
-    requests           of a warp: instructions that some of its lanes take part in; of basic blocks and
-                       collectives: times
+    requests           of a warp: instructions that some of its lanes take part in; of basic blocks
+                       and collectives: times
     lanes              that took part, over all requests
     bytes_useful       that lanes asked for, each but once a request
     sectors            of 32 bytes of global memory, that requests touch
@@ -48,9 +47,7 @@ class Counts(NamedTuple):
     @property
     def excess(self) -> int:
         """Sectors and wavefronts beyond the ideal."""
-        return (
-            self.sectors - self.ideal_sectors + max(0, self.wavefronts - self.ideal_wavefronts)
-        )
+        return self.sectors - self.ideal_sectors + max(0, self.wavefronts - self.ideal_wavefronts)
 
     @property
     def bytes_moved(self) -> int:
@@ -75,12 +72,17 @@ def total(counts: Sequence[Counts]) -> Counts:
     if not counts:
         return Counts()
     columns = list(zip(*counts, strict=True))
-    sums = [max(c) if name == "most" else sum(c) for name, c in zip(Counts._fields, columns, strict=True)]
+    sums = [
+        max(c) if name == "most" else sum(c)
+        for name, c in zip(Counts._fields, columns, strict=True)
+    ]
     return Counts(*sums)
 
 
 def _counts(row: _read.Row) -> Counts:
-    requests, lanes, _, distinct, sectors, ideal, waves, ideal_waves, most, replays, parted = row.counts
+    requests, lanes, _, distinct, sectors, ideal, waves, ideal_waves, most, replays, parted = (
+        row.counts
+    )
     return Counts(
         requests, lanes, distinct, sectors, ideal, waves, ideal_waves, most, replays, parted
     )
@@ -176,16 +178,16 @@ class Trace:
     Attributes
     ----------
     lines : list of Line
-        Named tuples, in the source's order: ``pandas.DataFrame(trace.lines)`` makes a table of them.
+        Named tuples, in the source's order: ``pandas.DataFrame(trace.lines)`` is a table of them.
     totals : Counts
         Of all accesses to memory.
     metrics : dict of str to int
         The same by Nsight Compute's names; ``line.metrics`` of one line.
     model : dict of str to int
-        Bytes between L1, L2 and DRAM by a simple model of the caches, which knows no time: each block
-        has an L1 of its own, and L2 begins empty.
+        Bytes between L1, L2 and DRAM by a simple model of the caches, which knows no time: each
+        block has an L1 of its own, and L2 begins empty.
     launches : list of Launch
-        kernel, grid, block, shared; ``stride``: each so many-th block was traced, the first among them.
+        kernel, grid, block, shared; ``stride``: each so many-th block was traced, from the first.
     error : DeviceError or None
         What the kernel failed of; the counts go up to there.
     complete : bool
@@ -259,7 +261,7 @@ class Trace:
         block    its number, or its index (x, y, z)
         w        the warp's number in it
         launch   which of launches
-        Raises   KeyError (it was not recorded: it is not traced, or there were Limits.records before)
+        Raises   KeyError (it was not recorded: not traced, or there were Limits.records before)
         """
         one = self.launches[launch]
         number = block if isinstance(block, int) else _number(block, one.grid)
@@ -319,8 +321,9 @@ class Trace:
         return "\n".join([head, *notes])
 
     def worst(self, most: int = 3) -> list[Line]:
-        """Lines with a rule, those first that cost most."""
-        ruled = [one for one in self.lines if one.rule]
+        """Lines with a rule, those first that cost most; not what costs next to nothing."""
+        least = self.totals.requests / 50
+        ruled = [one for one in self.lines if one.rule and _rules.cost(one) >= least]
         return sorted(ruled, key=_rules.cost, reverse=True)[:most]
 
     def _recorded(self) -> Iterator[tuple[int, int, int]]:
@@ -364,7 +367,15 @@ def _merged(launches: Sequence[_read.Launch], text: Callable[[str], list[str]]) 
             array = row.array
             if not row.place.file and row.op == "block":
                 continue  # of the call itself
-            key = (launch.kernel, row.place.file, row.place.line, row.op, row.space, row.size, array)
+            key = (
+                launch.kernel,
+                row.place.file,
+                row.place.line,
+                row.op,
+                row.space,
+                row.size,
+                array,
+            )
             by_place.setdefault(key, []).append(_counts(row))
     lines = []
     for (kernel, file, line, op, space, size, array), counts in by_place.items():
@@ -394,6 +405,3 @@ def texts(given: dict[str, str]) -> Callable[[str], list[str]]:
         return known[name]
 
     return lines
-
-
-

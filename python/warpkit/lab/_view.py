@@ -1,5 +1,5 @@
-"""The view of a trace: source beside its counters, and a warp's lanes against banks and sectors. One piece of
-HTML that needs nothing else."""
+"""The view of a trace: source beside its counters, and a warp's lanes against banks and sectors.
+One piece of HTML that needs nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from warpkit.lab import _rules
 from warpkit.lab._trace import Line, Trace, total
 
-MOST_WARPS, MOST_ACCESSES = 24, 160  # that one can step through; of one warp
+MOST_WARPS, MOST_ACCESSES = 12, 120  # that one can step through; of one warp
 _COLUMNS = ("requests", "lanes", "sectors", "wavefronts", "excess")
 _OPS = {"load": "ld", "store": "st", "atomic": "atom"}
 
@@ -27,8 +27,8 @@ def _part(name: str) -> str:
 def page(trace: Trace) -> str:
     title = html.escape(", ".join(dict.fromkeys(one.kernel for one in trace.launches)))
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>'
-        f"<body>{fragment(trace)}</body></html>\n"
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"</head><body>{fragment(trace)}</body></html>\n"
     )
 
 
@@ -37,7 +37,7 @@ def fragment(trace: Trace) -> str:
     data = json.dumps(_data(trace), separators=(",", ":")).replace("</", "<\\/")
     return (
         f'<div id="{name}" class="warpkit-trace"><style>{_part("view.css")}</style>{_head(trace)}'
-        f'{"".join(_source(trace, file) for file in _files(trace))}'
+        f"{''.join(_source(trace, file) for file in _files(trace))}"
         f'<div class="wk-warp" hidden></div><script>{_part("view.js")}'
         f'("{name}", {data});</script></div>'
     )
@@ -51,7 +51,8 @@ def _head(trace: Trace) -> str:
         if one.totals["cut"]:
             note = "traced up to the limit of events"
         rows.append(
-            f"<b>{html.escape(one.kernel)}</b> &lt;&lt;&lt;{_dim(one.grid)}, {_dim(one.block)}&gt;&gt;&gt; "
+            f"<b>{html.escape(one.kernel)}</b> &lt;&lt;&lt;{_dim(one.grid)}, {_dim(one.block)}"
+            "&gt;&gt;&gt; "
             f"<span class=wk-dim>{blocks:,} blocks{'; ' + note if note else ''}</span>"
         )
     if len(rows) > 6:
@@ -59,8 +60,9 @@ def _head(trace: Trace) -> str:
     error = f"<p class=wk-error>{html.escape(str(trace.error))}</p>" if trace.error else ""
     asked = f"{t.bytes_useful:,}"
     numbers = (
-        f"{t.requests:,} requests; global memory: {t.sectors:,} sectors, {t.ideal_sectors:,} would do; "
-        f"shared: {t.wavefronts:,} wavefronts, {t.ideal_wavefronts:,} would do; {asked} bytes asked for"
+        f"{t.requests:,} requests; global memory: {t.sectors:,} sectors, {t.ideal_sectors:,} would "
+        f"do; shared: {t.wavefronts:,} wavefronts, {t.ideal_wavefronts:,} would do; {asked} bytes "
+        "asked for"
     )
     worst = "".join(
         f'<li><a data-line="{html.escape(one.file)}:{one.line}">line {one.line}</a> '
@@ -85,7 +87,7 @@ def _shown(trace: Trace, file: str) -> list[tuple[int, str]]:
     busy = {one.line for one in trace.lines if one.file == file and one.line <= len(text)}
     if not text or not busy:
         return [(n, "") for n in sorted(busy)]
-    if len(text) <= 60:
+    if len(text) <= 40:
         return list(enumerate(text, 1))
     near = {n for b in busy for n in range(b - 3, b + 4) if 1 <= n <= len(text)}
     rows: list[tuple[int, str]] = []
@@ -108,8 +110,9 @@ def _source(trace: Trace, file: str) -> str:
     body = "".join(_row(n, text, by_line.get(n, []), most, file) for n, text in shown)
     head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
     return (
-        f"<table><caption>{html.escape(file)}</caption><thead><tr><th></th><th class=wk-code>source</th>"
-        f"<th class=wk-what>what</th>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<table><caption>{html.escape(file)}</caption><thead><tr><th></th>"
+        f"<th class=wk-code>source</th><th class=wk-what>what</th>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>"
     )
 
 
@@ -132,7 +135,11 @@ def _row(number: int, text: str, lines: list[Line], most: int, file: str) -> str
     )
     if not accesses:
         times = sum(one.requests for one in lines if one.op in others)
-        cells = f"<td class=wk-what>{', '.join(sorted(others))}</td><td>{times:,}</td>" if others else ""
+        cells = (
+            f"<td class=wk-what>{', '.join(sorted(others))}</td><td>{times:,}</td>"
+            if others
+            else ""
+        )
         return f"<tr>{code}{cells}</tr>{rules}"
     c = total([one.counts for one in accesses])
     what = ", ".join(
@@ -142,7 +149,7 @@ def _row(number: int, text: str, lines: list[Line], most: int, file: str) -> str
         )
     )
     spaces = {one.space for one in accesses}
-    cells = [
+    numbers = [
         f"{c.requests:,}",
         f"{c.active_lanes:.3g}",
         f"{c.sectors:,}" if "global" in spaces else "",
@@ -150,11 +157,11 @@ def _row(number: int, text: str, lines: list[Line], most: int, file: str) -> str
         f"{c.excess:,}" if c.excess else "",
     ]
     style = f' style="--heat:{heat:.2f}"' if heat else ""
-    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+    cells = "".join(f"<td>{cell}</td>" for cell in numbers)
     key = html.escape(f"{file}:{number}")
     return (
         f'<tr class=wk-hot tabindex=0 data-line="{key}"{style}>{code}'
-        f"<td class=wk-what>{html.escape(what)}</td>{numbers}</tr>{rules}"
+        f"<td class=wk-what>{html.escape(what)}</td>{cells}</tr>{rules}"
     )
 
 
@@ -163,7 +170,7 @@ def _data(trace: Trace) -> dict[str, Any]:
     kinds: list[list[Any]] = []
     index: dict[tuple[Any, ...], int] = {}
     seen: set[str] = set()
-    warps = []
+    warps: list[dict[str, Any]] = []
     for launch, block, w in itertools.islice(trace._recorded(), 400):
         accesses = trace.warp(block, w, launch)
         lines = {f"{one.file}:{one.line}" for one in accesses[:MOST_ACCESSES]}
