@@ -1,6 +1,7 @@
 // launch.cc -- a grid: its blocks in the schedule's order, shared by threads of the operating
 // system, each of which runs one block at a time.
 #include "emu/races.h"
+#include "emu/schedule.h"
 
 #include <algorithm>
 #include <chrono>
@@ -106,6 +107,7 @@ run_one(grid *g, block *b, uint64_t n)
 void
 run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
 {
+    block_script script; // if the grid has one, this thread is alone
     std::unique_ptr<borrowed_block> b;
     try {
         b = std::make_unique<borrowed_block>();
@@ -115,7 +117,8 @@ run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
     try {
         const guard against(b->own, g->set.seconds);
         for (uint64_t i; !g->failed && (i = taken->fetch_add(1)) < order.count;)
-            run_one(g, b->own, order(i));
+            run_one(g, b->own,
+                    g->scripted ? script.next(*g, i, order(i), order.count) : order(i));
     } catch (const std::bad_alloc &) {
         g->starved = true;
     }
@@ -424,6 +427,7 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         const one_device only(device);
         if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
         watch_launch(&g, config.stream);
+        begin_script(&g);
         together ? run_together(&g) : run_grid(&g);
         deliver_printed();
         const bool raced = tell_of_races(&g);
