@@ -1,5 +1,6 @@
 // launch.cc -- a grid: its blocks in the schedule's order, shared by threads of the operating
 // system, each of which runs one block at a time.
+#include "emu/later.h"
 #include "emu/races.h"
 #include "emu/schedule.h"
 
@@ -397,8 +398,12 @@ blocks_at_once(const void *kernel, int threads, size_t shared, int *blocks)
     }
 }
 
+namespace
+{
+
+// children: what its threads have launched.
 cudaError_t
-launch(const cudaLaunchConfig_t &config, const body &work)
+launch_one(const cudaLaunchConfig_t &config, const body &work, std::vector<waiting> *children)
 {
     refuse_in_kernel("a kernel launch");
     const int device = current_device();
@@ -429,6 +434,7 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         watch_launch(&g, config.stream);
         begin_script(&g);
         together ? run_together(&g) : run_grid(&g);
+        *children = take_waiting();
         deliver_printed();
         const bool raced = tell_of_races(&g);
         if (g.weak) g.weak->end_kernel();
@@ -441,8 +447,23 @@ launch(const cudaLaunchConfig_t &config, const body &work)
     } catch (const std::bad_alloc &) {
         size_t size;
         overrun(device, &size); // is nobody's fault then
+        *children = take_waiting();
         return cudaErrorMemoryAllocation;
     }
+}
+
+} // namespace
+
+cudaError_t
+launch(const cudaLaunchConfig_t &config, const body &work)
+{
+    std::vector<waiting> children;
+    cudaError_t e = launch_one(config, work, &children);
+    for (const waiting &child : children) {
+        const cudaError_t its = child.work(child.what, e == cudaSuccess, config.stream);
+        if (e == cudaSuccess) e = its;
+    }
+    return e;
 }
 
 } // namespace emu

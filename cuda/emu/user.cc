@@ -1,5 +1,6 @@
 // user.cc -- what users' own CUDA objects call of the emulator: the last error, printf and assert in
 // kernels, and a kernel's launch from Python.
+#include "emu/later.h"
 #include "emu/races.h"
 #include "emu/turns.h"
 
@@ -122,6 +123,35 @@ deliver_printed()
         fwrite(printed.data(), 1, printed.size(), stdout);
     printed.clear();
     cut = false;
+}
+
+// ---- launches in kernels ------------------------------------------------------------------------
+
+namespace
+{
+
+std::mutex waiting_lock; // of what follows
+lasting<std::vector<waiting>> all_waiting;
+
+} // namespace
+
+void
+later(cudaError_t (*work)(void *what, bool wanted, cudaStream_t stream), void *what)
+{
+    try {
+        std::lock_guard hold(waiting_lock);
+        all_waiting.value.push_back({work, what});
+        return;
+    } catch (const std::bad_alloc &) {
+    }
+    fail(running, "no memory for a launch in it");
+}
+
+std::vector<waiting>
+take_waiting()
+{
+    std::lock_guard hold(waiting_lock);
+    return std::exchange(all_waiting.value, {});
 }
 
 // ---- a launch from Python -----------------------------------------------------------------------

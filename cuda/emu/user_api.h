@@ -397,7 +397,10 @@ cudaEventCreate(cudaEvent_t *event, unsigned flags = cudaEventDefault)
 #define cudaEventSynchronize(...) emu::note(cudaEventSynchronize(__VA_ARGS__))
 #define cudaEventElapsedTime(...) emu::note(cudaEventElapsedTime(__VA_ARGS__))
 
-#include "emu/user_texture.h"
+#include "emu/user_volume.h"
+#ifdef EMU_GRAPHS
+#include "emu/user_graph.h"
+#endif
 
 // ---- intrinsics -------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -233,6 +234,8 @@ def build(
     # Variables of templates are each library's own: g++ has one of them for the whole process.
     command += ["-fno-gnu-unique"] * ("clang" not in compiler.version)
     command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
+    if any(re.search(r"\bcuda(Graph|StreamBeginCapture)", text) for text in source.texts.values()):
+        command.append("-DEMU_GRAPHS")  # whose header takes a while
     wrapped = WRAPPED + (COPYING if races else ())
     link = [*(f"-Wl,--wrap={name}" for name in wrapped), "-Wl,-z,defs", "-pthread"]
     link += [] if program else ["-shared"]
