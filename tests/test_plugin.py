@@ -573,7 +573,9 @@ def test_what_fails_in_any_order_or_in_none_needs_no_switch(ordered):
     assert ordered("behind")
 
 
-@pytest.mark.parametrize("text", ["0.1.2", "0.1:3", "0/1.2:3", "0.1.0:2,", "0.1.0:2x", ":", "0/1:-2"])
+@pytest.mark.parametrize(
+    "text", ["0.1.2", "0.1:3", "0/1.2:3", "0.1.0:2,", "0.1.0:2x", ":", "0/1:-2"]
+)
 def test_a_list_of_switches_is_read_whole(text):
     with testing.settings(WARPKIT_EMU_SCHEDULE=text), pytest.raises(ValueError, match="switches"):
         warpkit.reduce(np.ones(3))

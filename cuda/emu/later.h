@@ -1,4 +1,5 @@
-// later.h -- launches in kernels, which wait until the grid has ended that asks for them.
+// later.h -- what else users' objects call: launches in kernels, which wait until the grid has ended that
+// asks for them; a kernel's shared memory.
 #pragma once
 #include "emu/api.h"
 
@@ -11,6 +12,7 @@ namespace emu
 // forgotten.
 EMU_API_BEGIN
 void later(cudaError_t (*work)(void *what, bool wanted, cudaStream_t stream), void *what);
+cudaError_t static_shared(const void *kernel, size_t *bytes); // that it has
 EMU_API_END
 
 #pragma GCC visibility push(hidden)

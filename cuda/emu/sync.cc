@@ -41,7 +41,8 @@ wait_at_barrier(int predicate, site at)
     if (here.arrived == 0) {
         here.first = t;
     } else if (const thread *o = here.first;
-               o->at.line != at.line || strcmp(o->at.file, at.file) != 0) {
+               o->at.line != at.line ||
+               (o->at.file != at.file && strcmp(o->at.file, at.file) != 0)) {
         fail(b,
              "warp %d, lane %d: divergent barrier: it comes to __syncthreads at %s:%d while "
              "warp %d, lane %d waits in the one at %s:%d",

@@ -147,6 +147,20 @@ later(cudaError_t (*work)(void *what, bool wanted, cudaStream_t stream), void *w
     fail(running, "no memory for a launch in it");
 }
 
+cudaError_t
+static_shared(const void *kernel, size_t *bytes)
+{
+    std::lock_guard hold(device_in_use());
+    try {
+        kernel_facts facts;
+        describe_kernel(kernel, nullptr, &facts);
+        *bytes = facts.fixed;
+        return cudaSuccess;
+    } catch (const std::bad_alloc &) {
+        return cudaErrorMemoryAllocation;
+    }
+}
+
 std::vector<waiting>
 take_waiting()
 {
@@ -302,6 +316,14 @@ __wrap___assert_fail(const char *expression, const char *file, unsigned line,
     t->in->of->asserted = true;
     emu::fail(t->in, "thread (%u, %u, %u): assertion `%s' failed at %s:%u", t->index.x,
               t->index.y, t->index.z, expression, file, line);
+}
+
+extern "C" EXPORTED clock_t
+__wrap_clock()
+{
+    if (!emu::in_kernel()) return clock();
+    emu::yield();
+    return (clock_t)emu::nanoseconds();
 }
 
 extern "C" EXPORTED void

@@ -801,7 +801,7 @@ graph_free(void *block, cudaStream_t stream)
 inline cudaError_t
 graph_free(void *block)
 {
-    return graph_memory.count(block) ? cudaSuccess : cudaFree(block);
+    return graph_memory.count(block) ? cudaSuccess : release(block);
 }
 
 inline cudaError_t // of a stream that is captured nobody waits for

