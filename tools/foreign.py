@@ -95,16 +95,17 @@ def outcome(program: Program) -> Outcome:
         return Outcome(program, "")
     try:
         names = [str(path) for path in program.sources]
+        include = list(map(str, program.include))
         plain, watched = (
-            _programs.built(names, list(map(str, program.include)), program.options, "emu", check)[
-                0
-            ]
+            _programs.built(names, include, program.options, "emu", check)[0]
             for check in (None, "races")
         )
     except warpkit.CompileError as error:
         wrong = [x for x in str(error).splitlines() if "rror" in x or "undefined" in x]
         return Outcome(program, (wrong or [str(error)])[0])
-    return Outcome(program, "", run(plain, program), run(watched, program))
+    one = run(plain, program)
+    late = one.code is None  # and with a look for races later still
+    return Outcome(program, "", one, one if late else run(watched, program))
 
 
 def outcomes(programs: Sequence[Program]) -> list[Outcome]:

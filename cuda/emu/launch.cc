@@ -20,6 +20,7 @@ namespace emu
 namespace
 {
 
+constexpr int kMostNested = 24;         // launches in kernels, as GPUs had it
 constexpr int64_t kWorthAThread = 4096; // CUDA threads: what runs while another one starts
 
 // Blocks that idle between launches: their stacks and pages are expensive to make. No more than
@@ -457,12 +458,17 @@ launch_one(const cudaLaunchConfig_t &config, const body &work, std::vector<waiti
 cudaError_t
 launch(const cudaLaunchConfig_t &config, const body &work)
 {
+    static thread_local int depth = 0;
     std::vector<waiting> children;
     cudaError_t e = launch_one(config, work, &children);
+    if (e == cudaSuccess && !children.empty() && depth == kMostNested)
+        e = failed("a kernel launches another, and that yet another, more than 24 deep");
+    depth++;
     for (const waiting &child : children) {
         const cudaError_t its = child.work(child.what, e == cudaSuccess, config.stream);
         if (e == cudaSuccess) e = its;
     }
+    depth--;
     return e;
 }
 
