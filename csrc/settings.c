@@ -160,7 +160,7 @@ read_one(const char *text, const variable *v, wk_setting *s)
 int
 wk_next_switch(const char **text, wk_switch *s)
 {
-    int64_t part[5] = {0};
+    int64_t part[4] = {0};
     int count = 0;
     const char *p = *text;
     const int of_blocks = *p != '\0' && p[strspn(p, "0123456789")] == '/';

@@ -454,6 +454,9 @@ m["filled<float, 1>"][1, 32](np.zeros(32, np.float32), 1)
             "void f() { extern __shared__ float s[][2]; }",
             "void f() { std::add_pointer_t<float[2]> s = emu::dynamic<float[2]>(); }",
         ),
+        ("__shared__ alignas(16) int s[9];", "alignas(16) __shared__ int s[9];"),
+        ('asm("mov.u32 %0, %%laneid;" : "=r"(l));', "l = emu::ptx::laneid();"),
+        ('asm("mov.u32 %0,\n%%pm0;" : "=r"(l));', 'asm("mov.u32 %0,\n%%pm0;" : "=r"(l));'),
         ("extern __shared__ __align__(16) char s[];", "static emu::dynamic_array<char> s;"),
         ("__device__ __noinline__ int f();", "__device__ __attribute__((noinline)) int f();"),
         ("k<<<1, // one\n 2>>>(x);", 'emu::start(k, "k", 1,    2)\n(x);'),
@@ -491,7 +494,7 @@ def test_a_failed_kernel_is_told_and_fails_every_later_call():
 GRAPHS = """made cudaSuccess
 nodes 15 20 of 3
 circle cudaErrorInvalidValue
-wait unrecognized error code, 1, nothing has run: 1
+wait cudaErrorStreamCaptureUnsupported, 1, nothing has run: 1
 captured 256
 unjoined 904, unmatched 903, legacy 900
 loops 9

@@ -492,7 +492,7 @@ release(void *block)
 
 #include "emu/user_volume.h"
 #ifdef EMU_GRAPHS
-#include "emu/user_graph.h"
+#include "emu/user_graph_api.h"
 #endif
 
 // ---- intrinsics -------------------------------------------------------------------------------

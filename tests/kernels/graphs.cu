@@ -5,14 +5,24 @@
 
 __device__ int total;
 
-__global__ void add(int *x, int n) { *x += n; }
-__global__ void times(int *x, int n) { *x *= n; }
-__global__ void count_down(int *x, cudaGraphConditionalHandle h)
+__global__ void
+add(int *x, int n)
+{
+    *x += n;
+}
+__global__ void
+times(int *x, int n)
+{
+    *x *= n;
+}
+__global__ void
+count_down(int *x, cudaGraphConditionalHandle h)
 {
     cudaGraphSetConditional(h, --*x > 0);
     total++;
 }
-__global__ void parent(int *x, int depth)
+__global__ void
+parent(int *x, int depth)
 {
     *x += 1;
     if (depth > 0) parent<<<1, 1>>>(x, depth - 1);

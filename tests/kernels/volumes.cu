@@ -14,7 +14,8 @@
 namespace cg = cooperative_groups;
 
 __global__ void
-sample(cudaTextureObject_t volume, cudaTextureObject_t layers, cudaTextureObject_t cube, float *out)
+sample(cudaTextureObject_t volume, cudaTextureObject_t layers, cudaTextureObject_t cube,
+       float *out)
 {
     out[0] = tex3D<float>(volume, 1.5f, 1.5f, 1.5f);  // element (1, 1, 1)
     out[1] = tex3D<float>(volume, 1.5f, 1.5f, 1.75f); // a quarter of the way to (1, 1, 2)
@@ -125,12 +126,13 @@ main()
     const cudaArray_t cube = filled(make_cudaExtent(2, 2, 6), cudaArrayCubemap);
     cudaArray_t none;
     const cudaChannelFormatDesc of = cudaCreateChannelDesc<float>();
-    printf("%s\n", cudaGetErrorName(
-                       cudaMalloc3DArray(&none, &of, make_cudaExtent(2, 3, 6), cudaArrayCubemap)));
+    printf("%s\n", cudaGetErrorName(cudaMalloc3DArray(&none, &of, make_cudaExtent(2, 3, 6),
+                                                      cudaArrayCubemap)));
     float *out;
     cudaMallocManaged(&out, 64 * sizeof(float));
-    sample<<<1, 1>>>(texture(volume, cudaFilterModeLinear), texture(layers, cudaFilterModePoint),
-                     texture(cube, cudaFilterModePoint), out);
+    sample<<<1, 1>>>(texture(volume, cudaFilterModeLinear),
+                     texture(layers, cudaFilterModePoint), texture(cube, cudaFilterModePoint),
+                     out);
     for (int i = 0; i < 12; i++) printf("%g ", out[i]);
     cudaResourceDesc r = {};
     r.res.array.array = volume;
