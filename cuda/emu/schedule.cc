@@ -2,9 +2,10 @@
 // order holds, and followed again from a list, all of it or a part.
 //
 // A switch is named by what one thread has done, so that it is the same one when others are left out:
-// when thread T of a block comes to its P-th point, X goes on instead of whoever would, or where the
-// block begins and its barriers open. A point is a barrier, a collective, an atomic, a fence, an end. Who would: after an atomic or a fence T itself,
-// else the lowest thread that can run; after a switch to another warp, of that one as long as it can.
+// when thread T of a block comes to its P-th point, X goes on instead of whoever would; or where the
+// block begins, and where its barriers open. A point is a barrier, a collective, an atomic, a fence, an
+// end. Who would: after an atomic or a fence T itself, else the lowest thread that can run; after a
+// switch to another warp, of that one as long as it can.
 #include "emu/schedule.h"
 #include "emu/races.h"
 
