@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { DEVICE, FILE_NAME, WORD, FLAG, COUNT, REAL, BYTES, FAILURE } kind;
+typedef enum { DEVICE, FILE_NAME, WORD, ORDER, FLAG, COUNT, REAL, BYTES, FAILURE } kind;
 
 enum { MOST_WORDS = 3 };
 static const double ANY = 9e18; /* below 2^63 */
@@ -38,7 +38,12 @@ static const variable table[WK_SETTINGS] = {
      "per cent of on-chip memory that is shared memory"},
     {"WARPKIT_SUMS", WORD, 0, 0, {"doubles", "integers"}, "how a GPU adds floats"},
     {"WARPKIT_FEW", COUNT, 0, ANY, {0}, "elements a multiprocessor of a small transpose"},
-    {"WARPKIT_EMU_SCHEDULE", WORD, 0, 0, {"linear", "reverse", "random"}, "whose turn is next"},
+    {"WARPKIT_EMU_SCHEDULE",
+     ORDER,
+     0,
+     0,
+     {"linear", "reverse", "random"},
+     "whose turn is next"},
     {"WARPKIT_EMU_SEED", COUNT, 0, ANY, {0}, "of the random schedule"},
     {"WARPKIT_EMU_MEMORY", WORD, 0, 0, {"strong", "weak"}, "when other blocks see a write"},
     {"WARPKIT_EMU_STEPS", COUNT, 1, ANY, {0}, "turns that a block may take"},
@@ -130,16 +135,52 @@ read_failure(const char *text, wk_setting *s)
 }
 
 static int
+read_order(const char *text, const variable *v, wk_setting *s)
+{
+    wk_switch one;
+    if (read_word(text, v->words, MOST_WORDS, s)) return 1;
+    while (wk_next_switch(&text, &one)) s->value = MOST_WORDS;
+    return s->value == MOST_WORDS && *text == '\0';
+}
+
+static int
 read_one(const char *text, const variable *v, wk_setting *s)
 {
     switch (v->takes) {
     case DEVICE:
     case FILE_NAME: return 1;
     case WORD: return read_word(text, v->words, MOST_WORDS, s);
+    case ORDER: return read_order(text, v, s);
     case FLAG: return read_flag(text, s);
     case FAILURE: return read_failure(text, s);
     default: return read_number(text, v, s);
     }
+}
+
+int
+wk_next_switch(const char **text, wk_switch *s)
+{
+    int64_t part[4] = {0};
+    int count = 0;
+    const char *p = *text;
+    const int of_blocks = *p != '\0' && p[strspn(p, "0123456789")] == '/';
+    for (;;) {
+        char *end;
+        if (!isdigit((unsigned char)*p)) return 0;
+        part[count++] = strtoll(p, &end, 10);
+        p = end;
+        if (*p == ':' && count == (of_blocks ? 2 : count == 3 ? 3 : 4)) break;
+        if (*p++ != (of_blocks ? '/' : '.') || count == 4) return 0;
+    }
+    if (!isdigit((unsigned char)p[1])) return 0;
+    char *end;
+    const int64_t to = strtoll(p + 1, &end, 10);
+    if (*end != '\0' && (*end != ',' || end[1] == '\0')) return 0;
+    *text = *end ? end + 1 : end;
+    *s = of_blocks    ? (wk_switch){part[0], -1, -1, part[1], to}
+         : count == 3 ? (wk_switch){part[0], part[1], -1, part[2], to}
+                      : (wk_switch){part[0], part[1], part[2], part[3], to};
+    return 1;
 }
 
 /* ---- what a variable takes, in words -------------------------------------------------------- */
@@ -168,7 +209,8 @@ wk_setting_takes(wk_setting_name name, char *text, size_t size)
         break;
     default:
         if (v->words[2])
-            snprintf(text, size, "'%s', '%s' or '%s'", v->words[0], v->words[1], v->words[2]);
+            snprintf(text, size, "'%s', '%s' or '%s'%s", v->words[0], v->words[1], v->words[2],
+                     v->takes == ORDER ? ", or switches as in '0.2.0:32,0.2.5.1:7'" : "");
         else
             snprintf(text, size, "'%s' or '%s'", v->words[0], v->words[1]);
     }

@@ -51,6 +51,16 @@ typedef struct wk_settings {
     wk_error error; /* of the first that cannot be        */
 } wk_settings;
 
+/* In the order of an emulated device's threads: thread `to` of a block goes on where `thread` has come
+ * to its point number `point`, "launch.block.thread.point:to"; or where the block begins and each of
+ * its barriers opens (thread -1), "launch.block.point:to". Or block `to` runs as number `point` of them (block -1), "launch/point:to". */
+typedef struct wk_switch {
+    int64_t launch, block, thread, point, to;
+} wk_switch;
+
+/* The first of a list with commas, behind which *text points then; 0: there is none. */
+int wk_next_switch(const char **text, wk_switch *s);
+
 /* As the environment had them at the first call of this. */
 const wk_settings *wk_settings_now(void);
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import io
 import json
 import os
 import subprocess
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,7 @@ MARKERS = {
     "canaries": "canaries: run with NumPy arrays of kernels between canaries, and at page ends",
 }
 RUN = "_warpkit_run"
+SECONDS = 10.0  # for the shrinking of a failure's order of threads, about
 OPENED = pytest.StashKey[ExitStack]()  # what is to be closed after a test
 
 
@@ -130,6 +132,39 @@ def _run_of(item: pytest.Item) -> Run | None:
     callspec = getattr(item, "callspec", None)
     run: Run | None = callspec.params.get(RUN) if callspec else None
     return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, Any, pytest.TestReport]:
+    """Of a failure in some order of threads: the few switches that lead to it."""
+    report: pytest.TestReport = yield
+    run = _run_of(item)
+    order = run.settings.get("WARPKIT_EMU_SCHEDULE") if run else None
+    failed = report.when == "call" and report.failed
+    if run and failed and order in ("reverse", "random") and not item.config.option.cuda_mutate:
+        report.sections.append(("order of threads", _shrunk(item, run)))
+    return report
+
+
+def _shrunk(item: pytest.Item, run: Run) -> str:
+    from warpkit._schedules import shrunk
+
+    def again() -> None:
+        try:
+            item.runtest()
+        except pytest.fail.Exception as error:  # no Exception
+            raise AssertionError(str(error)) from None
+        except pytest.skip.Exception:
+            pass
+
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        try:
+            found = shrunk(again, [run.settings], SECONDS)
+        except Exception as error:
+            return f"not shrunk: {error}"
+    return str(found) if found else "not shrunk: run again, with the same arguments, it passes"
 
 
 # Hooks and no fixture, which a test that has a marker alone would not ask for.

@@ -480,3 +480,119 @@ class TestAtomics:
                 warpkit.compile(source).k[1, 1](x, old)
                 results.append((x, old))
             testing.assert_same_bits(*results)
+
+
+# ---- an order of threads, shrunk ---------------------------------------------------------------
+
+# Each is right in the linear order. What it is to take: how many switches, and a line.
+ORDERED = """
+__global__ void behind(int *out) // a missing barrier, between warps
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = s[threadIdx.x & ~32];
+}
+__global__ void ahead(int *out) // likewise, at the third of three steps
+{
+    __shared__ int s[32];
+    for (int step = 0; step < 3; step++) {
+        if (threadIdx.x < 32) s[threadIdx.x] = step;
+        if (step < 2) __syncthreads();
+        out[threadIdx.x] = s[threadIdx.x & 31];
+        if (step < 2) __syncthreads();
+    }
+}
+__global__ void lost(int *out) // an increment of two atomics
+{
+    const int old = atomicAdd(out, 0);
+    __threadfence();
+    atomicExch(out, old + 1);
+}
+__global__ void passed(int *out) // a block waits for none, and needs those before it
+{
+    if (threadIdx.x == 0) atomicAdd(out, 1);
+    if (blockIdx.x == 39 && threadIdx.x == 0) out[1] = out[0];
+}
+"""
+
+
+@pytest.fixture
+def ordered(request):
+    m = warpkit.compile(ORDERED)
+
+    def run(name):
+        out = np.zeros(64, np.int32)
+        m[name][(40 if name == "passed" else 1), 64](out)
+        want = {
+            "behind": out == np.arange(64) % 32,
+            "ahead": out == 2,
+            "lost": out[0] == 64,
+            "passed": out[1] == 40,
+        }
+        return bool(np.all(want[name]))
+
+    return run
+
+
+def unsanitized_compiles(test):
+    for mark in compiles:
+        test = mark(test)
+    return test
+
+
+@unsanitized_compiles
+@pytest.mark.parametrize(
+    ("name", "most", "text"),
+    [
+        ("behind", 1, r"its start +its end +thread \(0, 0, 0\), its start"),
+        ("ahead", 1, r"__syncthreads source.cu:15 +its end +thread \(0, 0, 0\), __syncthreads"),
+        ("lost", 4, r"an atomic source.cu:20"),
+        ("passed", 1, r"\(39, 0, 0\) +its start +block \(\d+, 0, 0\)"),
+    ],
+)
+def test_a_failing_order_is_shrunk(ordered, name, most, text):
+    found = testing.shrink(lambda: ordered(name))
+    assert 1 <= len(found.switches) <= most, str(found)
+    assert re.search(text, str(found)), str(found)
+    with testing.settings(WARPKIT_EMU_SCHEDULE=found.setting):
+        assert not ordered(name)
+    assert ordered(name)
+    for i in range(len(found.switches)):  # none of them can go
+        rest = ",".join(map(str, found.switches[:i] + found.switches[i + 1 :])) or "linear"
+        with testing.settings(WARPKIT_EMU_SCHEDULE=rest):
+            assert ordered(name)
+
+
+@unsanitized_compiles
+def test_what_fails_in_any_order_or_in_none_needs_no_switch(ordered):
+    assert testing.shrink(lambda: True) is None
+    found = testing.shrink(lambda: ordered("behind") and False)
+    assert found.switches == ()
+    assert found.setting == "linear"
+    assert str(found) == "It fails in the linear order of threads too."
+    assert ordered("behind")
+
+
+@pytest.mark.parametrize(
+    "text", ["0.1.2", "0.1:3", "0/1.2:3", "0.1.0:2,", "0.1.0:2x", ":", "0/1:-2"]
+)
+def test_a_list_of_switches_is_read_whole(text):
+    with testing.settings(WARPKIT_EMU_SCHEDULE=text), pytest.raises(ValueError, match="switches"):
+        warpkit.reduce(np.ones(3))
+
+
+@unsanitized_compiles
+def test_the_plugin_shrinks_what_fails(run):
+    uses = """
+import numpy as np, pytest
+
+@pytest.mark.schedules(n=1)
+def test_lost(cu):
+    out = np.zeros(64, np.int32)
+    cu("k.cu").lost[1, 64](out)
+    assert out[0] == 64
+"""
+    result = run(k_cu=ORDERED, test_k_py=uses)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*order of threads*", "It fails after * the linear order:"])
+    result.stdout.fnmatch_lines(["1 *(*, 0, 0) *its start*", "Again: WARPKIT_EMU_SCHEDULE=0.*"])

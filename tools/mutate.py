@@ -46,6 +46,7 @@ ONCE = {
     for name in ("results", "scaled", "table")
 }
 QUICK = ["-Og", "-g0"]  # compilation takes longer than the tests
+WITH_LINES = ["-Og", "-g1", "-gdwarf-4"]  # which the reports of races name
 SMALL = ["--small"]
 RUNS: dict[str, tuple[dict[str, str], list[str]]] = {
     "linear, small sizes": ({"WARPKIT_EMU_SCHEDULE": "linear"}, SMALL),
@@ -167,7 +168,8 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
             affected = LINES
         anew = [changed if source == site.path else source for source in affected]
         # First, so that the linker takes their copy of what other files hold too.
-        jobs = setup.emu_jobs(anew, overlay, options=QUICK)
+        watched = os.environ.get("WARPKIT_SANITIZE") == "races"
+        jobs = setup.emu_jobs(anew, overlay, options=WITH_LINES if watched else QUICK)
         jobs += [job for source, job in plain.items() if source not in affected]
         found.append(Mutant(site, jobs, tests_of(affected)))
     return found

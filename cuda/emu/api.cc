@@ -37,6 +37,18 @@ const struct {
     {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
      "too many blocks in cooperative launch"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    // Of user_graph.h alone.
+    {(cudaError_t)401, "cudaErrorIllegalState",
+     "the operation cannot be performed in the present state"},
+    {(cudaError_t)900, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {(cudaError_t)903, "cudaErrorStreamCaptureUnmatched",
+     "capture was not ended in the same stream as it began"},
+    {(cudaError_t)904, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+    {(cudaError_t)910, "cudaErrorGraphExecUpdateFailure",
+     "the graph update was not performed because it included changes which violated "
+     "constraints "
+     "specific to instantiated graph update"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
 

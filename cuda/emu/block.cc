@@ -83,7 +83,7 @@ thread_main()
         b->turns++;
         not_ready(b, t);
         trace_wait(b, t);
-        thread *to = next(b);
+        thread *to = next(b, t);
         if (to == nullptr && b->live > 0) stuck(b);
         if (to && to->now == state::fresh) {
             take_stack(to, t->own.stack);
@@ -104,12 +104,12 @@ void
 pass(thread *t)
 {
     block *b = t->in;
-    b->in_a_row = 0;
     if (++b->turns > b->last_turn) out_of_steps(t);
     look(b, t);
-    thread *to = next(b);
+    thread *to = next(b, t);
     if (to == nullptr) stuck(b);
     if (to == t) return;
+    b->in_a_row = 0;
     if (to->now == state::fresh) begin(b, to);
     turn_to(b, to);
     switch_fiber(t->own, to->own, false);
@@ -191,6 +191,7 @@ block::line_up()
                 t.now = state::fresh;
                 t.at = {};
                 t.counting = false;
+                t.points = 0;
             }
     for (int w = 0; w < warps; w++) {
         const int left = threads - w * kWarpLanes;
@@ -209,6 +210,11 @@ block::run(grid *g, dim3 at)
     order = g->set.order;
     last_turn = turns + g->set.steps;
     in_a_row = 0;
+    scripted = g->scripted;
+    favoured = -1;
+    told = -1;
+    opened = 0;
+    forced = nullptr;
     barrier = {};
     line_up();
     guard_stacks();
@@ -224,7 +230,7 @@ block::run(grid *g, dim3 at)
     gridDim = g->blocks;
     index_there = &threadIdx;
     home.stack = nullptr; // another thread of the operating system may have run the last block
-    thread *first = next(this);
+    thread *first = next(this, nullptr);
     begin(this, first);
     turn_to(this, first);
     switch_fiber(home, first->own, false);

@@ -1,6 +1,8 @@
 // launch.cc -- a grid: its blocks in the schedule's order, shared by threads of the operating
 // system, each of which runs one block at a time.
+#include "emu/later.h"
 #include "emu/races.h"
+#include "emu/schedule.h"
 #include "emu/trace.h"
 
 #include <algorithm>
@@ -19,6 +21,7 @@ namespace emu
 namespace
 {
 
+constexpr int kMostNested = 24;         // launches in kernels, as GPUs had it
 constexpr int64_t kWorthAThread = 4096; // CUDA threads: what runs while another one starts
 
 // Blocks that idle between launches: their stacks and pages are expensive to make. No more than
@@ -107,6 +110,7 @@ run_one(grid *g, block *b, uint64_t n)
 void
 run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
 {
+    block_script script; // if the grid has one, this thread is alone
     std::unique_ptr<borrowed_block> b;
     try {
         b = std::make_unique<borrowed_block>();
@@ -116,7 +120,8 @@ run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
     try {
         const guard against(b->own, g->set.seconds);
         for (uint64_t i; !g->failed && (i = taken->fetch_add(1)) < order.count;)
-            run_one(g, b->own, order(i));
+            run_one(g, b->own,
+                    g->scripted ? script.next(*g, i, order(i), order.count) : order(i));
     } catch (const std::bad_alloc &) {
         g->starved = true;
     }
@@ -395,8 +400,12 @@ blocks_at_once(const void *kernel, int threads, size_t shared, int *blocks)
     }
 }
 
+namespace
+{
+
+// children: what its threads have launched.
 cudaError_t
-launch(const cudaLaunchConfig_t &config, const body &work)
+launch_one(const cudaLaunchConfig_t &config, const body &work, std::vector<waiting> *children)
 {
     refuse_in_kernel("a kernel launch");
     const int device = current_device();
@@ -426,7 +435,9 @@ launch(const cudaLaunchConfig_t &config, const body &work)
         if (g.set.weak) g.weak = std::make_unique<weak_memory>(device);
         watch_launch(&g, config.stream);
         trace_launch(&g);
+        begin_script(&g);
         together ? run_together(&g) : run_grid(&g);
+        *children = take_waiting();
         deliver_printed();
         const bool raced = tell_of_races(&g);
         if (g.weak) g.weak->end_kernel();
@@ -440,8 +451,28 @@ launch(const cudaLaunchConfig_t &config, const body &work)
     } catch (const std::bad_alloc &) {
         size_t size;
         overrun(device, &size); // is nobody's fault then
+        *children = take_waiting();
         return cudaErrorMemoryAllocation;
     }
+}
+
+} // namespace
+
+cudaError_t
+launch(const cudaLaunchConfig_t &config, const body &work)
+{
+    static thread_local int depth = 0;
+    std::vector<waiting> children;
+    cudaError_t e = launch_one(config, work, &children);
+    if (e == cudaSuccess && !children.empty() && depth == kMostNested)
+        e = failed("a kernel launches another, and that yet another, more than 24 deep");
+    depth++;
+    for (const waiting &child : children) {
+        const cudaError_t its = child.work(child.what, e == cudaSuccess, config.stream);
+        if (e == cudaSuccess) e = its;
+    }
+    depth--;
+    return e;
 }
 
 } // namespace emu

@@ -35,7 +35,8 @@ own_line(const std::vector<std::string> &frames)
     return line.find('?') == std::string::npos ? line : "";
 }
 
-// The source lines of calls, by the addresses where they return to.
+} // namespace
+
 std::map<uintptr_t, std::string>
 lines_of(const std::vector<uintptr_t> &calls)
 {
@@ -73,6 +74,9 @@ lines_of(const std::vector<uintptr_t> &calls)
     }
     return lines;
 }
+
+namespace
+{
 
 std::string
 at_line(const std::map<uintptr_t, std::string> &lines, uintptr_t pc)

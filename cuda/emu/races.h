@@ -284,6 +284,8 @@ void forget_releases(); // after a launch
 
 // ---- race_report.cc -----------------------------------------------------------------------------
 
+// The source lines of calls, by the addresses where they return to.
+std::map<uintptr_t, std::string> lines_of(const std::vector<uintptr_t> &calls);
 std::string told(const grid &g, const race &r);
 std::string told_of_copy(const char *what, cudaStream_t stream, bool writes, const void *at,
                          access other);

@@ -73,6 +73,14 @@ name_of(collective what)
     return kCollectives[(int)what];
 }
 
+const char *
+name_of(stop where)
+{
+    static const char *const others[] = {"__syncthreads", "an atomic", "a fence", "a yield"};
+    if (where < stop::collective) return others[(int)where];
+    return kCollectives[(int)where - (int)stop::collective];
+}
+
 void
 report_deadlock(block *b)
 {

@@ -59,7 +59,7 @@ bool asked_to_stop(); // the call whose launch this thread makes: Ctrl-C
 
 // ---- settings.cc --------------------------------------------------------------------------
 
-enum class schedule { linear, reverse, random };
+enum class schedule { linear, reverse, random, listed };
 
 struct settings { // of a launch; ../../docs/emulator.md lists them
     schedule order;
@@ -232,9 +232,14 @@ struct grid : kernel_facts { // one launch
     traced_file *traced = nullptr;          // null: nobody counts its accesses
     uint64_t began = 0, settled = 0;        // if so, watcher's
     bool alone = true;                      // likewise
+    bool scripted = false;                  // its order is noted, or goes by a list
+    int64_t launch = 0;                     // since the settings were read
     race *found = nullptr;                  // the first failure
     std::atomic<race *> unwritten{nullptr}; // a failure if there is no other
 };
+
+// Where a thread last came to a point at which another may go on.
+enum class stop : uint8_t { barrier, atomic, fence, yield, collective }; // and which: added
 
 // Of a thread.
 enum class state : uint8_t { fresh, started, at_barrier, done };
@@ -248,6 +253,9 @@ struct thread : place {
     bool counting;   // it waits in active_lanes
     unsigned active; // what that gives
     site at;         // the last barrier or collective it came to; file is null before the first
+    stop last;       // where it was last, as far as a script asks (schedule.cc)
+    uintptr_t pc;    // likewise: where an atomic, a fence, a yield was called
+    int64_t points;  // likewise: it has come to
 };
 
 struct gathering { // a collective that has begun: some of the lanes in its mask are there
@@ -278,10 +286,16 @@ struct block {
     schedule order;
     uint64_t turns = 0, last_turn = 0; // taken, over all blocks; this block may take
     uint64_t random = 0;
-    int in_a_row = 0;       // atomics and fences since the last switch
-    fiber home;             // runs the block, not a thread of it
-    thread *now = nullptr;  // that runs; null while home does
-    thread *asks = nullptr; // to go on, when home has looked whether the launch is to stop
+    int in_a_row = 0;      // atomics and fences since the last switch
+    bool scripted = false; // schedule.cc's, as what follows
+    int favoured = -1;     // the warp that goes on as long as it can
+    int64_t opened = 0;    // its beginning, and barriers that have opened
+    int64_t told = -1;     // the switch whose turn has not ended, and whose turn that is
+    const thread *told_of = nullptr;
+    thread *forced = nullptr; // goes on next
+    fiber home;               // runs the block, not a thread of it
+    thread *now = nullptr;    // that runs; null while home does
+    thread *asks = nullptr;   // to go on, when home has looked whether the launch is to stop
     uint3 *index_there = nullptr; // threadIdx of the operating system's thread
     std::vector<char *> idle;
     void *mapped = nullptr; // the stacks' memory, of which they are the aligned part

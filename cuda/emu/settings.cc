@@ -1,5 +1,5 @@
 // settings.cc -- what the environment says of the emulated devices.
-#include "emu/runtime.h"
+#include "emu/schedule.h"
 
 #include <sched.h>
 
@@ -33,7 +33,7 @@ read_settings(settings *s, std::string *why)
 {
     if (!settings_are_right(why)) return false;
     const wk_setting *of = wk_settings_now()->of;
-    s->order = (schedule)of[WK_SET_EMU_SCHEDULE].value;
+    s->order = order_is_given() ? schedule::listed : (schedule)of[WK_SET_EMU_SCHEDULE].value;
     s->weak = of[WK_SET_EMU_MEMORY].value == 1;
     s->seed = (uint64_t)of[WK_SET_EMU_SEED].value;
     // A billion steps are some ten seconds of nothing but switches in one block.
@@ -44,7 +44,8 @@ read_settings(settings *s, std::string *why)
 #ifdef EMU_ASAN
     s->threads = 1; // shared arrays are statics there
 #endif
-    if (s->weak) s->threads = 1; // one block after another
+    // One block after another.
+    if (s->weak || s->order == schedule::listed || order_is_kept()) s->threads = 1;
     return true;
 }
 

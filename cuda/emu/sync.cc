@@ -2,6 +2,7 @@
 // may have to let others go first: fences, atomics.
 #include "emu/atomics.h"
 #include "emu/races.h"
+#include "emu/schedule.h"
 #include "emu/trace.h"
 #include "emu/turns.h"
 
@@ -42,7 +43,8 @@ wait_at_barrier(int predicate, site at)
     if (here.arrived == 0) {
         here.first = t;
     } else if (const thread *o = here.first;
-               o->at.line != at.line || strcmp(o->at.file, at.file) != 0) {
+               o->at.line != at.line ||
+               (o->at.file != at.file && strcmp(o->at.file, at.file) != 0)) {
         fail(b,
              "warp %d, lane %d: divergent barrier: it comes to __syncthreads at %s:%d while "
              "warp %d, lane %d waits in the one at %s:%d",
@@ -51,6 +53,7 @@ wait_at_barrier(int predicate, site at)
     t->at = at;
     if (b->tracing) b->tracing->mark(t, kTraceBarrier, b->of_warp[t->warp].present, at);
     t->now = state::at_barrier;
+    t->last = stop::barrier;
     here.yes += predicate != 0;
     not_ready(b, t);
     trace_wait(b, t);
@@ -262,6 +265,7 @@ gather(const place *who, collective what, unsigned mask, uint64_t value, int sou
     warp &w = b->of_warp[t->warp];
     const unsigned bit = 1u << t->lane;
     t->at = at;
+    t->last = (stop)((int)stop::collective + (int)what);
     if (!(mask & bit))
         fail(b, "warp %d: lane %d is not in the mask 0x%08x of its own %s at %s:%d", t->warp,
              t->lane, mask, name_of(what), at.file, at.line);
@@ -289,6 +293,9 @@ yield()
 {
     thread *t = me();
     block *b = t->in;
+    b->in_a_row = 0;
+    t->last = stop::yield;
+    t->pc = (uintptr_t)__builtin_return_address(0);
     not_ready(b, t);
     b->of_warp[t->warp].later |= 1u << t->lane;
     b->later_warps |= 1u << t->warp;
@@ -323,11 +330,12 @@ namespace
 
 // After an atomic or a fence: a loop of them may wait for another thread.
 void
-let_others(thread *t)
+let_others(thread *t, stop what, const void *pc)
 {
     block *b = t->in;
     if (++b->turns > b->last_turn) out_of_steps(t);
-    if (b->order == schedule::random && draw(b) % 8 == 0)
+    if (b->scripted ? is_interrupted(b, t, what, (uintptr_t)pc)
+                    : b->order == schedule::random && draw(b) % 8 == 0)
         pass(t);
     else if (++b->in_a_row >= kInARow)
         yield();
@@ -343,7 +351,7 @@ fence(scope reach)
     block *b = t->in;
     if (b->of->weak && reach != scope::block) b->of->weak->publish();
     if (b->watching) b->watching->at_fence((int)(t - b->of_thread), reach);
-    let_others(t);
+    let_others(t, stop::fence, __builtin_return_address(0));
 }
 
 uint64_t
@@ -369,7 +377,7 @@ updated(void *address, size_t size)
         trace_event(t, t->in->tracing, trace_kind::atomic, (uintptr_t)address, size,
                     (uintptr_t)__builtin_return_address(0),
                     (uintptr_t)__builtin_frame_address(0));
-    let_others(t);
+    let_others(t, stop::atomic, __builtin_return_address(0));
 }
 
 } // namespace emu

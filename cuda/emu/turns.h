@@ -40,9 +40,9 @@ choose_at_random(block *b, unsigned set)
 inline int
 choose(block *b, unsigned set)
 {
-    if (b->order == schedule::linear) return first_of(set);
+    if (b->order == schedule::random) return choose_at_random(b, set);
     if (b->order == schedule::reverse) return 31 - __builtin_clz(set);
-    return choose_at_random(b, set);
+    return first_of(set);
 }
 
 inline void
@@ -73,12 +73,21 @@ after_yields(block *b)
 }
 
 inline thread *
-next(block *b)
+choose_thread(block *b)
+{
+    const int w = choose(b, b->ready_warps);
+    return &b->of_thread[w * kWarpLanes + choose(b, b->of_warp[w].ready)];
+}
+
+thread *next_of_script(block *b, thread *from); // schedule.cc
+
+// from: whose turn ends; null: the block begins.
+inline thread *
+next(block *b, thread *from)
 {
     if (b->ready_warps == 0) after_yields(b);
     if (b->ready_warps == 0) return nullptr;
-    const int w = choose(b, b->ready_warps);
-    return &b->of_thread[w * kWarpLanes + choose(b, b->of_warp[w].ready)];
+    return b->scripted ? next_of_script(b, from) : choose_thread(b);
 }
 
 // Lets the next thread run; returns when it is this one's turn again.
@@ -98,6 +107,7 @@ struct phrase {
 };
 phrase last_seen(const thread *t); // "thread (3, 0, 0) was last at x.cu:12"
 const char *name_of(collective what);
+const char *name_of(stop where);
 
 } // namespace emu
 

@@ -1,5 +1,6 @@
 // user.cc -- what users' own CUDA objects call of the emulator: the last error, printf and assert in
 // kernels, and a kernel's launch from Python.
+#include "emu/later.h"
 #include "emu/races.h"
 #include "emu/turns.h"
 
@@ -122,6 +123,49 @@ deliver_printed()
         fwrite(printed.data(), 1, printed.size(), stdout);
     printed.clear();
     cut = false;
+}
+
+// ---- launches in kernels ------------------------------------------------------------------------
+
+namespace
+{
+
+std::mutex waiting_lock; // of what follows
+lasting<std::vector<waiting>> all_waiting;
+
+} // namespace
+
+void
+later(cudaError_t (*work)(void *what, bool wanted, cudaStream_t stream), void *what)
+{
+    try {
+        std::lock_guard hold(waiting_lock);
+        all_waiting.value.push_back({work, what});
+        return;
+    } catch (const std::bad_alloc &) {
+    }
+    fail(running, "no memory for a launch in it");
+}
+
+cudaError_t
+static_shared(const void *kernel, size_t *bytes)
+{
+    std::lock_guard hold(device_in_use());
+    try {
+        kernel_facts facts;
+        describe_kernel(kernel, nullptr, &facts);
+        *bytes = facts.fixed;
+        return cudaSuccess;
+    } catch (const std::bad_alloc &) {
+        return cudaErrorMemoryAllocation;
+    }
+}
+
+std::vector<waiting>
+take_waiting()
+{
+    std::lock_guard hold(waiting_lock);
+    return std::exchange(all_waiting.value, {});
 }
 
 // ---- a launch from Python -----------------------------------------------------------------------
@@ -272,6 +316,14 @@ __wrap___assert_fail(const char *expression, const char *file, unsigned line,
     t->in->of->asserted = true;
     emu::fail(t->in, "thread (%u, %u, %u): assertion `%s' failed at %s:%u", t->index.x,
               t->index.y, t->index.z, expression, file, line);
+}
+
+extern "C" EXPORTED clock_t
+__wrap_clock()
+{
+    if (!emu::in_kernel()) return clock();
+    emu::yield();
+    return (clock_t)emu::nanoseconds();
 }
 
 extern "C" EXPORTED void

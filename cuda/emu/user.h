@@ -4,6 +4,7 @@
 #include "emu/api.h"
 #include "emu/atomics.h"
 #include "emu/half.h"
+#include "emu/later.h"
 #include "emu/math.h"
 #include "emu/user_abi.h"
 #include "emu/user_half.h"
@@ -28,10 +29,50 @@
 #undef __grid_constant__ // in any order with const: a copy for each thread
 #define __grid_constant__
 
+enum cudaGraphNodeType {
+    cudaGraphNodeTypeKernel = 0,
+    cudaGraphNodeTypeMemcpy = 1,
+    cudaGraphNodeTypeMemset = 2,
+    cudaGraphNodeTypeHost = 3,
+    cudaGraphNodeTypeGraph = 4,
+    cudaGraphNodeTypeEmpty = 5,
+    cudaGraphNodeTypeMemAlloc = 10,
+    cudaGraphNodeTypeMemFree = 11,
+    cudaGraphNodeTypeConditional = 13
+};
+
 namespace emu
 {
 
 // ---- launches ---------------------------------------------------------------------------------
+
+#ifdef EMU_GRAPHS // user_graph.h: done, or captured
+template <typename F>
+cudaError_t in_stream(cudaStream_t stream, cudaGraphNodeType type, F run);
+#else
+template <typename F>
+cudaError_t
+in_stream(cudaStream_t stream, cudaGraphNodeType, F run)
+{
+    return run(stream);
+}
+#endif
+
+// A launch, by the host or in a kernel.
+template <typename F>
+void
+start_in_stream(cudaStream_t stream, F run)
+{
+    if (!in_kernel()) return launched(in_stream(stream, cudaGraphNodeTypeKernel, run));
+    later(
+        [](void *what, bool wanted, cudaStream_t s) {
+            F *f = static_cast<F *>(what);
+            const cudaError_t e = wanted ? (*f)(s) : cudaSuccess;
+            delete f;
+            return e;
+        },
+        new F(run));
+}
 
 template <typename... P>
 struct launcher {
@@ -40,7 +81,11 @@ struct launcher {
     cudaLaunchConfig_t config;
     void operator()(P... arguments) const // what does not match is converted here, as in a call
     {
-        launched(cudaLaunchKernelEx(&config, kernel, arguments...));
+        start_in_stream(config.stream, [k = kernel, c = config, arguments...](cudaStream_t s) {
+            cudaLaunchConfig_t there = c;
+            there.stream = s;
+            return cudaLaunchKernelEx(&there, k, arguments...);
+        });
     }
 };
 
@@ -52,16 +97,21 @@ struct deduced_launcher { // of a template whose arguments are deduced: it has n
     template <typename... A>
     void operator()(A... arguments) const
     {
-        const auto thread = [&] { kernel(arguments...); };
-        using thread_type = decltype(thread);
-        const void *pointers[sizeof...(A) + 1];
-        int count = 0;
-        (note_pointer<A>(pointers, &count, arguments), ...);
-        void (*const call)(const void *) = [](const void *t) {
-            (*static_cast<thread_type *>(t))();
-        };
-        launched(launch(config, {reinterpret_cast<const void *>(call), call, &thread, pointers,
-                                 count, name}));
+        start_in_stream(config.stream,
+                        [k = kernel, n = name, c = config, arguments...](cudaStream_t s) {
+                            const auto thread = [&] { k(arguments...); };
+                            using thread_type = decltype(thread);
+                            const void *pointers[sizeof...(A) + 1];
+                            int count = 0;
+                            (note_pointer<A>(pointers, &count, arguments), ...);
+                            void (*const call)(const void *) = [](const void *t) {
+                                (*static_cast<thread_type *>(t))();
+                            };
+                            cudaLaunchConfig_t there = c;
+                            there.stream = s;
+                            return launch(there, {reinterpret_cast<const void *>(call), call,
+                                                  &thread, pointers, count, n});
+                        });
     }
 };
 

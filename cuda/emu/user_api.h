@@ -12,14 +12,14 @@ template <typename T>
 EMU_CALL
 cudaMalloc(T **block, size_t size)
 {
-    return cudaMalloc(reinterpret_cast<void **>(block), size);
+    return cudaMalloc((void **)block, size);
 }
 
 template <typename T>
 EMU_CALL
 cudaMallocAsync(T **block, size_t size, cudaStream_t)
 {
-    return cudaMalloc(reinterpret_cast<void **>(block), size);
+    return cudaMalloc((void **)block, size);
 }
 
 // The host reads and writes what it is on the device: both are here.
@@ -27,7 +27,7 @@ template <typename T>
 EMU_CALL
 cudaMallocManaged(T **block, size_t size, unsigned = cudaMemAttachGlobal)
 {
-    const cudaError_t e = cudaMalloc(reinterpret_cast<void **>(block), size);
+    const cudaError_t e = cudaMalloc((void **)block, size);
 #ifdef EMU_RACES
     if (e == cudaSuccess) emu::written_by_host(*block, size);
 #endif
@@ -38,14 +38,14 @@ template <typename T>
 EMU_CALL
 cudaHostAlloc(T **block, size_t size, unsigned flags)
 {
-    return cudaHostAlloc(reinterpret_cast<void **>(block), size, flags);
+    return cudaHostAlloc((void **)block, size, flags);
 }
 
 template <typename T>
 EMU_CALL
 cudaMallocHost(T **block, size_t size, unsigned flags = cudaHostAllocDefault)
 {
-    return cudaHostAlloc(reinterpret_cast<void **>(block), size, flags);
+    return cudaHostAlloc((void **)block, size, flags);
 }
 
 template <typename T>
@@ -60,7 +60,7 @@ EMU_CALL
 cudaMallocPitch(T **block, size_t *pitch, size_t width, size_t height)
 {
     *pitch = (width + 511) / 512 * 512;
-    return cudaMalloc(reinterpret_cast<void **>(block), *pitch * height);
+    return cudaMalloc((void **)block, *pitch * height);
 }
 
 // These wait, as the detector of races is to know.
@@ -159,7 +159,7 @@ template <typename T>
 EMU_CALL
 cudaMallocFromPoolAsync(T **block, size_t size, cudaMemPool_t pool, cudaStream_t stream)
 {
-    return cudaMallocFromPoolAsync(reinterpret_cast<void **>(block), size, pool, stream);
+    return cudaMallocFromPoolAsync((void **)block, size, pool, stream);
 }
 
 EMU_CALL
@@ -357,16 +357,108 @@ cudaEventCreate(cudaEvent_t *event, unsigned flags = cudaEventDefault)
     return cudaEventCreateWithFlags(event, flags);
 }
 
+// ---- what programs ask ----------------------------------------------------------------------
+
+struct
+    cudaFuncAttributes { // of a kernel; registers are those that a GPU's compiler is apt to take
+    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA;
+    int maxDynamicSharedSizeBytes, preferredShmemCarveout;
+};
+
+template <typename K>
+EMU_CALL
+cudaFuncGetAttributes(cudaFuncAttributes *of, K kernel)
+{
+    size_t fixed = 0;
+    const cudaError_t e = emu::static_shared(reinterpret_cast<const void *>(kernel), &fixed);
+    *of = {fixed, 0, 0, 1024, 32, 80, 80, 0, (int)(48 * 1024 - fixed), -1};
+    return emu::note(e);
+}
+
+constexpr auto cudaDevAttrHostNativeAtomicSupported = (cudaDeviceAttr)86;
+enum cudaDeviceP2PAttr {
+    cudaDevP2PAttrPerformanceRank = 1,
+    cudaDevP2PAttrAccessSupported = 2,
+    cudaDevP2PAttrNativeAtomicSupported = 3,
+    cudaDevP2PAttrCudaArrayAccessSupported = 4
+};
+
+EMU_CALL
+cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr, int from, int to)
+{
+    int count = 0;
+    cudaGetDeviceCount(&count);
+    if (from < 0 || to < 0 || from >= count || to >= count || from == to)
+        return emu::note(cudaErrorInvalidDevice);
+    *value = 0; // none reaches another's memory
+    return emu::note(cudaSuccess);
+}
+
+namespace emu
+{
+
+inline cudaError_t
+device_attribute(int *value, cudaDeviceAttr which, int device)
+{
+    if (which != cudaDevAttrHostNativeAtomicSupported)
+        return cudaDeviceGetAttribute(value, which, device);
+    const cudaError_t e = cudaDeviceGetAttribute(value, cudaDevAttrWarpSize, device);
+    *value = 1; // the host and the device are one
+    return e;
+}
+
+} // namespace emu
+
+// ---- in kernels -------------------------------------------------------------------------------
+
+// There streams are all one, and memory is the host's, as malloc's is.
+namespace emu
+{
+
+inline cudaError_t
+create_stream(cudaStream_t *stream, unsigned flags)
+{
+    if (!in_kernel()) return cudaStreamCreateWithFlags(stream, flags);
+    *stream = nullptr;
+    return cudaSuccess;
+}
+
+inline cudaError_t
+destroy_stream(cudaStream_t stream)
+{
+    return in_kernel() ? cudaSuccess : cudaStreamDestroy(stream);
+}
+
+template <typename T>
+cudaError_t
+allocate(T **block, size_t size)
+{
+    if (!in_kernel()) return cudaMalloc(block, size);
+    *block = static_cast<T *>(malloc(size));
+    return *block ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+inline cudaError_t
+release(void *block)
+{
+    if (!in_kernel()) return cudaFree(block);
+    free(block);
+    return cudaSuccess;
+}
+
+} // namespace emu
+
 #undef EMU_CALL
 
 // What fails is what cudaGetLastError gives, and a kernel's failure is every later call's.
-#define cudaMalloc(...) emu::note(cudaMalloc(__VA_ARGS__))
+#define cudaMalloc(...) emu::note(emu::allocate(__VA_ARGS__))
 #define cudaMallocAsync(...) emu::note(cudaMallocAsync(__VA_ARGS__))
 #define cudaMallocManaged(...) emu::note(cudaMallocManaged(__VA_ARGS__))
 #define cudaHostAlloc(...) emu::note(cudaHostAlloc(__VA_ARGS__))
 #define cudaMallocHost(...) emu::note(cudaMallocHost(__VA_ARGS__))
 #define cudaMallocPitch(...) emu::note(cudaMallocPitch(__VA_ARGS__))
-#define cudaFree(...) emu::note(cudaFree(__VA_ARGS__))
+#define cudaFree(...) emu::note(emu::release(__VA_ARGS__))
 #define cudaFreeAsync(...) emu::note(cudaFreeAsync(__VA_ARGS__))
 #define cudaFreeHost(...) emu::note(cudaFreeHost(__VA_ARGS__))
 #define cudaMemcpy(...) emu::note(cudaMemcpy(__VA_ARGS__))
@@ -381,12 +473,13 @@ cudaEventCreate(cudaEvent_t *event, unsigned flags = cudaEventDefault)
 #define cudaMemGetInfo(...) emu::note(cudaMemGetInfo(__VA_ARGS__))
 #define cudaSetDevice(...) emu::note(cudaSetDevice(__VA_ARGS__))
 #define cudaGetDeviceProperties(...) emu::note(cudaGetDeviceProperties(__VA_ARGS__))
-#define cudaDeviceGetAttribute(...) emu::note(cudaDeviceGetAttribute(__VA_ARGS__))
+#define cudaDeviceGetAttribute(...) emu::note(emu::device_attribute(__VA_ARGS__))
 #define cudaFuncSetAttribute(...) emu::note(cudaFuncSetAttribute(__VA_ARGS__))
 #define cudaDeviceSynchronize() emu::note(cudaDeviceSynchronize())
 #define cudaThreadSynchronize() cudaDeviceSynchronize()
 #define cudaStreamCreate(...) emu::note(cudaStreamCreate(__VA_ARGS__))
-#define cudaStreamDestroy(...) emu::note(cudaStreamDestroy(__VA_ARGS__))
+#define cudaStreamCreateWithFlags(...) emu::note(emu::create_stream(__VA_ARGS__))
+#define cudaStreamDestroy(...) emu::note(emu::destroy_stream(__VA_ARGS__))
 #define cudaStreamQuery(...) emu::note(cudaStreamQuery(__VA_ARGS__))
 #define cudaStreamSynchronize(...) emu::note(cudaStreamSynchronize(__VA_ARGS__))
 #define cudaStreamWaitEvent(...) emu::note(cudaStreamWaitEvent(__VA_ARGS__))
@@ -397,7 +490,10 @@ cudaEventCreate(cudaEvent_t *event, unsigned flags = cudaEventDefault)
 #define cudaEventSynchronize(...) emu::note(cudaEventSynchronize(__VA_ARGS__))
 #define cudaEventElapsedTime(...) emu::note(cudaEventElapsedTime(__VA_ARGS__))
 
-#include "emu/user_texture.h"
+#include "emu/user_volume.h"
+#ifdef EMU_GRAPHS
+#include "emu/user_graph_api.h"
+#endif
 
 // ---- intrinsics -------------------------------------------------------------------------------
 
@@ -439,6 +535,76 @@ clock64()
     emu::yield();
     return (long long)emu::nanoseconds();
 }
+
+// What PTX reads by these names (python/warpkit/_syntax.py).
+namespace emu
+{
+namespace ptx
+{
+
+inline unsigned
+laneid()
+{
+    return (unsigned)self()->lane;
+}
+inline unsigned
+warpid()
+{
+    return (unsigned)self()->warp;
+}
+inline unsigned
+smid() // as if a multiprocessor took every fourth block
+{
+    return (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) % 4;
+}
+inline unsigned
+nsmid()
+{
+    return 4;
+}
+inline unsigned long long
+clock64()
+{
+    return (unsigned long long)::clock64();
+}
+inline unsigned
+clock()
+{
+    return (unsigned)::clock64();
+}
+inline unsigned long long
+globaltimer()
+{
+    return clock64();
+}
+inline unsigned
+lanemask_eq()
+{
+    return 1u << laneid();
+}
+inline unsigned
+lanemask_lt()
+{
+    return lanemask_eq() - 1;
+}
+inline unsigned
+lanemask_le()
+{
+    return lanemask_lt() | lanemask_eq();
+}
+inline unsigned
+lanemask_gt()
+{
+    return ~lanemask_le();
+}
+inline unsigned
+lanemask_ge()
+{
+    return ~lanemask_lt();
+}
+
+} // namespace ptx
+} // namespace emu
 
 #define CUDART_INF_F __builtin_inff() // of math_constants.h
 #define CUDART_INF __builtin_inf()

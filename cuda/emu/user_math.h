@@ -9,15 +9,45 @@
 namespace emu
 {
 
+// Of SSE's arithmetic alone, where there is any: fesetround takes twenty times as long.
+#ifdef __SSE__
+inline unsigned
+set_direction(int direction)
+{
+    const unsigned before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr((before & ~0x6000u) | (unsigned)direction << 3);
+    return before;
+}
+
+inline void
+restore_direction(unsigned before)
+{
+    __builtin_ia32_ldmxcsr(before);
+}
+#else
+inline int
+set_direction(int direction)
+{
+    const int before = fegetround();
+    fesetround(direction);
+    return before;
+}
+
+inline void
+restore_direction(int before)
+{
+    fesetround(before);
+}
+#endif
+
 // Volatile values are computed where they stand: between the two changes of the direction.
 template <typename T, typename F>
 T
 directed(int direction, F compute)
 {
-    const int before = fegetround();
-    fesetround(direction);
+    const auto before = set_direction(direction);
     volatile T result = compute();
-    fesetround(before);
+    restore_direction(before);
     return result;
 }
 

@@ -17,12 +17,20 @@ struct cudaChannelFormatDesc {
     int x, y, z, w; // bits
     cudaChannelFormatKind f;
 };
-enum { cudaArrayDefault = 0, cudaArraySurfaceLoadStore = 2, cudaArrayTextureGather = 8 };
+enum {
+    cudaArrayDefault = 0,
+    cudaArrayLayered = 1,
+    cudaArraySurfaceLoadStore = 2,
+    cudaArrayCubemap = 4,
+    cudaArrayTextureGather = 8
+};
 struct cudaArray {
     cudaChannelFormatDesc of;
     size_t width, height; // elements; of one dimension: height 0
     size_t item;          // bytes
     char *data;
+    size_t depth; // or how many layers, or faces; 0: neither
+    unsigned flags;
 };
 typedef cudaArray *cudaArray_t;
 typedef const cudaArray *cudaArray_const_t;
@@ -85,6 +93,7 @@ struct texture { // what an object's number points to
     int64_t width, height, pitch, item; // pitch and item: bytes
     cudaChannelFormatDesc of;
     cudaTextureDesc how;
+    int64_t depth;
 
     const char *at(int64_t x, int64_t y) const
     {
@@ -168,6 +177,7 @@ fetch_linear(const texture &t, float x, float y, bool plane)
         for (int dx = 0; dx <= 1; dx++) {
             const float weight =
                 (dx ? right_part : 1 - right_part) * (dy ? lower_part : 1 - lower_part);
+            if (weight == 0) continue;
             const int64_t i = t.inside((int64_t)left + dx, t.width, 0),
                           j = t.inside((int64_t)top + dy, t.height, 1);
             if (i < 0 || j < 0) continue;
@@ -178,9 +188,8 @@ fetch_linear(const texture &t, float x, float y, bool plane)
 
 template <typename T>
 T
-fetch(cudaTextureObject_t object, float x, float y, bool plane)
+fetch(const texture &t, float x, float y, bool plane)
 {
-    const texture &t = *reinterpret_cast<const texture *>(object);
     if (t.how.normalizedCoords) {
         x *= (float)t.width;
         y *= (float)t.height;
@@ -205,10 +214,11 @@ describe(const cudaResourceDesc &resource, texture *t)
               (int64_t)(a->width * a->item),
               (int64_t)a->item,
               a->of,
-              {}};
+              {},
+              std::max<int64_t>((int64_t)a->depth, 1)};
     } else if (resource.resType == cudaResourceTypeLinear) {
         const auto &l = resource.res.linear;
-        *t = {static_cast<char *>(l.devPtr), 0, 1, 0, 0, l.desc, {}};
+        *t = {static_cast<char *>(l.devPtr), 0, 1, 0, 0, l.desc, {}, 1};
         t->item = item();
         t->width = t->item ? (int64_t)l.sizeInBytes / t->item : 0;
     } else {
@@ -219,7 +229,8 @@ describe(const cudaResourceDesc &resource, texture *t)
               (int64_t)p.pitchInBytes,
               0,
               p.desc,
-              {}};
+              {},
+              1};
         t->item = item();
     }
     return t->item > 0 && t->width > 0 ? cudaSuccess : cudaErrorInvalidValue;
@@ -237,6 +248,21 @@ make_object(unsigned long long *object, const cudaResourceDesc *resource,
     if (t.how.filterMode == cudaFilterModeLinear && !floats) return note(cudaErrorInvalidValue);
     *object = reinterpret_cast<unsigned long long>(new texture(t));
     return note(cudaSuccess);
+}
+
+inline cudaError_t
+make_array(cudaArray_t *array, const cudaChannelFormatDesc &of, size_t width, size_t height,
+           size_t depth, unsigned flags)
+{
+    const size_t item = (size_t)(of.x + of.y + of.z + of.w) / 8;
+    void *data = nullptr;
+    if (item == 0 || width == 0) return note(cudaErrorInvalidValue);
+    const size_t rows = std::max<size_t>(height, 1) * std::max<size_t>(depth, 1);
+    const cudaError_t e = cudaMalloc(&data, width * rows * item);
+    if (e == cudaSuccess)
+        *array =
+            new cudaArray{of, width, height, item, static_cast<char *>(data), depth, flags};
+    return note(e);
 }
 
 // Rows of an array, from its byte x on: to it or from it.
@@ -287,13 +313,7 @@ inline cudaError_t
 cudaMallocArray(cudaArray_t *array, const cudaChannelFormatDesc *of, size_t width,
                 size_t height = 0, unsigned = cudaArrayDefault)
 {
-    const size_t item = (size_t)(of->x + of->y + of->z + of->w) / 8;
-    void *data = nullptr;
-    if (item == 0 || width == 0) return emu::note(cudaErrorInvalidValue);
-    const cudaError_t e = cudaMalloc(&data, width * std::max<size_t>(height, 1) * item);
-    if (e == cudaSuccess)
-        *array = new cudaArray{*of, width, height, item, static_cast<char *>(data)};
-    return emu::note(e);
+    return emu::make_array(array, *of, width, height, 0, 0);
 }
 
 inline cudaError_t
@@ -374,14 +394,14 @@ template <typename T>
 T
 tex1D(cudaTextureObject_t object, float x)
 {
-    return emu::fetch<T>(object, x, 0, false);
+    return emu::fetch<T>(*reinterpret_cast<const emu::texture *>(object), x, 0, false);
 }
 
 template <typename T>
 T
 tex2D(cudaTextureObject_t object, float x, float y)
 {
-    return emu::fetch<T>(object, x, y, true);
+    return emu::fetch<T>(*reinterpret_cast<const emu::texture *>(object), x, y, true);
 }
 
 // x counts bytes. What lies beyond is zero, is clamped, or, by default, an error.

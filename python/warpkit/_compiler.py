@@ -7,6 +7,7 @@ import ctypes
 import functools
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ from warpkit import _core, _syntax
 PACKAGE = Path(_core.__file__).resolve().parent
 EMULATOR = PACKAGE / "_emu.so"
 # Of the C library, what kernels may call: the emulator has it for them.
-WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort")
+WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort", "clock")
 COPYING = ("memcpy", "memmove", "memset")  # likewise, where races are looked for
 SOURCE = "source.cu"  # that messages name where a text was given
 
@@ -245,6 +246,8 @@ def build(
     # Variables of templates are each library's own: g++ has one of them for the whole process.
     command += ["-fno-gnu-unique"] * ("clang" not in compiler.version)
     command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
+    if any(re.search(r"\bcuda(Graph|StreamBeginCapture)", text) for text in source.texts.values()):
+        command.append("-DEMU_GRAPHS")  # whose header takes a while
     wrapped = WRAPPED + (COPYING if check else ())
     link = [*(f"-Wl,--wrap={name}" for name in wrapped), "-Wl,-z,defs", "-pthread"]
     link += [] if program else ["-shared"]

@@ -41,7 +41,18 @@ _CUDA_HEADER = re.compile(
     r"|host_(defines|config)|sm_\d\d_(atomic_functions|intrinsics))\.(h|hpp)"
     r"|crt/\w+\.h|cooperative_groups/\w+\.h|(texture|surface)_(types|indirect_functions|fetch_functions)\.h"
 )
-_OWN_HEADER = {"cuda/atomic": "emu/user_atomic.h"}
+_OWN_HEADER = (
+    (re.compile(r"cuda/(std/)?atomic"), "emu/user_atomic.h"),
+    (re.compile(r"cuda/(barrier|pipeline)"), "emu/user_barrier.h"),
+    (
+        re.compile(
+            r"thrust/((device|host)_vector|copy|count|equal|extrema|fill|find|for_each|functional"
+            r"|generate|random|reduce|scan|sequence|sort|transform(_reduce)?|tuple|unique"
+            r"|device_ptr|execution_policy|iterator/zip_iterator|detail/type_traits)\.h"
+        ),
+        "emu/user_thrust.h",
+    ),
+)
 # And those that it has not: CUDA's own may be found, which no host compiler takes.
 _NOT_EMULATED = re.compile(
     r"mma\.h|cuda_fp[468]\.h|nvrtc\w*\.h|(cub|cuda|cute|nv|thrust)/.+"
@@ -69,6 +80,21 @@ class Entry(NamedTuple):
     default_count: int = 0
 
 
+# What a statement of PTX reads that emu::ptx has a function for.
+_READS = re.compile(
+    r"\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(\s*\"mov\.[usb](?:32|64)\s+%0,\s*%%?"
+    r"(?P<what>laneid|warpid|nsmid|smid|clock|clock64|globaltimer|lanemask_(?:eq|le|lt|ge|gt));?\""
+    r"\s*:\s*\"=[rl]\"\s*\((?P<to>\w+)\)\s*(?::[^;()\"]*)*\)\s*;"
+)
+
+
+def special_registers(text: str) -> str:
+    """The text with assignments in place of PTX that reads a special register."""
+    return _READS.sub(
+        lambda m: f"{m['to']} = emu::ptx::{m['what']}();" + "\n" * m[0].count("\n"), text
+    )
+
+
 def needs(text: str) -> bool:
     """Whether a header has anything that a host compiler does not take."""
     return (
@@ -81,7 +107,7 @@ def rewrite(text: str, deduced: Collection[str] = ()) -> tuple[str, list[Kernel]
 
     deduced  names of kernels of other files that no pointer calls (deduced_kernels)
     """
-    return _Source(text).rewritten({*deduced, *deduced_kernels(text)})
+    return _Source(special_registers(text)).rewritten({*deduced, *deduced_kernels(text)})
 
 
 def tabled(text: str, mark: str) -> tuple[str, list[Kernel], list[Entry]]:
@@ -100,8 +126,9 @@ def follow_includes(text: str, find: Callable[[str], str | None], emulated: bool
     def replaced(match: re.Match[str]) -> str:
         if emulated and _CUDA_HEADER.fullmatch(match["name"]):
             return f'#include "{HEADER}"'
-        if emulated and match["name"] in _OWN_HEADER:
-            return f'#include "{_OWN_HEADER[match["name"]]}"'
+        own = [header for names, header in _OWN_HEADER if names.fullmatch(match["name"])]
+        if emulated and own:
+            return f'#include "{own[0]}"'
         other = find(match["name"])
         if emulated and other is None and _NOT_EMULATED.fullmatch(match["name"]):
             return f"#error {match['name']} is not emulated"
@@ -276,6 +303,10 @@ class _Source:
                 self.edits.append((k, k + 1, "__attribute__((noinline))"))
             elif word == "extern":
                 self.shared(k, "()" in scopes)
+            elif word == "__shared__" and self.at(k + 1) == "alignas":  # which has to come first
+                end = self.closing(k + 2) + 1
+                if end and self.at(k - 1) != "extern":
+                    self.edits.append((k, end, f"{self.span(k + 1, end)} __shared__"))
         if self.mark is not None:
             return self.text(), templates
         for i, (kind, text) in enumerate(self.tokens):

@@ -6,6 +6,7 @@ hostile, values, specials, special_floats, raw_bits   shapes and values that bre
 ARRAYS, hostile_array                                 arrays with odd strides, orders and types
 assert_same_bits, assert_within_ulps, check_kernel    comparisons; NaN passes for nothing else
 settings, schedules, under_schedules                  the emulated device's orders of threads
+shrink                                                a failing order, as short as it still fails
 canaries                                              arrays at the edge of what may be touched
 mutations                                             a source with one barrier or atomic less
 """
@@ -31,11 +32,14 @@ from warpkit._hostile import (
     values,
 )
 from warpkit._mutations import Mutation, mutations
+from warpkit._schedules import Schedule, Switch, shrink
 
 __all__ = [
     "ARRAYS",
     "CANARIES",
     "Mutation",
+    "Schedule",
+    "Switch",
     "assert_same_bits",
     "assert_within_ulps",
     "canaries",
@@ -47,6 +51,7 @@ __all__ = [
     "raw_bits",
     "schedules",
     "settings",
+    "shrink",
     "special_floats",
     "specials",
     "under_schedules",

@@ -49,13 +49,13 @@ chatters()
 __global__ void
 nests()
 {
-    asserts<<<1, 1>>>(1);
+    nests<<<1, 1>>>();
 }
 __global__ void
-allocates()
+waits()
 {
-    void *p;
-    cudaMalloc(&p, 4);
+
+    cudaDeviceSynchronize();
 }
 __global__ void
 divides(int *x)
