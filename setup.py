@@ -409,8 +409,8 @@ def watched(source):
 
 def exported(source):
     """What a rung of a ladder calls: one that python/warpkit/_lab compiles anew finds it here."""
-    inner = {"csrc", "runtime", "copy", "pipeline", "ladder"}.isdisjoint(source.relative_to(ROOT).parts)
-    return [] if inner or sanitizers() else ["-fvisibility=protected"]
+    shared = {"csrc", "runtime", "copy", "pipeline", "ladder"} & set(source.relative_to(ROOT).parts)
+    return [] if not shared or sanitizers() else ["-fvisibility=protected"]
 
 
 def emu_jobs(sources, *folders, options=()):

@@ -62,3 +62,20 @@ def test_what_cannot_be_benched_is_refused():
         warpkit.bench("reduce", np.ones(3), devices=["cpu"], nonsense=3)
     with pytest.raises(ValueError, match="unknown op 'summ'"):
         warpkit.bench("reduce", np.ones(3), "summ", devices=["cpu"])
+
+
+def test_the_shell_has_it_too(capsys, monkeypatch):
+    from warpkit import __main__ as shell
+
+    def said(*words):
+        monkeypatch.setattr("sys.argv", ["warpkit", *words])
+        shell.main()
+        return capsys.readouterr().out
+
+    table = said("bench", "transpose", "--shape", "8,16", "--dtype", "int8", "--device", "cpu")
+    assert table.startswith("transpose of 8 x 16 int8\n")
+    assert len(said("variants").splitlines()) == len(warpkit.variants())
+    assert "smem_pad" in said("variants", "transpose")
+    assert said("config").startswith(f"warpkit {warpkit.__version__}")
+    with pytest.raises(SystemExit, match="unknown op 'transpos'"):
+        said("variants", "transpos")

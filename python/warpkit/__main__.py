@@ -6,10 +6,36 @@ import argparse
 import os
 import sys
 
+import numpy as np
+
+import warpkit
+from warpkit import DeviceError
+
+
+def _config(given: argparse.Namespace) -> None:
+    warpkit.show_config()
+
+
+def _variants(given: argparse.Namespace) -> None:
+    for row in warpkit.variants(given.op):
+        name = f"{row.name} (production)" if row.production else row.name
+        print(f"{row.op:15} {row.device:5} {name:22} {row.teaches}")
+
+
+def _bench(given: argparse.Namespace) -> None:
+    shape = tuple(map(int, given.shape.split(",")))
+    a = np.random.default_rng(0).integers(0, 100, shape).astype(given.dtype)
+    flat = given.op not in ("reduce", "transpose", "stencil1d", "histogram")
+    more = {"stencil1d": [[0.25, 0.5, 0.25]]}.get(given.op, [])
+    print(warpkit.bench(given.op, a.ravel() if flat else a, *more, devices=given.device))
+
+
+TOLD = {"config": _config, "variants": _variants, "bench": _bench}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m warpkit", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(required=True, dest="command", metavar="command")
     run = commands.add_parser(
         "run", help="compile a CUDA program and run it on the emulated device: no GPU is needed"
     )
@@ -23,6 +49,14 @@ def main() -> None:
     trace.add_argument("--json", action="store_true", help="all counts, as JSON")
     trace.add_argument("--html", metavar="FILE", help="write the view of warpkit.lab")
     trace.add_argument("--kernel", metavar="NAME", help="only this kernel's launches")
+    commands.add_parser("config", help="versions, devices, why one is missing, settings")
+    rows = commands.add_parser("variants", help="the kernels of an operation, or of all")
+    rows.add_argument("op", nargs="?", help="such as reduce")
+    timed = commands.add_parser("bench", help="time every variant of an operation on every device")
+    timed.add_argument("op", help="such as transpose")
+    timed.add_argument("--shape", default="4096,4096", metavar="N,N", help="default: 4096,4096")
+    timed.add_argument("--dtype", default="float32", metavar="NAME", help="default: float32")
+    timed.add_argument("--device", action="append", metavar="NAME", help="repeatable")
     for command in (run, trace):
         command.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")
         command.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
@@ -30,8 +64,13 @@ def main() -> None:
         command.add_argument("args", nargs=argparse.REMAINDER, help="the program's own")
         command.set_defaults(what=command)
     given = parser.parse_args()
+    if given.command in TOLD:
+        try:
+            return TOLD[given.command](given)
+        except (DeviceError, TypeError, ValueError) as error:
+            sys.exit(str(error))
 
-    from warpkit import CompileError, DeviceError, _programs
+    from warpkit import CompileError, _programs
 
     try:
         options = [f"-D{name}" for name in given.define]
