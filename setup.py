@@ -408,9 +408,9 @@ def watched(source):
 
 
 def exported(source):
-    """What a rung of a ladder calls: one that python/warpkit/_lab compiles anew finds it here."""
-    shared = {"csrc", "runtime", "copy", "pipeline", "ladder"} & set(source.relative_to(ROOT).parts)
-    return [] if not shared or sanitizers() else ["-fvisibility=protected"]
+    """What a rung of a ladder calls: one that python/warpkit/lab compiles anew finds it here."""
+    outer = {"csrc", "runtime", "copy", "pipeline", "ladder"} & {*source.relative_to(ROOT).parts}
+    return ["-fvisibility=protected"] if outer and not sanitizers() else []
 
 
 def emu_jobs(sources, *folders, options=()):

@@ -1,4 +1,4 @@
-// trace_abi.h -- what the emulator and python/warpkit/_lab agree on.
+// trace_abi.h -- what the emulator and python/warpkit/lab agree on.
 #pragma once
 #include <stdint.h>
 

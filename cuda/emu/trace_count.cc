@@ -20,16 +20,17 @@ constexpr int kBanks = 32, kBank = 4; // bytes
 int
 passes(const uint64_t *address, unsigned lanes, int size)
 {
-    uint64_t words[kBanks][kWarpLanes];
+    uint32_t words[kBanks][kWarpLanes]; // their last bits: a kernel's stack is small
     uint8_t count[kBanks] = {};
     int most = lanes != 0;
     for (unsigned set = lanes; set; set &= set - 1) {
         const uint64_t a = address[first_of(set)];
         for (uint64_t word = a / kBank; word <= (a + (uint64_t)size - 1) / kBank; word++) {
             const int bank = (int)(word % kBanks);
-            uint64_t *const here = words[bank];
-            if (std::find(here, here + count[bank], word) != here + count[bank]) continue;
-            here[count[bank]++] = word;
+            uint32_t *const here = words[bank];
+            if (std::find(here, here + count[bank], (uint32_t)word) != here + count[bank])
+                continue;
+            here[count[bank]++] = (uint32_t)word;
             most = std::max(most, (int)count[bank]);
         }
     }

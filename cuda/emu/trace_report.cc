@@ -1,4 +1,4 @@
-// trace_report.cc -- the counts of a launch as python/warpkit/_lab reads them: a line of JSON, then the
+// trace_report.cc -- the counts of a launch as python/warpkit/lab reads them: a line of JSON, then the
 // requests' records as they are.
 #include "emu/races.h"
 #include "emu/trace.h"

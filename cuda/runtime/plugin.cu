@@ -16,7 +16,7 @@ static wk_launch *launches[] = {
 #include "kernels.def"
 };
 
-// Of the emulated device: python/warpkit/_lab puts a traced one in a row's place for a while.
+// Of the emulated device: python/warpkit/lab puts a traced one in a row's place for a while.
 extern "C" __attribute__((visibility("default"))) wk_launch *
 wk_plugin_replace(int row, wk_launch *by)
 {
