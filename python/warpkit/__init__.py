@@ -36,6 +36,7 @@ from warpkit._devices import (
 from warpkit._differences import finite_difference, gradient1d
 from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
+from warpkit._keyed import cumsum, dot, group_reduce, nancumsum, segment_reduce, vdot
 from warpkit._ops import convolve1d, stencil1d
 from warpkit._reduce import Description, describe, reduce
 from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
@@ -99,20 +100,25 @@ __all__ = [
     "bincount",
     "compile",
     "convolve1d",
+    "cumsum",
     "describe",
     "devices",
+    "dot",
     "empty",
     "explain",
     "finite_difference",
     "from_dlpack",
     "gradient1d",
+    "group_reduce",
     "histogram",
     "memory_info",
     "moveaxis",
+    "nancumsum",
     "reduce",
     "release_memory",
     "run",
     "run_length",
+    "segment_reduce",
     "set_default_device",
     "show_config",
     "smem",
@@ -121,6 +127,7 @@ __all__ = [
     "transpose",
     "unique_counts",
     "variants",
+    "vdot",
     "warp",
     "warp_histogram",
 ]
