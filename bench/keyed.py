@@ -11,9 +11,9 @@
               are left out
 
 One process; data on the device, larger than its caches. Medians of 7 runs, taking turns, after 3
-that warm up, by CUDA events. GB/s counts each byte of the input once, and of cumsum its results. "share"
-is that rate over a device-to-device copy's, read and written bytes counted. "ratio" is the best
-peer's time over ours. Our results are compared with exact sums on the host, of a part of the data;
+that warm up, by CUDA events. GB/s counts each byte of the input once, and of cumsum its results.
+"share" is that rate over a device-to-device copy's, read and written bytes counted. "ratio" is the
+best peer's time over ours. Our results are compared with those of the CPU, of a part of the data;
 "!" marks one that differs.
 """
 

@@ -228,6 +228,9 @@ def test_offsets_and_keys_are_looked_at(device):
     ):
         with pytest.raises(ValueError, match=message):
             warpkit.segment_reduce(a, offsets, device=device)
+    back_and_forth = np.tile([0, 9000], 40)  # more elements of long segments than there are
+    with pytest.raises(ValueError, match=r"offsets\[2\] is 0 after 9000"):
+        warpkit.segment_reduce(np.arange(9000.0), back_and_forth, device=device)
     for op in ("sum", "max", "count"):
         with pytest.raises(ValueError, match=r"key 7 at index 1 is none of 0 \.\. 2"):
             warpkit.group_reduce([0, 7, -1, 0], a, op, 3, device=device)

@@ -300,6 +300,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "histogram small": histogram_tables.small,
     },
     "docs/kernels.md": {},
+    "docs/keyed.md": {},
     "docs/reductions.md": {},
     "docs/runs.md": {},
     "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},

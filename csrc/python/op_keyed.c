@@ -3,8 +3,9 @@
  *   _core.segment_reduce(a, op, ddof, dtype, offsets, order, mask, options ...)
  *       offsets   int64, C-contiguous, where a lies
  *       order     int64 of a's shape, or None; mask: the bits of it that are an index
- *     gives (results, what warpkit.h calls their status)
- *   _core.group(keys, groups, options ...)       gives (places, offsets, stray, mask)
+ *     gives (results, first offset out of place or -1, first empty segment or -1)
+ *   _core.group(keys, groups, options ...)
+ *     gives (places, offsets, first place whose key is no group's or -1, mask)
  *   _core.cumsum(a, skip_nan, dtype, options ...)       along the last axis
  * The Python side has brought host arrays to the GPU that is to work on them. */
 #include "reduce_request.h"
@@ -33,6 +34,18 @@ place_beside(wk_frame *f, const char *name)
     if (f->operand.on_device || wk_c_contiguous(&f->call.beside)) return 0;
     PyErr_Format(PyExc_ValueError, "%s must have the array's shape", name);
     return -1;
+}
+
+/* What the host is to know when the call ends, as its result of that number: waited for. */
+static void
+tell_host(wk_frame *f, int which, int64_t *words, int64_t n)
+{
+    wk_array *w = &f->call.out[which];
+    *w = (wk_array){.host = words, .bytes = n * (int64_t)sizeof *words, .dtype = WK_I64};
+    w->ndim = 1;
+    w->shape[0] = n;
+    w->strides[0] = 1;
+    f->call.outs = which + 1;
 }
 
 /* ---- dot ---------------------------------------------------------------------------------- */
@@ -97,12 +110,12 @@ take_offsets(wk_frame *f, PyObject *object, wk_operand *offsets)
 }
 
 static int
-fold_segments(wk_frame *f, const wk_request *r, uint64_t mask)
+fold_segments(wk_frame *f, const wk_request *r, uint64_t mask, int64_t *status)
 {
     wk_reduce_args *args = &f->call.args.reduce;
     wk_array *in = &f->call.in;
     const wk_dtype dtype = wk_operand_dtype(&f->operand);
-    const npy_intp outputs = f->call.aux.shape[0] - 1, two = 2;
+    const npy_intp outputs = f->call.aux.shape[0] - 1;
     if (r->fold[0] == WK_PROD || r->skip_nan[0]) {
         PyErr_Format(PyExc_ValueError, "op '%s%s' is not taken of segments",
                      r->skip_nan[0] ? "nan" : "", wk_fold_names[r->fold[0]]);
@@ -119,10 +132,11 @@ fold_segments(wk_frame *f, const wk_request *r, uint64_t mask)
     in->ndim = 1;
     in->shape[0] = args->n;
     in->strides[0] = 1;
-    if (wk_result_new(f, 0, wk_result_dtype(r, 0, dtype), 1, &outputs) < 0 ||
-        wk_result_new(f, 1, WK_I64, 1, &two) < 0)
-        return -1;
-    return wk_call_row(f);
+    if (wk_result_new(f, 0, wk_result_dtype(r, 0, dtype), 1, &outputs) < 0) return -1;
+    tell_host(f, 1, status, 2);
+    const int done = wk_call_row(f);
+    f->call.outs = 1;
+    return done;
 }
 
 PyObject *
@@ -137,23 +151,25 @@ wk_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (args[3] != Py_None && (r.dtype = wk_dtype_arg(args[3])) < 0) return NULL;
     const uint64_t mask = PyLong_AsUnsignedLongLongMask(args[6]);
     if (PyErr_Occurred()) return NULL;
-    int status = wk_begin(module, &f, WK_SEGMENT_REDUCE, 2, args[0], args + 7);
+    int64_t told[2];
+    int status = wk_begin(module, &f, WK_SEGMENT_REDUCE, 1, args[0], args + 7);
     if (status == 0) status = take_offsets(&f, args[4], &offsets);
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
-    if (status == 0) status = fold_segments(&f, &r, mask);
+    if (status == 0) status = fold_segments(&f, &r, mask, told);
     PyObject *result = wk_end(&f, status, 0);
     wk_operand_clear(&offsets);
-    return result;
+    if (result == NULL) return NULL;
+    return Py_BuildValue("(NLL)", result, (long long)told[0], (long long)told[1]);
 }
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
 static int
-find_places(wk_frame *f, int64_t groups)
+find_places(wk_frame *f, int64_t groups, int64_t *stray)
 {
     wk_group_args *g = &f->call.args.group;
     if (place(f) < 0) return -1;
-    const npy_intp n = wk_size(&f->call.in), offsets = groups + 1, one = 1;
+    const npy_intp n = wk_size(&f->call.in), offsets = groups + 1;
     g->n = n;
     g->groups = groups;
     g->mask = 1;
@@ -163,11 +179,12 @@ find_places(wk_frame *f, int64_t groups)
                      (long long)groups, (long long)n);
         return -1;
     }
-    if (wk_result_new(f, 0, WK_I64, 1, &n) < 0 ||
-        wk_result_new(f, 1, WK_I64, 1, &offsets) < 0 ||
-        wk_result_new(f, 2, WK_I64, 1, &one) < 0)
+    if (wk_result_new(f, 0, WK_I64, 1, &n) < 0 || wk_result_new(f, 1, WK_I64, 1, &offsets) < 0)
         return -1;
-    return wk_call_row(f);
+    tell_host(f, 2, stray, 1);
+    const int done = wk_call_row(f);
+    f->call.outs = 2;
+    return done;
 }
 
 PyObject *
@@ -177,16 +194,17 @@ wk_py_group(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (wk_check_count("group", count, 2 + WK_OPTIONS) < 0) return NULL;
     const Py_ssize_t groups = PyLong_AsSsize_t(args[1]);
     if (groups == -1 && PyErr_Occurred()) return NULL;
-    int status = wk_begin(module, &f, WK_GROUP, 3, args[0], args + 2);
-    if (status == 0) status = find_places(&f, groups);
+    int64_t stray = -1;
+    int status = wk_begin(module, &f, WK_GROUP, 2, args[0], args + 2);
+    if (status == 0) status = find_places(&f, groups, &stray);
     const uint64_t mask = status == 0 ? f.call.args.group.mask : 0;
-    PyObject *three = wk_end(&f, status, 0);
-    if (three == NULL) return NULL;
-    PyObject *four =
-        Py_BuildValue("(OOOK)", PyTuple_GET_ITEM(three, 0), PyTuple_GET_ITEM(three, 1),
-                      PyTuple_GET_ITEM(three, 2), (unsigned long long)mask);
-    Py_DECREF(three);
-    return four;
+    PyObject *pair = wk_end(&f, status, 0);
+    if (pair == NULL) return NULL;
+    PyObject *all =
+        Py_BuildValue("(OOLK)", PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1),
+                      (long long)stray, (unsigned long long)mask);
+    Py_DECREF(pair);
+    return all;
 }
 
 /* ---- cumsum ------------------------------------------------------------------------------- */

@@ -188,7 +188,7 @@ def segment_reduce(
     variant: str | None,
     counter: np.ndarray | None,
     /,
-) -> tuple[Any, Any]: ...
+) -> tuple[Any, int, int]: ...
 def group(
     keys: ArrayLike,
     groups: int,
@@ -198,7 +198,7 @@ def group(
     variant: str | None,
     counter: np.ndarray | None,
     /,
-) -> tuple[Any, Any, Any, int]: ...
+) -> tuple[Any, Any, int, int]: ...
 def cumsum(
     a: ArrayLike,
     skip_nan: bool,

@@ -40,10 +40,13 @@ def _bring(
 ) -> tuple[list[Any], _Place]:
     """All arrays where the call works: host arrays go to the device of another one, or of the
     call."""
-    operands = [_core.operand(a) for a in arrays]
-    library = next((library for _, library in operands if library is not None), None)
-    taken = [a for a, _ in operands]
-    there = next((a for a in taken if isinstance(a, DeviceArray)), None)
+    taken, library, there = [], None, None
+    for a in arrays:
+        array, own = _core.operand(a)
+        taken.append(array)
+        library = library or own
+        if there is None and isinstance(array, DeviceArray):
+            there = array
     if there is None and isinstance(out, DeviceArray):
         there = out
     if there is not None:
@@ -94,12 +97,6 @@ def _as_dtype(a: Any, dtype: np.dtype[Any]) -> Any:
 # ---- sums of products --------------------------------------------------------------------------
 
 
-def _common(arrays: list[Any]) -> list[Any]:
-    """The arrays in the dtype that NumPy gives their product."""
-    dtype = np.result_type(*(a.dtype for a in arrays))
-    return [_core.operand(_as_dtype(a, dtype))[0] for a in arrays]
-
-
 def _spread(a: Any, shape: tuple[int, ...]) -> Any:
     """A view of that shape, as numpy.broadcast_to gives it."""
     if a.shape == shape:
@@ -115,6 +112,8 @@ def _spread(a: Any, shape: tuple[int, ...]) -> Any:
 def _last(a: Any, axis: int) -> Any:
     """A view with the axis as the last one."""
     axis = normalize_axis_index(axis, a.ndim)
+    if axis == a.ndim - 1:
+        return a
     return _permuted(a, [d for d in range(a.ndim) if d != axis] + [axis])
 
 
@@ -136,8 +135,10 @@ def _dot(
     stream: Any,
     variant: str | None,
 ) -> Any:
-    arrays, place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
-    x, y = _common(arrays)
+    (x, y), place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
+    if x.dtype != y.dtype:
+        dtype = np.result_type(x.dtype, y.dtype)
+        x, y = (_core.operand(_as_dtype(z, dtype))[0] for z in (x, y))
     if axis is None and conjugate:
         x, y = _flat(x), _flat(y)
     if axis is None:
@@ -148,15 +149,17 @@ def _dot(
                     f"{name} takes arrays of one axis, not of {one.ndim}; with axis= of more; "
                     f"see numpy.{other}"
                 )
-        axis = -1
-    x, y = _last(x, axis), _last(y, axis)
+    else:
+        x, y = _last(x, axis), _last(y, axis)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(
             f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} != {y.shape[-1]}"
         )
-    shape = np.broadcast_shapes(x.shape, y.shape)
-    x, y = _spread(x, shape), _spread(y, shape)
-    return place.give(place.call(_core.dot, x, y, conjugate, out=out))
+    if x.shape != y.shape:
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        x, y = _spread(x, shape), _spread(y, shape)
+    result = place.call(_core.dot, x, y, conjugate, out=out)
+    return place.give(result) if place.staged or place.library is not None else result
 
 
 def _flat(a: Any) -> Any:
@@ -193,8 +196,9 @@ def dot(
              AxisError, TypeError (dtype), MemoryError, DeviceError
     Notes    of floats the exact sum of the exact products, rounded once, to nearest, ties to even;
              of complex numbers each part so. No product overflows or underflows on the way. An
-             exact zero is 0.0. Integers wrap in their dtype, as NumPy's; of bool, whether any product
-             is true. NaN propagates, infinity times 0 is NaN. For matrix products see numpy.matmul.
+             exact zero is 0.0. Integers wrap in their dtype, as NumPy's; of bool, whether any
+             product is true. NaN propagates, infinity times 0 is NaN. For matrix products see
+             numpy.matmul.
              Host arrays go to a GPU whole. device, stream and variant are the module's (see
              help(warpkit))
     Source   numpy.dot, numpy.vecdot; T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product"
@@ -285,8 +289,7 @@ def segment_reduce(
         raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
     at = _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
     fold = "any" if op == "count" else op
-    result, status = place.call(_core.segment_reduce, a, fold, ddof, None, at, None, 0)
-    wrong, empty = map(int, _host(status))
+    result, wrong, empty = place.call(_core.segment_reduce, a, fold, ddof, None, at, None, 0)
     if wrong >= 0:
         host = _host(at)
         before = f" after {host[wrong - 1]}" if wrong else ""
@@ -359,11 +362,10 @@ def group_reduce(
         return place.give(_tally(keys, a, op, groups, place))
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
     place = place._replace(variant=None)
-    at = int(_host(stray)[0])
-    if at >= 0:
-        _raise_stray(keys, at, groups)
-    result, status = place.call(_core.segment_reduce, a, op, ddof, None, offsets, order, mask)
-    _check_lengths(op, a.dtype, int(_host(status)[1]), "group")
+    if stray >= 0:
+        _raise_stray(keys, stray, groups)
+    result, _, empty = place.call(_core.segment_reduce, a, op, ddof, None, offsets, order, mask)
+    _check_lengths(op, a.dtype, empty, "group")
     return place.give(result)
 
 
@@ -387,23 +389,36 @@ def _raise_stray(keys: Any, at: int, groups: int) -> None:
 
 
 def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
-    """Counts, or exact sums, of each key; keys that are no group's have been looked for."""
-    if keys.size:
-        low, high = (int(one) for one in _fold(keys, ("min", "max"), place))
-        if low < 0 or high >= groups:
-            host = _host(keys)
-            stray = (host < 0) | (host >= groups)
-            _raise_stray(host, int(np.argmax(stray)), groups)
+    """Counts, or exact sums, of each key."""
     weights, sums = None, None
     if op == "sum":
         kind = a.dtype.kind
         sums = np.dtype("u8" if kind == "u" else "i8") if kind in "biu" else a.dtype
         weights = a
+    there = isinstance(keys, DeviceArray)
     if groups == 0:
+        if keys.size:
+            _raise_first(keys, groups)
         empty = np.zeros(0, np.int64 if sums is None else sums)
-        return _upload(empty, keys, None) if isinstance(keys, DeviceArray) else empty
-    arguments = (keys, "values", groups, None, None, weights, sums, False, False)
-    return place._replace(variant=None).call(_core.histogram, *arguments)
+        return _upload(empty, keys, None) if there else empty
+    if op == "sum" and not there and keys.size:  # on a device the sums tell
+        low, high = _fold(keys, ("min", "max"), place)
+        if low < 0 or high >= groups:
+            _raise_first(keys, groups)
+    arguments = (keys, "values", groups, None, None, weights, sums, False, there)
+    found = place._replace(variant=None).call(_core.histogram, *arguments)
+    if op == "sum" and there:
+        found, stray = found
+        if stray:
+            _raise_first(keys, groups)
+    if op == "count" and int(_fold(found, "sum", place)) != keys.size:
+        _raise_first(keys, groups)
+    return found
+
+
+def _raise_first(keys: Any, groups: int) -> None:
+    host = _host(keys)
+    _raise_stray(host, int(np.argmax((host < 0) | (host >= groups))), groups)
 
 
 # ---- prefixes ----------------------------------------------------------------------------------
@@ -472,9 +487,9 @@ def cumsum(
     Raises   AxisError, TypeError (dtype), ValueError (out, variant), MemoryError, DeviceError
     Notes    of floats, and of each part of complex numbers, each prefix is the correctly rounded
              sum of its elements: element i is reduce(a[:i + 1]), to the bit. Integers wrap. From a
-             NaN on all is NaN, as from infinities of both signs on. Floats whose exponents span more
-             than some 120 binades take microseconds each. Host arrays go to a GPU whole. device,
-             stream and variant are the module's (see help(warpkit))
+             NaN on all is NaN, as from infinities of both signs on. Floats whose exponents span
+             more than some 120 binades take microseconds each. Host arrays go to a GPU whole.
+             device, stream and variant are the module's (see help(warpkit))
     Source   numpy.cumsum, cub::DeviceScan
     """
     return _cumsum(a, axis, dtype, out, False, device, stream, variant)

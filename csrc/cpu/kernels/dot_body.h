@@ -37,53 +37,46 @@ FN(exponents)(const T *x, int64_t n, int *top, int *low)
 }
 
 static inline __attribute__((always_inline)) void
-FN(take)(wk_vd *s, wk_vd x, wk_vd y)
+FN(take)(wk_vd *s, wk_vd x, wk_vd y, int words)
 {
     wk_vd rest[2];
     PRODUCT_OF(x, y, rest);
 #pragma GCC unroll 4
-    for (int k = 0; k < WORDS - 1; k++) {
+    for (int k = 0; k < words - 1; k++) {
         cut(&s[k], &rest[0]);
         if (PAIRED && k > 0) cut(&s[k], &rest[1]); /* it is below the first bin's unit */
     }
-    s[WORDS - 1] += rest[0];
-    if (PAIRED) s[WORDS - 1] += rest[1];
+    s[words - 1] += rest[0];
+    if (PAIRED) s[words - 1] += rest[1];
 }
 
-/* n <= WK_BLOCK; 0: they span too much. */
-static int
-FN(row)(const T *x, const T *y, int64_t n, wk_word *part)
+/* In so many bins, the first of which has a unit of 2^first. */
+static inline __attribute__((always_inline)) void
+FN(fill)(const T *x, const T *y, int64_t n, int first, int words, wk_word *part)
 {
     enum { SETS = PAIRED ? 2 : 4 };
-    int top[2], low[2];
     wk_vd s[SETS][WORDS], start[WORDS];
     int64_t i = 0;
-    if (!FN(exponents)(x, n, &top[0], &low[0]) || !FN(exponents)(y, n, &top[1], &low[1]))
-        return 0;
-    const int first = top[0] + top[1] - 39;
-    for (int k = 0; k < 2; k++)
-        if (top[k] > 450 || low[k] < -500) return 0;
-    if (low[0] + low[1] < first - 41 * (WORDS - 1)) return 0;
 #pragma GCC unroll 4
-    for (int k = 0; k < WORDS; k++) {
+    for (int k = 0; k < words; k++) {
         const int e = first - 41 * k + 52;
         start[k] =
-            wk_splat(k < WORDS - 1 ? 1.5 * wk_from_bits_f64((uint64_t)(e + 1023) << 52) : 0.0);
+            wk_splat(k < words - 1 ? 1.5 * wk_from_bits_f64((uint64_t)(e + 1023) << 52) : 0.0);
 #pragma GCC unroll 4
         for (int j = 0; j < SETS; j++) s[j][k] = start[k];
     }
     for (; i + SETS * WK_VD <= n; i += SETS * WK_VD)
 #pragma GCC unroll 4
         for (int j = 0; j < SETS; j++)
-            FN(take)(s[j], LOAD(x + i + j * WK_VD), LOAD(y + i + j * WK_VD));
+            FN(take)(s[j], LOAD(x + i + j * WK_VD), LOAD(y + i + j * WK_VD), words);
     for (; i < n; i += WK_VD) {
         const int all = i + WK_VD <= n;
         FN(take)
         (s[0], all ? LOAD(x + i) : FN(load_some)(x + i, n - i),
-         all ? LOAD(y + i) : FN(load_some)(y + i, n - i));
+         all ? LOAD(y + i) : FN(load_some)(y + i, n - i), words);
     }
 #pragma GCC unroll 4
-    for (int k = 0; k < WORDS; k++) {
+    for (int k = 0; k < words; k++) {
         double one[WK_VD];
         wk_vd sum = s[0][k] - start[k];
         for (int j = 1; j < SETS; j++) sum += s[j][k] - start[k];
@@ -91,6 +84,25 @@ FN(row)(const T *x, const T *y, int64_t n, wk_word *part)
         for (int l = 2; l < WK_VD; l++) one[l % 2] += one[l];
         part[k].f = one[0] + one[1];
     }
+}
+
+/* n <= WK_BLOCK; 0: they span too much. */
+static int
+FN(row)(const T *x, const T *y, int64_t n, wk_word *part)
+{
+    int top[2], low[2];
+    if (!FN(exponents)(x, n, &top[0], &low[0]) || !FN(exponents)(y, n, &top[1], &low[1]))
+        return 0;
+    const int first = top[0] + top[1] - 39, depth = first - low[0] - low[1];
+    for (int k = 0; k < 2; k++)
+        if (top[k] > 450 || low[k] < -500) return 0;
+    if (WORDS > 2 && depth <= 41 * (WORDS - 2)) { /* as most do */
+        FN(fill)(x, y, n, first, WORDS - 1, part);
+        part[WORDS - 1].f = 0;
+        return 1;
+    }
+    if (depth > 41 * (WORDS - 1)) return 0;
+    FN(fill)(x, y, n, first, WORDS, part);
     return 1;
 }
 

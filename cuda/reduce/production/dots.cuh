@@ -16,7 +16,10 @@ struct float_dots {
     using F = value_t<E>;
     static constexpr bool kPairs = true, kCertain = false;
     static constexpr bool kWide = std::is_same_v<F, double>;
-    static constexpr int kTurn = 4, kBatch = 64 / (int)sizeof(T);
+    // Vectors of each array at once: no more than 16 products of each part, in registers.
+    static constexpr int kTurn = is_half<E> || kParts == 2 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
+    static constexpr int kBlocks = kWide ? 2 : 3;
     static constexpr int kS = kWide ? 4 : 3, kWords = 1 + kParts * (kS + 1);
     static constexpr int kMost = 900, kLeast = -860; // binades of a batch's sum
 
@@ -35,7 +38,7 @@ struct float_dots {
     }
     __device__ __forceinline__ void settle(const reduce_task &) {}
 
-    // No more than 16 at once, in registers.
+    // 8 at once.
     template <int N>
     __device__ __forceinline__ void take(const T (&x)[N], const T (&y)[N],
                                          const reduce_task &task)
@@ -57,7 +60,7 @@ struct float_dots {
             }
             add(1, a, b);
         } else {
-            constexpr int M = N > 16 ? 16 : N;
+            constexpr int M = N > 8 ? 8 : N;
             static_assert(N % M == 0);
 #pragma unroll
             for (int i = 0; i < N; i += M) {
@@ -161,7 +164,7 @@ struct word_dots {
     static constexpr bool kPairs = true, kCertain = true;
     static constexpr int kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kWords = 1;
+    static constexpr int kWords = 1, kBlocks = 3;
     uint64_t total;
 
     static __device__ T filler(const reduce_task &)

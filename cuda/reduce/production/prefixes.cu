@@ -20,9 +20,9 @@ namespace wk
 namespace
 {
 
-constexpr int kEach = 16; // elements of a thread in a tile
+constexpr int kEach = 16; // elements of a thread in a tile: exact in two sums (doubles.cuh)
 constexpr int kTileOf = kThreads * kEach;
-constexpr int kRuns = 3; // blocks of a multiprocessor
+constexpr int kRuns = 2; // blocks of a multiprocessor
 
 struct prefix_task {
     const void *in;
@@ -48,8 +48,27 @@ line_at(const prefix_task &t, int64_t line)
 
 // ---- what is scanned ----------------------------------------------------------------------------
 
+// Rounds one prefix, of which the pair may lack `lost`; `some`: an element other than -0.0 is in it.
+// False: integers tell.
+__device__ __forceinline__ bool
+round_prefix(const double_pair &p, bool some, int dtype, double *x)
+{
+    if (p.high == 0 && p.low == 0 && p.lost == 0) {
+        *x = some ? 0.0 : -0.0;
+        return true;
+    }
+    if (p.lost == 0) {
+        *x = dtype == WK_F64 ? p.high : round_to(round_to_odd(p.high, p.low), dtype);
+        return true;
+    }
+    const answer a = settled(p.high, p.low, p.lost, dtype);
+    *x = a.value;
+    return a.known;
+}
+
+template <int K>
 struct float_prefix {
-    static constexpr int K = 3, kWords = K + 2;
+    static constexpr int kWords = K + 2;
     few<K> sum;
     int flags;
 
@@ -58,10 +77,11 @@ struct float_prefix {
         sum.clear();
         flags = 0;
     }
+    // One by one, whatever they are.
     __device__ __forceinline__ void add(double x)
     {
         flags |= wk_bits_f64(x) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
-        if (!(fabs(x) < 0x1p900)) {
+        if (!(fabs(x) < 0x1p880)) {
             flags |= x - x != 0 ? wk_odd_flag(x) : (int)WK_TOO_LARGE;
             return;
         }
@@ -82,30 +102,49 @@ struct float_prefix {
         sum.merge(words);
         flags |= (int)(uint32_t)words[K + 1];
     }
-    // False: integers tell.
     __device__ __forceinline__ bool round(int dtype, double *x) const
     {
         if (flags & (WK_IS_ODD | WK_TOO_LARGE)) {
             *x = wk_odd_sum(flags);
             return !(flags & WK_TOO_LARGE);
         }
-        double_pair p;
-        double rest;
-        p.high = two_sum(sum.s[0], sum.s[1], &p.low);
-        p.low = two_sum(p.low, sum.s[2], &rest);
-        p.high = two_sum(p.high, p.low, &p.low);
-        p.lost = sum.lost + 2 * fabs(rest);
-        if (p.high == 0 && p.lost == 0) {
-            *x = flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0;
-            return true;
+        return round_prefix(pair_of(sum), flags & WK_NOT_MINUS_ZERO, dtype, x);
+    }
+};
+
+// How a thread's elements are cut so that no sum of some of them is rounded; but for `lost`.
+struct thread_cut {
+    int e;
+    bool plain; // else they are added one by one
+    double lost;
+
+    __device__ __forceinline__ explicit thread_cut(const double (&x)[kEach])
+    {
+        constexpr int kMost = 880, kLeast = -800;
+        batch_range<double> range;
+        range.find(x);
+        plain = range.finite() && range.exponent() <= kMost;
+        e = range.exponent() > kLeast ? range.exponent() : kLeast;
+        lost = range.within(46) || range.magnitude == 0 ? 0 : power_of_two(e - 90);
+    }
+    template <int K>
+    __device__ __forceinline__ void sum(const double (&x)[kEach], int n,
+                                        float_prefix<K> *to) const
+    {
+        if (!plain) {
+#pragma unroll
+            for (int j = 0; j < kEach; j++)
+                if (j < n) to->add(x[j]);
+            return;
         }
-        if (p.lost == 0 && dtype != WK_F64) {
-            *x = round_to(round_to_odd(p.high, p.low), dtype);
-            return true;
+        cut_sum all(e + 1);
+#pragma unroll
+        for (int j = 0; j < kEach; j++) {
+            all.add(x[j]);
+            if (j < n && wk_bits_f64(x[j]) != 1ull << 63) to->flags |= WK_NOT_MINUS_ZERO;
         }
-        const answer a = rounded(p, dtype);
-        *x = a.value;
-        return a.known;
+        all.put_to(&to->sum);
+        to->sum.lost += lost;
     }
 };
 
@@ -135,7 +174,22 @@ struct word_prefix {
     }
 };
 
-// Elements as they are scanned, and as they lie in shared memory.
+// A thread's elements, of which the first n are there, the others zero.
+template <int K>
+__device__ __forceinline__ void
+add_some(const double (&x)[kEach], int n, float_prefix<K> *to)
+{
+    thread_cut(x).sum(x, n, to);
+}
+
+__device__ __forceinline__ void
+add_some(const uint64_t (&x)[kEach], int, word_prefix *to)
+{
+#pragma unroll
+    for (int j = 0; j < kEach; j++) to->sum += x[j];
+}
+
+// Elements as they are scanned.
 template <class P>
 using scanned = std::conditional_t<std::is_same_v<P, word_prefix>, uint64_t, double>;
 
@@ -158,45 +212,74 @@ number_of(T x, const prefix_task &t)
 
 template <class P>
 struct scan_memory {
-    uint64_t word[kWarps][P::kWords];
+    uint64_t word[kWarps][P::kWords]; // of warps, and then what stands before them
+    uint64_t carry[P::kWords];        // what stands before the block
 };
 
-// Of the block's threads: what stands before each, and in *all the sum; `own` is what the thread has. The
-// memory may be written again after a barrier.
+template <class P>
+__device__ __forceinline__ void
+scan_lanes(P *sum, int lane, int lanes)
+{
+    uint64_t words[P::kWords];
+#pragma unroll 1
+    for (int hop = 1; hop < lanes; hop *= 2) {
+        sum->save(words);
+#pragma unroll
+        for (int w = 0; w < P::kWords; w++) words[w] = __shfl_up_sync(kAllLanes, words[w], hop);
+        if (lane >= hop) sum->merge(words);
+    }
+}
+
+// What stands before a thread, of which `own` is what it has; the block's sum is added to the carry. A
+// barrier must follow before the memory is used again.
 template <class P>
 __device__ __forceinline__ P
-before_in_block(const P &own, P *all, scan_memory<P> *memory)
+before_in_block(const P &own, scan_memory<P> *memory)
 {
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     uint64_t words[P::kWords];
-    P sum = own;
-#pragma unroll 1
-    for (int hop = 1; hop < kWarp; hop *= 2) {
-        sum.save(words);
-#pragma unroll
-        for (int w = 0; w < P::kWords; w++) words[w] = __shfl_up_sync(kAllLanes, words[w], hop);
-        if (lane >= hop) sum.merge(words);
-    }
+    P sum = own, before;
+    scan_lanes(&sum, lane, kWarp);
     sum.save(words);
 #pragma unroll
-    for (int w = 0; w < P::kWords; w++)
+    for (int w = 0; w < P::kWords; w++) {
         if (lane == kWarp - 1) memory->word[warp][w] = words[w];
-    P before;
+        words[w] = __shfl_up_sync(kAllLanes, words[w], 1);
+    }
     before.start();
-#pragma unroll
-    for (int w = 0; w < P::kWords; w++) words[w] = __shfl_up_sync(kAllLanes, words[w], 1);
     if (lane > 0) before.load(words);
     __syncthreads(); // every warp's sum is there
-    all->start();
-#pragma unroll 1
-    for (int k = 0; k < kWarps; k++) {
-        if (k == warp) {
-            all->save(words);
-            before.merge(words);
+    if (warp == 0) {
+        P all;
+        all.start();
+        if (lane < kWarps) all.load(memory->word[lane]);
+        if (lane == 0) all.merge(memory->carry);
+        scan_lanes(&all, lane, kWarps);
+        __syncwarp(); // all have read what is written now
+        if (lane == 0) {
+#pragma unroll
+            for (int w = 0; w < P::kWords; w++) memory->word[0][w] = memory->carry[w];
         }
-        all->merge(memory->word[k]);
+        __syncwarp(); // the carry has been read
+        all.save(words);
+#pragma unroll
+        for (int w = 0; w < P::kWords; w++) {
+            if (lane < kWarps - 1) memory->word[lane + 1][w] = words[w];
+            if (lane == kWarps - 1) memory->carry[w] = words[w];
+        }
     }
+    __syncthreads(); // what stands before each warp is there
+    before.merge(memory->word[warp]);
     return before;
+}
+
+template <class P>
+__device__ __forceinline__ void
+start_carry(scan_memory<P> *memory, const uint64_t *from)
+{
+    for (int w = threadIdx.x; w < P::kWords; w += kThreads)
+        memory->carry[w] = from ? from[w] : 0;
+    __syncthreads(); // the carry is there
 }
 
 // ---- the kernels --------------------------------------------------------------------------------
@@ -210,20 +293,29 @@ __launch_bounds__(kThreads, kRuns) sum_runs(const prefix_task __grid_constant__ 
         const int64_t line = item / t.runs, begin = item % t.runs * t.per * kTileOf;
         const int64_t stop = begin + t.per * kTileOf, end = stop < t.n ? stop : t.n;
         const T *x = static_cast<const T *>(t.in) + line_at(t, line);
-        P own, all;
+        P own;
         own.start();
+        start_carry<P>(&memory, nullptr);
 #pragma unroll 1
         for (int64_t i = begin + threadIdx.x; i < end; i += kTileOf) {
+            const int64_t more = (end - i + kThreads - 1) / kThreads;
+            const int n = more < kEach ? (int)more : kEach;
+            scanned<P> some[kEach];
             T e[kEach];
 #pragma unroll
             for (int j = 0; j < kEach; j++)
-                if (i + j * kThreads < end) e[j] = x[(i + j * kThreads) * t.step];
+                if (j < n) e[j] = x[(i + j * kThreads) * t.step];
 #pragma unroll
-            for (int j = 0; j < kEach; j++)
-                if (i + j * kThreads < end) own.add(number_of<T, P>(e[j], t));
+            for (int j = 0; j < kEach; j++) {
+                some[j] = 0;
+                if (j < n) some[j] = number_of<T, P>(e[j], t);
+            }
+            add_some(some, n, &own);
         }
-        before_in_block(own, &all, &memory);
-        if (threadIdx.x == 0) all.save(t.states + item * P::kWords);
+        __syncwarp(); // lanes that had less have waited
+        before_in_block(own, &memory);
+        if (threadIdx.x < P::kWords)
+            t.states[item * P::kWords + threadIdx.x] = memory.carry[threadIdx.x];
         __syncthreads(); // the memory has been read
     }
 }
@@ -235,41 +327,17 @@ __launch_bounds__(kThreads) scan_runs(const prefix_task __grid_constant__ t)
 {
     __shared__ scan_memory<P> memory;
     for (int64_t line = blockIdx.x; line < t.lines; line += gridDim.x) {
-        uint64_t *states = t.states + line * t.runs * P::kWords, words[P::kWords];
-        P so_far;
-        so_far.start();
+        uint64_t *states = t.states + line * t.runs * P::kWords;
+        start_carry<P>(&memory, nullptr);
         for (int64_t first = 0; first < t.runs; first += kThreads) { // alike for all threads
             const int64_t r = first + threadIdx.x;
-            P own, all;
+            P own;
             own.start();
             if (r < t.runs) own.load(states + r * P::kWords);
-            P before = before_in_block(own, &all, &memory);
-            so_far.save(words);
-            before.merge(words);
+            const P before = before_in_block(own, &memory);
             if (r < t.runs) before.save(states + r * P::kWords);
-            all.save(words);
-            so_far.merge(words);
-            __syncthreads(); // the memory has been read, and states are written
+            __syncthreads(); // the memory has been read
         }
-    }
-}
-
-// A prefix in the place of its element.
-template <typename E, class P>
-__device__ __forceinline__ void
-set_prefix(E *to, const P &sum, const prefix_task &t, bool *known)
-{
-    if constexpr (std::is_same_v<P, word_prefix>) {
-        *to = sum.sum;
-    } else {
-        double x;
-        *known &= sum.round(real_of(t.to), &x);
-        if constexpr (std::is_same_v<E, double>)
-            *to = wk_one_nan_f64(x);
-        else if constexpr (std::is_same_v<E, float>)
-            *to = wk_one_nan_f32((float)x);
-        else
-            store(to, t.to, 0, x);
     }
 }
 
@@ -278,6 +346,64 @@ __device__ __forceinline__ int
 place_of(int m)
 {
     return m + m / kEach;
+}
+
+// A prefix in the place of its element.
+template <typename E>
+__device__ __forceinline__ void
+set_prefix(E *to, double x, const prefix_task &t)
+{
+    if constexpr (std::is_same_v<E, double>)
+        *to = wk_one_nan_f64(x);
+    else if constexpr (std::is_same_v<E, float>)
+        *to = wk_one_nan_f32((float)x);
+    else
+        store(to, real_of(t.to), 0, x);
+}
+
+// A thread's n elements of a tile become prefixes, of which `sum` stands before the first.
+template <typename T, int K>
+__device__ __forceinline__ bool
+set_prefixes(T *own, int n, float_prefix<K> sum, const thread_cut &cut, const prefix_task &t)
+{
+    using P = float_prefix<K>;
+    constexpr bool kWide = std::is_same_v<T, double>;
+    const int dtype = kWide ? (int)WK_F64 : real_of(t.to);
+    bool known = true;
+    if (!cut.plain || (sum.flags & (WK_IS_ODD | WK_TOO_LARGE))) {
+#pragma unroll 1
+        for (int j = 0; j < n; j++) {
+            double x;
+            sum.add(number_of<T, P>(own[j], t));
+            known &= sum.round(dtype, &x);
+            set_prefix(own + j, x, t);
+        }
+        return known;
+    }
+    cut_sum all(cut.e + 1);
+    const double lost = sum.sum.lost + cut.lost, third = K > 2 ? sum.sum.s[K - 1] : 0;
+    bool some = sum.flags & WK_NOT_MINUS_ZERO;
+#pragma unroll 4
+    for (int j = 0; j < n; j++) {
+        const double e = number_of<T, P>(own[j], t);
+        double x, rest, more, last;
+        double_pair p = {0, 0, lost};
+        all.add(e);
+        some |= wk_bits_f64(e) != 1ull << 63;
+        p.high = two_sum(sum.sum.s[0], all.upper - all.bias, &p.low);
+        const double second = two_sum(sum.sum.s[1], all.lower, &rest);
+        p.low = two_sum(p.low, second, &more);
+        p.high = two_sum(p.high, p.low, &p.low);
+        last = third;
+        if (rest != 0 || more != 0 || last != 0) {
+            p.add(more);
+            p.add(rest);
+            p.add(last);
+        }
+        known &= round_prefix(p, some, dtype, &x);
+        set_prefix(own + j, x, t);
+    }
+    return known;
 }
 
 template <typename T, class P>
@@ -293,14 +419,14 @@ __launch_bounds__(kThreads, kRuns) scan_tiles(const prefix_task __grid_constant_
         const int64_t stop = begin + t.per * kTileOf, end = stop < t.n ? stop : t.n;
         const int64_t from = line_at(t, line);
         const T *x = static_cast<const T *>(t.in) + from;
-        uint64_t words[P::kWords];
-        P so_far;
-        so_far.load(t.states + item * P::kWords);
         bool known = !t.integers_only;
+        start_carry<P>(&memory, t.states + item * P::kWords);
 #pragma unroll 1
         for (int64_t first = begin; first < end; first += kTileOf) {
             const int left = (int)(end - first < kTileOf ? end - first : kTileOf);
-            const int own_first = (int)threadIdx.x * kEach;
+            const int own_first = (int)threadIdx.x * kEach,
+                      own_left = left - own_first < kEach ? left - own_first : kEach;
+            E *mine = tile + place_of(own_first);
 #pragma unroll
             for (int j = 0; j < kEach; j++) {
                 const int m = j * kThreads + (int)threadIdx.x;
@@ -311,25 +437,30 @@ __launch_bounds__(kThreads, kRuns) scan_tiles(const prefix_task __grid_constant_
                     tile[place_of(m)] = x[(first + m) * t.step];
             }
             __syncthreads(); // the tile is there
-            const auto element = [&](int m) {
-                if constexpr (kWhole)
-                    return tile[place_of(m)];
-                else
-                    return number_of<T, P>(tile[place_of(m)], t);
-            };
-            P own, all;
+            scanned<P> some[kEach];
+            P own;
             own.start();
-#pragma unroll 1
-            for (int m = own_first; m < own_first + kEach && m < left; m++) own.add(element(m));
-            P sum = before_in_block(own, &all, &memory);
-            so_far.save(words);
-            sum.merge(words);
-            all.save(words);
-            so_far.merge(words);
-#pragma unroll 1
-            for (int m = own_first; m < own_first + kEach && m < left; m++) {
-                sum.add(element(m));
-                set_prefix(&tile[place_of(m)], sum, t, &known);
+#pragma unroll
+            for (int j = 0; j < kEach; j++) {
+                some[j] = 0;
+                if (j >= own_left) continue;
+                if constexpr (kWhole)
+                    some[j] = mine[j];
+                else
+                    some[j] = number_of<T, P>(mine[j], t);
+            }
+            if constexpr (kWhole) {
+                add_some(some, own_left, &own);
+                uint64_t sum = before_in_block(own, &memory).sum;
+#pragma unroll
+                for (int j = 0; j < kEach; j++) {
+                    sum += some[j];
+                    if (j < own_left) mine[j] = sum;
+                }
+            } else {
+                const thread_cut cut(some);
+                cut.sum(some, own_left, &own);
+                known &= set_prefixes(mine, own_left, before_in_block(own, &memory), cut, t);
             }
             __syncthreads(); // all prefixes are there, and the sums have been read
 #pragma unroll
@@ -535,12 +666,12 @@ WK_LAUNCHER(cumsum, cuda, runs)
     t.skip_nan = a->skip_nan;
     t.integers_only = wk_setting_value(WK_SET_SUMS, 0);
     switch (t.dtype) {
-    case WK_F16: return scan<half16, float_prefix>(call, t);
-    case WK_BF16: return scan<brain16, float_prefix>(call, t);
+    case WK_F16: return scan<half16, float_prefix<2>>(call, t);
+    case WK_BF16: return scan<brain16, float_prefix<2>>(call, t);
     case WK_F32:
-    case WK_C64: return scan<float, float_prefix>(call, t);
+    case WK_C64: return scan<float, float_prefix<2>>(call, t);
     case WK_F64:
-    case WK_C128: return scan<double, float_prefix>(call, t);
+    case WK_C128: return scan<double, float_prefix<3>>(call, t);
     default:
         return visit_word(
             t.dtype, [&](auto zero) { return scan<decltype(zero), word_prefix>(call, t); });

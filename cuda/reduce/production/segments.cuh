@@ -14,12 +14,13 @@ namespace wk
 {
 
 struct segments {
-    const int64_t *offsets; // null: outputs have n elements each, one after another
-    int64_t outputs, n;     // n: of each; with offsets of all
-    int team;               // threads that have a short one
-    int64_t most;           // elements that a team takes
-    int64_t part;           // elements of a part of a longer one, ...
-    int64_t parts;          // ... and how many parts each has, without offsets
+    const int64_t *offsets;           // null: outputs have n elements each, one after another
+    const unsigned long long *status; // of offsets: not all ones where they are no good
+    int64_t outputs, n;               // n: of each; with offsets of all
+    int team;                         // threads that have a short one
+    int64_t most;                     // elements that a team takes
+    int64_t part;                     // elements of a part of a longer one, ...
+    int64_t parts;                    // ... and how many parts each has, without offsets
 
     // Of the longer ones: which they are, and the first of their parts; how many they are, above the
     // number of parts. In the order of their parts.
@@ -33,10 +34,10 @@ struct segments {
 };
 
 constexpr int kListedShift = 32; // of segments::listed: 2^32 parts
-constexpr int64_t kMostOfWarp = 4096;
-constexpr int64_t kMostOfThread = 128;
-constexpr int64_t kLeastPart = 16384; // of 256 threads: a few batches each
-constexpr int kRounds = 4;            // of all blocks, for one long segment
+constexpr int64_t kMostOfWarp = 4096,
+                  kMostOfThread = 128; // what lists are for beyond; see below
+constexpr int64_t kLeastPart = 16384;  // of 256 threads: a few batches each
+constexpr int kRounds = 4;             // of all blocks, for one long segment
 
 wk_status with_segments(wk_call *call, wk_status (*fold)(wk_call *)); // segments.cu
 
@@ -61,81 +62,22 @@ constexpr bool takes_pairs = false;
 template <class Acc>
 constexpr bool takes_pairs<Acc, std::void_t<decltype(Acc::kPairs)>> = true;
 
-// Elements begin .. end - 1, one by one: number `lane`, and others `lanes` further on each.
-template <class Acc>
-__device__ __forceinline__ void
-fold_elements(Acc &acc, const typename Acc::T *x, const typename Acc::T *y,
-              const reduce_task &task, int64_t begin, int64_t end, int lane, int lanes)
-{
-    using T = typename Acc::T;
-    constexpr int N = Acc::kBatch;
-#pragma unroll 1
-    for (int64_t i = begin + lane; i < end; i += (int64_t)N * lanes) {
-        T a[N], b[takes_pairs<Acc> ? N : 1];
-        uint32_t ok = 0;
-#pragma unroll
-        for (int j = 0; j < N; j++) {
-            const int64_t m = i + (int64_t)j * lanes;
-            a[j] = Acc::filler(task);
-            if constexpr (takes_pairs<Acc>) b[j] = Acc::filler(task);
-            if (m >= end) continue;
-            a[j] = x[m];
-            if constexpr (takes_pairs<Acc>) b[j] = y[m];
-            ok |= 1u << j;
-        }
-        if constexpr (takes_pairs<Acc>)
-            acc.take(a, b, task);
-        else {
-            leave_out<Acc>(a, &ok, task);
-            if (ok) acc.take(a, ok, {i, lanes, 0}, task);
-        }
-    }
-}
-
-// One batch of vectors of each of `lanes` threads, the first of them at `first`.
-template <class Acc>
-__device__ __forceinline__ void
-fold_vectors(Acc &acc, const typename Acc::T *x, const typename Acc::T *y,
-             const reduce_task &task, int64_t first, int lane, int lanes)
-{
-    using T = typename Acc::T;
-    constexpr int N = Acc::kBatch, kPer = 16 / (int)sizeof(T), kVectors = N / kPer;
-    using vector = vector16<uint32_t>;
-    const int64_t at = first + (int64_t)lane * kPer;
-    const auto v = reinterpret_cast<const vector *>(x + at);
-    vector read[kVectors];
-    T a[N];
-#pragma unroll
-    for (int k = 0; k < kVectors; k++) read[k] = v[k * lanes];
-    if constexpr (takes_pairs<Acc>) {
-        const auto w = reinterpret_cast<const vector *>(y + at);
-        vector other[kVectors];
-        T b[N];
-#pragma unroll
-        for (int k = 0; k < kVectors; k++) other[k] = w[k * lanes];
-        memcpy(a, read, sizeof a);
-        memcpy(b, other, sizeof b);
-        acc.take(a, b, task);
-    } else {
-        uint32_t ok = all_of<N>;
-        memcpy(a, read, sizeof a);
-        leave_out<Acc>(a, &ok, task);
-        if (ok) acc.take(a, ok, {at, lanes * kPer, log2_of(kPer)}, task);
-    }
-}
-
-// A thread's elements of a stretch, of which `lanes` threads have one.
+// A thread's elements of a stretch, of which `lanes` threads have one: single ones before the vectors of
+// 16 bytes, and behind. One place where they are taken, whose code is long.
 template <class Acc>
 __device__ __forceinline__ void
 fold_stretch(Acc &acc, const typename Acc::T *x, const typename Acc::T *y,
              const reduce_task &task, int64_t begin, int64_t end, int lane, int lanes)
 {
     using T = typename Acc::T;
-    const int64_t tile = (int64_t)Acc::kBatch * lanes;
+    using vector = vector16<uint32_t>;
+    constexpr int N = Acc::kBatch, kPer = 16 / (int)sizeof(T), kVectors = N / kPer;
+    constexpr bool kPairs = takes_pairs<Acc>;
+    const int64_t tile = (int64_t)N * lanes;
     int64_t lead = (int64_t)(-reinterpret_cast<uintptr_t>(x + begin) & 15) / (int)sizeof(T);
     lead = lead < end - begin ? lead : end - begin;
     bool lines_up = lanes > 1;
-    if constexpr (takes_pairs<Acc>)
+    if constexpr (kPairs)
         lines_up =
             lines_up &&
             ((reinterpret_cast<uintptr_t>(x + begin) ^ reinterpret_cast<uintptr_t>(y + begin)) &
@@ -144,10 +86,49 @@ fold_stretch(Acc &acc, const typename Acc::T *x, const typename Acc::T *y,
     if (whole == 0) lead = end - begin;
     const int64_t from = begin + lead, to = from + whole;
 #pragma unroll 1
-    for (int64_t i = from; i < to; i += tile) fold_vectors(acc, x, y, task, i, lane, lanes);
+    for (int phase = 0; phase < 3; phase++) {
+        const bool vectors = phase == 1;
+        const int64_t stop = phase == 0 ? from : vectors ? to : end;
+        int64_t i = phase == 0 ? begin + lane : vectors ? from + lane * kPer : to + lane;
 #pragma unroll 1
-    for (int turn = 0; turn < 2; turn++) // before the vectors, and behind
-        fold_elements(acc, x, y, task, turn ? to : begin, turn ? end : from, lane, lanes);
+        for (; i < stop; i += tile) {
+            T a[N], b[kPairs ? N : 1];
+            uint32_t ok = all_of<N>;
+            place at = {i, lanes * kPer, log2_of(kPer)};
+            if (vectors) {
+                vector read[kVectors], other[kPairs ? kVectors : 1];
+                const auto v = reinterpret_cast<const vector *>(x + i);
+#pragma unroll
+                for (int k = 0; k < kVectors; k++) read[k] = v[k * lanes];
+                memcpy(a, read, sizeof a);
+                if constexpr (kPairs) {
+                    const auto w = reinterpret_cast<const vector *>(y + i);
+#pragma unroll
+                    for (int k = 0; k < kVectors; k++) other[k] = w[k * lanes];
+                    memcpy(b, other, sizeof b);
+                }
+            } else {
+                ok = 0;
+                at = {i, lanes, 0};
+#pragma unroll
+                for (int j = 0; j < N; j++) {
+                    const int64_t m = i + (int64_t)j * lanes;
+                    a[j] = Acc::filler(task);
+                    if constexpr (kPairs) b[j] = a[j];
+                    if (m >= stop) continue;
+                    a[j] = x[m];
+                    if constexpr (kPairs) b[j] = y[m];
+                    ok |= 1u << j;
+                }
+            }
+            if constexpr (kPairs) {
+                acc.take(a, b, task);
+            } else {
+                leave_out<Acc>(a, &ok, task);
+                if (ok) acc.take(a, ok, at, task);
+            }
+        }
+    }
     acc.settle(task);
 }
 
@@ -226,11 +207,12 @@ finish_part(Acc &acc, const reduce_task &task, const segments &s, const segment_
 // kLong: parts of the longer ones, by blocks. Two kernels, which keep their registers to themselves.
 template <class Acc, bool kLong>
 __global__ void
-__launch_bounds__(kThreads, 2)
+__launch_bounds__(kThreads, Acc::kBlocks)
     fold_segments(const typename Acc::T *x, const typename Acc::T *y,
                   const reduce_task __grid_constant__ task, const segments __grid_constant__ s)
 {
     const int lane = threadIdx.x % kWarp;
+    if (s.status && *s.status != ~0ull) return; // lists have room for what ascends
     if constexpr (kLong) {
         __shared__ word_memory<Acc> memory;
         const int64_t all =
@@ -281,12 +263,14 @@ template <class Acc>
 wk_status
 plan_segments(wk_call *call, segments *s)
 {
-    const int64_t blocks = (int64_t)processors(call) * 2,
+    const int64_t blocks = (int64_t)processors(call) * Acc::kBlocks,
                   all = s->offsets ? s->n : s->outputs * s->n;
     const int64_t tile = (int64_t)Acc::kBatch * kThreads;
     const bool few = s->outputs * 16 > all; // elements of each
     s->team = few && s->outputs >= blocks * kThreads / 2 ? 1 : kWarp;
-    s->most = s->team == 1 ? kMostOfThread : kMostOfWarp;
+    const int64_t share =
+        all / (blocks * kWarps * kRounds); // no warp has more than that, of many
+    s->most = s->team == 1 ? kMostOfThread : share > kMostOfWarp ? share : kMostOfWarp;
     int64_t part = (all + blocks * kRounds - 1) / (blocks * kRounds);
     if (!s->offsets && s->n < part) part = s->n;
     s->part = ((part > kLeastPart ? part : kLeastPart) + tile - 1) / tile * tile;
@@ -317,7 +301,7 @@ wk_status
 launch_segments(wk_call *call, const typename Acc::T *x, const typename Acc::T *y,
                 const reduce_task &task, const segments &s)
 {
-    const unsigned blocks = (unsigned)processors(call) * 2;
+    const unsigned blocks = (unsigned)processors(call) * Acc::kBlocks;
     const int64_t threads = s.outputs * s.team;
     if (s.offsets || s.n <= s.most)
         if (launch(call, grid_for(call, threads, kThreads), kThreads, 0,
@@ -341,6 +325,7 @@ reduce_segments(wk_call *call, reduce_task *task)
     s.offsets = static_cast<const int64_t *>(call->aux.data);
     s.outputs = call->args.reduce.outputs;
     s.n = call->args.reduce.n;
+    s.status = static_cast<const unsigned long long *>(call->out[1].data);
     task->counts = true;
     task->plain = task->in_double = false;
     if (plan_segments<Acc>(call, &s) != WK_OK) return call->error.status;
