@@ -6,9 +6,10 @@
 #include <string.h>
 
 const char *const wk_op_names[WK_OPS] = {
-    "reduce",        "transpose",   "stencil1d", "histogram", "warp_histogram", "run_length",
-    "unique_counts", "shfl",        "vote",      "match",     "warp_reduce",    "warp_scan",
-    "lane_bits",     "lane_arrays", "smem_tile", "lane_reads"};
+    "reduce",     "transpose",     "stencil1d",   "histogram",      "warp_histogram",
+    "run_length", "unique_counts", "dot",         "segment_reduce", "group",
+    "cumsum",     "shfl",          "vote",        "match",          "warp_reduce",
+    "warp_scan",  "lane_bits",     "lane_arrays", "smem_tile",      "lane_reads"};
 const char *const wk_dtype_names[WK_DTYPES] = {
     "bool",   "int8",    "uint8",    "int16",   "uint16",  "int32",     "uint32",    "int64",
     "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};

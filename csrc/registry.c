@@ -27,6 +27,10 @@
 #define OP_warp_histogram WK_WARP_HISTOGRAM
 #define OP_run_length WK_RUN_LENGTH
 #define OP_unique_counts WK_UNIQUE_COUNTS
+#define OP_dot WK_DOT
+#define OP_segment_reduce WK_SEGMENT_REDUCE
+#define OP_group WK_GROUP
+#define OP_cumsum WK_CUMSUM
 #define OP_shfl WK_SHFL
 #define OP_vote WK_VOTE
 #define OP_match WK_MATCH

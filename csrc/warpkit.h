@@ -24,6 +24,10 @@ typedef enum {
     WK_WARP_HISTOGRAM,
     WK_RUN_LENGTH,
     WK_UNIQUE_COUNTS,
+    WK_DOT,
+    WK_SEGMENT_REDUCE,
+    WK_GROUP,
+    WK_CUMSUM,
     WK_SHFL, /* the warp primitives: see wk_lanes_args */
     WK_VOTE,
     WK_MATCH,
@@ -147,13 +151,14 @@ extern const char *const wk_fold_names[WK_FOLDS];
 typedef struct wk_reduce_args {
     wk_fold fold[WK_MAX_OUTS];
     int kept;
-    int64_t outputs, n; /* products of the kept and of the reduced extents               */
-    int64_t first;      /* index of this piece's first element in the whole fold         */
-    int planes;         /* 2: outputs are real and imaginary parts by turns, else 1      */
-    int skip_nan;       /* as in nansum: NaN is no element                               */
-    int has_initial;    /* initial is one more element of every output                   */
-    wk_value initial;   /* as reduce.h says                                              */
-    double ddof;        /* var, std divide by n - ddof                                   */
+    int64_t outputs, n;  /* products of the kept and of the reduced extents               */
+    int64_t first;       /* index of this piece's first element in the whole fold         */
+    int planes;          /* 2: outputs are real and imaginary parts by turns, else 1      */
+    int skip_nan;        /* as in nansum: NaN is no element                               */
+    int has_initial;     /* initial is one more element of every output                   */
+    wk_value initial;    /* as reduce.h says                                              */
+    double ddof;         /* var, std divide by n - ddof                                   */
+    uint64_t order_mask; /* segment_reduce: the bits of `beside` that are an index         */
 } wk_reduce_args;
 
 typedef enum {
@@ -215,6 +220,35 @@ typedef struct wk_warp_histogram_args { /* in: C-contiguous [n] */
 typedef struct wk_runs_args {
     int64_t n;
 } wk_runs_args;
+
+/* in, beside: C-contiguous [outputs][n], of one dtype. out[0]: the sum of their products for each
+ * output, of that dtype: of floats exact and rounded once, of complex numbers each part by itself; an
+ * exact zero is 0.0; of integers modulo 2^bits, of bool whether any is true. */
+typedef struct wk_dot_args {
+    int64_t outputs, n;
+    int conjugate; /* complex: of in's conjugates */
+} wk_dot_args;
+
+/* segment_reduce has wk_reduce_args, of one fold: in: C-contiguous [n]; aux: offsets, int64 [outputs + 1].
+ * Segment s is the elements number offsets[s] .. offsets[s + 1] - 1, or with `beside`, of int64 [n], those
+ * at such places of it: element beside[i] & order_mask. out[0]: a result each; out[1], int64 [2]: the
+ * first offset that lies before the one before it or beyond the elements, and the first segment that is
+ * empty; -1: there is none. Indices are the array's. Of no element an extreme is NaN or 0, an index -1. */
+
+/* in: C-contiguous integers [n]. out[0], int64 [n]: places in the order of their keys, equal ones in
+ * their own, in the low bits `mask` has; out[1], int64 [groups + 1]: where each key's begin; out[2],
+ * int64 [1]: the first place whose key is none of 0 .. groups - 1, which belongs nowhere then, or -1. */
+typedef struct wk_group_args {
+    int64_t n, groups;
+    uint64_t mask;
+} wk_group_args;
+
+/* in: C-contiguous [lines][n]; out[0] likewise, of the dtype of sums: each line's sums of its first
+ * element, its first two, ...; of floats each exact, and rounded once. */
+typedef struct wk_cumsum_args {
+    int64_t lines, n;
+    int skip_nan; /* NaN counts as 0 */
+} wk_cumsum_args;
 
 typedef enum {
     WK_LANES_IDX, /* shfl */
@@ -326,7 +360,7 @@ typedef struct wk_call {
         wk_array beside;  /* whatever it is, for those that bring it along with in    */
         wk_array mask;    /* reduce: bool, which elements count                       */
         wk_array weights; /* histogram                                                */
-    };
+    };                    /* dot: the other operand; segment_reduce: places               */
     wk_array out[WK_MAX_OUTS]; /* C-contiguous; written whole by the kernel               */
     int outs;
     int fresh; /* out is new host memory, its pages not there yet                          */
@@ -336,6 +370,9 @@ typedef struct wk_call {
         wk_histogram_args histogram;
         wk_warp_histogram_args warp_histogram;
         wk_runs_args runs;
+        wk_dot_args dot;
+        wk_group_args group;
+        wk_cumsum_args cumsum;
         wk_lanes_args lanes;
         wk_smem_tile_args tile;
         wk_lane_reads_args reads;

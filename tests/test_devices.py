@@ -63,7 +63,8 @@ def test_the_configuration_is_printed(capsys):
 def test_rows_are_listed_by_operation():
     everything = warpkit.variants()
     ops = ["reduce", "transpose", "stencil1d", "histogram", "warp_histogram"]
-    ops += ["run_length", "unique_counts", "shfl", "vote", "match", "warp_reduce", "warp_scan"]
+    ops += ["run_length", "unique_counts", "dot", "segment_reduce", "cumsum", "group"]
+    ops += ["shfl", "vote", "match", "warp_reduce", "warp_scan"]
     ops += ["lane_bits", "lane_arrays", "smem_tile", "lane_reads"]
     assert [row for op in ops for row in warpkit.variants(op)] == everything
     assert {dtype for row in everything for dtype in row.dtypes} <= set(helpers.ALL_DTYPES)

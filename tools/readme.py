@@ -310,6 +310,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/kernels.md": {},
     "docs/lab.md": {"different": ncu.different_table, "transpose counts": ncu.ladder_table},
+    "docs/keyed.md": {},
     "docs/reductions.md": {},
     "docs/runs.md": {},
     "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},

@@ -107,6 +107,21 @@ wk_exact_add_square(wk_exact *e, double x)
 }
 
 void
+wk_exact_add_product(wk_exact *e, double x, double y)
+{
+    wk_product p;
+    e->flags |= WK_NOT_MINUS_ZERO;
+    if (x - x != 0 || y - y != 0) {
+        e->flags |= wk_odd_flag(x * y);
+        return;
+    }
+    use_limbs(e);
+    wk_product_of(x, y, &p);
+    for (int k = 0; k < 4; k++) wk_limbs_add(&e->limbs, p.piece[k], p.e[k]);
+    count_pieces(e, 4);
+}
+
+void
 wk_exact_flush(wk_exact *e)
 {
     use_limbs(e);

@@ -62,8 +62,8 @@ lay_out(wk_reduction *r)
     r->acc_bytes = (int64_t)sizeof(wk_acc) + 8 * ((limbs + 1) & ~(int64_t)1);
 }
 
-static void
-look_at(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
+void
+wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
 {
     memset(r, 0, sizeof *r);
     r->call = call;
@@ -129,7 +129,7 @@ wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
 {
     wk_reduction r;
     pair_parts(call);
-    look_at(&r, call, foldings);
+    wk_reduce_look(&r, call, foldings);
     const int axis = r.args->n > 0 ? column_axis(&r) : -1;
     return axis >= 0 ? wk_reduce_columns(call, &r, axis) : wk_reduce_rows(call, &r);
 }

@@ -130,6 +130,8 @@ void wk_exact_flush(wk_exact *e);
 void wk_exact_add(wk_exact *e, double x);
 void wk_exact_add_each(wk_exact *e, const double *x, int64_t n);
 void wk_exact_add_square(wk_exact *e, double x);
+/* x y, to limbs from WK_SQUARE_BASE on. */
+void wk_exact_add_product(wk_exact *e, double x, double y);
 void wk_exact_merge(wk_exact *e, const wk_exact *other);
 
 /* ---- ways through the input --------------------------------------------------------------- */
@@ -149,6 +151,9 @@ wk_is_arg(const wk_reduction *r)
 }
 
 wk_status wk_reduce_walk(wk_call *call, const wk_foldings *foldings);
+wk_status wk_reduce_segments(wk_call *call, const wk_foldings *foldings);
+/* Fills r: the components of a call, and where its elements lie. */
+void wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings);
 wk_status wk_reduce_rows(wk_call *call, const wk_reduction *r);
 wk_status wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis);
 

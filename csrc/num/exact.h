@@ -84,6 +84,31 @@ wk_limbs_add_square(const wk_limbs *a, uint64_t m, int e)
     wk_limbs_add(a, (int64_t)(high * high), 2 * e + 54);
 }
 
+/* The product of two finite numbers: the sum of four pieces times 2^e each. */
+typedef struct wk_product {
+    int64_t piece[4];
+    int e[4];
+} wk_product;
+
+WK_COLD void
+wk_product_of(double x, double y, wk_product *p)
+{
+    const uint64_t b = wk_bits_f64(x), c = wk_bits_f64(y);
+    const int e = (int)(b >> 52 & 2047), f = (int)(c >> 52 & 2047);
+    const uint64_t m = (b & 0xfffffffffffffu) | (uint64_t)(e > 0) << 52,
+                   k = (c & 0xfffffffffffffu) | (uint64_t)(f > 0) << 52;
+    const int64_t sign = (b ^ c) >> 63 ? -1 : 1;
+    const uint64_t low = m & 0x7ffffffu, high = m >> 27, by = k & 0x7ffffffu, up = k >> 27;
+    const int unit = (e > 0 ? e : 1) + (f > 0 ? f : 1) - 2 * 1075;
+    p->piece[0] = sign * (int64_t)(low * by);
+    p->piece[1] = sign * (int64_t)(low * up);
+    p->piece[2] = sign * (int64_t)(high * by);
+    p->piece[3] = sign * (int64_t)(high * up);
+    p->e[0] = unit;
+    p->e[1] = p->e[2] = unit + 27;
+    p->e[3] = unit + 54;
+}
+
 /* Every limb but the last to 0 .. 2^32 - 1. */
 WK_COLD void
 wk_limbs_carry(const wk_limbs *a)

@@ -9,7 +9,8 @@
  *     weights   an array of a's shape, or None
  *     sums      the result's dtype with weights, else None
  *     outside   the result has one more element, of what is in no bin
- *     pair      of an array on a device, with no out: (counts, edges), both there
+ *     pair      of an array on a device, with no out: (counts, edges), both there; of values with
+ *               weights there: (sums, whether there was an element that is no bin's)
  *   _core.warp_histogram(a, assume_sorted, options ...) */
 #include "bins.h"
 #include "glue.h"
@@ -115,7 +116,7 @@ count_values(const wk_array *in, wk_histogram_args *h)
 
 /* 1: count_values says so. */
 static int
-count_elements(wk_frame *f, int sums, int pair)
+count_elements(wk_frame *f, int sums, int pair, int64_t *stray)
 {
     wk_histogram_args *h = &f->call.args.histogram;
     if (wk_place(f) < 0 || place_weights(f) < 0) return -1;
@@ -136,7 +137,15 @@ count_elements(wk_frame *f, int sums, int pair)
         f->call.outs = 2;
         if (wk_result_new(f, 1, f->call.aux.dtype, 1, edges) < 0) return -1;
     }
-    return wk_call_row(f);
+    if (!(pair && h->kind == WK_BINS_VALUES && f->operand.on_device && f->beside.array))
+        return wk_call_row(f);
+    wk_array *told = &f->call.out[1];
+    *told = (wk_array){.host = stray, .bytes = sizeof *stray, .dtype = WK_I64, .ndim = 1};
+    told->shape[0] = told->strides[0] = 1;
+    f->call.outs = 2;
+    const int status = wk_call_row(f);
+    f->call.outs = 1;
+    return status;
 }
 
 PyObject *
@@ -146,6 +155,7 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyArrayObject *edges = NULL;
     wk_histogram_args h = {.n = 0};
     int sums = WK_I64;
+    int64_t stray = -1;
 
     if (wk_check_count("histogram", count, 9 + WK_OPTIONS) < 0) return NULL;
     if (kind_of(args[1], &h.kind) < 0) return NULL;
@@ -165,10 +175,12 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (edges) wk_take(edges, &f.call.aux, &f.aux);
         if (edges == NULL) status = -1;
     }
-    if (status == 0) status = count_elements(&f, sums, pair);
+    if (status == 0) status = count_elements(&f, sums, pair, &stray);
     Py_XDECREF(edges);
     PyObject *result = wk_end(&f, status == 1 ? -1 : status, 0);
-    return status == 1 ? Py_NewRef(Py_NotImplemented) : result;
+    if (status == 1) return Py_NewRef(Py_NotImplemented);
+    return result && stray >= 0 ? Py_BuildValue("(NN)", result, PyBool_FromLong(stray > 0))
+                                : result;
 }
 
 static int

@@ -20,12 +20,11 @@ suit(wk_call *call)
 {
     wk_array *a = &call->in;
     const bool flat = call->op == WK_WARP_HISTOGRAM || wk_takes_all(call->op);
-    const bool fits = flat                       ? wk_c_contiguous(a)
+    const bool beside = call->beside.ndim < 0 || wk_c_contiguous(&call->beside);
+    const bool fits = flat                       ? wk_c_contiguous(a) && beside
                       : call->op == WK_STENCIL1D ? wk_in_lines(a, &call->args.stencil)
                       : call->op == WK_HISTOGRAM
-                          ? call->beside.ndim < 0
-                                ? wk_dense(a)
-                                : wk_c_contiguous(a) && wk_c_contiguous(&call->beside)
+                          ? call->beside.ndim < 0 ? wk_dense(a) : wk_c_contiguous(a) && beside
                           : a->ndim <= kAxes;
     if (fits || wk_size(a) == 0) return WK_OK;
     void *packed = nullptr;

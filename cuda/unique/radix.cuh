@@ -60,7 +60,7 @@ __launch_bounds__(kSortThreads) count_digits(const source<K, kMade> __grid_const
 }
 
 // Of each digit, a warp: how many there are in the blocks before, and in totals of all.
-__global__ void
+static __global__ void
 __launch_bounds__(kSortThreads) scan_digits(int64_t *table, int blocks, int64_t *totals)
 {
     const int lane = threadIdx.x % kWarp;

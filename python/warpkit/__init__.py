@@ -15,7 +15,7 @@ stream   for an array on a device: the CUDA stream in whose order the work goes,
          call returns without waiting, unless out is on the host
 variant  one row of the kernel table (see variants); None: the production kernel
 progress True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done,
-         total), in pieces
+         total), in pieces. Not of dot, vdot, cumsum, nancumsum, segment_reduce and group_reduce
 
 PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
 """
@@ -40,6 +40,7 @@ from warpkit._devices import (
 from warpkit._differences import finite_difference, gradient1d
 from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
+from warpkit._keyed import cumsum, dot, group_reduce, nancumsum, segment_reduce, vdot
 from warpkit._ops import convolve1d, stencil1d
 from warpkit._reduce import Description, describe, reduce
 from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
@@ -114,9 +115,11 @@ __all__ = [
     "bincount",
     "compile",
     "convolve1d",
+    "cumsum",
     "describe",
     "device",
     "devices",
+    "dot",
     "empty",
     "empty_like",
     "explain",
@@ -125,14 +128,17 @@ __all__ = [
     "full",
     "get_default_device",
     "gradient1d",
+    "group_reduce",
     "histogram",
     "lab",
     "memory_info",
     "moveaxis",
+    "nancumsum",
     "reduce",
     "release_memory",
     "run",
     "run_length",
+    "segment_reduce",
     "set_default_device",
     "show_config",
     "smem",
@@ -141,6 +147,7 @@ __all__ = [
     "transpose",
     "unique_counts",
     "variants",
+    "vdot",
     "warp",
     "warp_histogram",
     "zeros",

@@ -35,6 +35,14 @@ OPS: dict[str, Callable[[Any, str], Any]] = {
     "warp_histogram": lambda a, device: warpkit.warp_histogram(a, device=device),
     "run_length": lambda a, device: warpkit.run_length(a, device=device),
     "unique_counts": lambda a, device: warpkit.unique_counts(a, device=device),
+    "dot": lambda a, device: warpkit.dot(a, a, -1, device=device),
+    "segment_reduce": lambda a, device: warpkit.segment_reduce(
+        a[0], [0, a.shape[1]], device=device
+    ),
+    "cumsum": lambda a, device: warpkit.cumsum(a, -1, device=device),
+    "group": lambda a, device: warpkit.group_reduce(
+        a.view(np.uint8), a.view(np.uint8), "any", 256, device=device
+    ),
     "shfl": lambda a, device: warpkit.warp.shfl_xor(a, 1, device=device),
     "vote": lambda a, device: warpkit.warp.ballot(a, device=device),
     "match": lambda a, device: warpkit.warp.match_any(a, device=device),

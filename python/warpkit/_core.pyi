@@ -164,6 +164,53 @@ def unique_counts(
     counter: np.ndarray | None,
     /,
 ) -> tuple[Any, Any, Any]: ...
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    conjugate: bool,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> Any: ...
+def segment_reduce(
+    a: ArrayLike,
+    op: str,
+    ddof: float,
+    dtype: DTypeLike | None,
+    offsets: Any,
+    order: Any,
+    mask: int,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> tuple[Any, int, int]: ...
+def group(
+    keys: ArrayLike,
+    groups: int,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> tuple[Any, Any, int, int]: ...
+def cumsum(
+    a: ArrayLike,
+    skip_nan: bool,
+    dtype: DTypeLike | None,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> Any: ...
 def operand(a: Any, /) -> tuple[Any, Any]: ...
 def empty(shape: Any, dtype: DTypeLike, device: str | None, stream: Stream, /) -> Any: ...
 def unmasked(a: Any, /) -> Any: ...

@@ -7,6 +7,7 @@ underscore before its name is public; docs/testing.md lists it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -935,6 +936,148 @@ def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         return run_length(np.sort(x, axis=None, kind="stable"))
     order = np.argsort(x.astype(np.float32), axis=None)  # bfloat16: NumPy sorts no NaN of it last
     return run_length(x.reshape(-1)[order])
+
+
+# ---- products, segments, groups, prefixes -------------------------------------------------------
+
+
+def _as_integers(x: np.ndarray) -> tuple[list[int], int]:
+    """Finite numbers as integers times 2^exponent, one exponent for all."""
+    m, e = np.frexp(x.astype(np.float64))
+    e = np.where(m == 0, e.max(initial=0, where=m != 0), e)
+    base = int(e.min(initial=0)) - 53
+    digits = (m * 2.0**53).astype(np.int64)
+    return [d << s for d, s in zip(digits.tolist(), (e - 53 - base).tolist(), strict=True)], base
+
+
+def _dot_of_reals(pairs: list[tuple[np.ndarray, np.ndarray]], dtype: str) -> float:
+    odd, total, base = 0.0, 0, 0
+    for x, y in pairs:
+        finite = np.isfinite(x) & np.isfinite(y)
+        odd += float((x[~finite].astype(np.float64) * y[~finite].astype(np.float64)).sum())
+        (m, d), (k, e) = _as_integers(x[finite]), _as_integers(y[finite])
+        more = sum(a * b for a, b in zip(m, k, strict=True))
+        low = min(base, d + e)
+        total = (total << (base - low)) + (more << (d + e - low))
+        base = low
+    return nearest(total, 1, base, dtype) if odd == 0 else math.copysign(odd, odd)
+
+
+@_QUIET
+def dot(a: ArrayLike, b: ArrayLike, axis: int | None = None, conjugate: bool = False) -> Any:
+    """The oracle of warpkit.dot, and of warpkit.vdot with conjugate.
+
+    a, b     bool, integer, float or complex; axis None: of one axis
+    Returns  exact sums of exact products along axis, rounded once
+    Raises   ValueError (shapes)
+    Source   numpy.dot, numpy.vecdot
+    """
+    x, y = np.asarray(a), np.asarray(b)
+    dtype = np.result_type(x.dtype, y.dtype)
+    axis = -1 if axis is None else axis
+    x, y = (np.moveaxis(z.astype(dtype), axis, -1) for z in (x, y))
+    x, y = np.broadcast_arrays(x, y)
+    shape, n = x.shape[:-1], x.shape[-1]
+    found = np.zeros(math.prod(shape), dtype)
+    rows = zip(x.reshape(-1, n), y.reshape(-1, n), strict=True) if n else ()
+    for i, (u, v) in enumerate(rows):
+        if dtype.kind in "biu":
+            found[i] = (u & v).any() if dtype.kind == "b" else (u * v).sum(dtype=dtype)
+        elif dtype.kind == "c":
+            u = u.conj() if conjugate else u
+            real = found.real.dtype.name
+            found[i] = complex(
+                _dot_of_reals([(u.real, v.real), (-u.imag, v.imag)], real),
+                _dot_of_reals([(u.real, v.imag), (u.imag, v.real)], real),
+            )
+        else:
+            found[i] = _dot_of_reals([(u, v)], dtype.name)
+    return (_one_nan(found) if dtype.kind not in "biuc" else found).reshape(shape)[()]
+
+
+def _of_part(a: np.ndarray, places: np.ndarray, op: str, ddof: float) -> Any:
+    """The fold of some elements; of none what an empty segment has."""
+    if op == "count":
+        return len(places)
+    if len(places) == 0 and op in ("min", "max", "ptp"):
+        return math.nan
+    found = reduce(a[places], op, ddof=ddof)
+    return places[found] if op in ("argmin", "argmax") else found
+
+
+def _of_parts(a: np.ndarray, parts: list[np.ndarray], op: str, ddof: float) -> np.ndarray:
+    dtype = np.dtype(np.int64) if op == "count" else _result_dtype(op, a.dtype, None)
+    return np.array([_of_part(a, places, op, ddof) for places in parts], dtype)
+
+
+def segment_reduce(
+    a: ArrayLike, offsets: ArrayLike, op: str = "sum", *, ddof: float = 0
+) -> np.ndarray:
+    """The oracle of warpkit.segment_reduce: reduce of each segment.
+
+    a        shape (n,); offsets: shape (s + 1,), ascending from 0 to n
+    Returns  shape (s,)
+    Source   numpy.ufunc.reduceat
+    """
+    cuts = np.asarray(offsets, np.int64).tolist()
+    parts = [np.arange(first, end) for first, end in itertools.pairwise(cuts)]
+    return _of_parts(_as_taken(a), parts, op, ddof)
+
+
+def group_reduce(
+    keys: ArrayLike, a: ArrayLike, op: str = "sum", groups: int | None = None, *, ddof: float = 0
+) -> np.ndarray:
+    """The oracle of warpkit.group_reduce: reduce of the elements of each key.
+
+    keys     integers from 0 to groups - 1, of a's shape
+    Returns  shape (groups,)
+    Source   numpy.ufunc.at, pandas.DataFrame.groupby
+    """
+    of, x = np.asarray(keys).reshape(-1), _as_taken(a).reshape(-1)
+    if groups is None:
+        groups = int(of.max()) + 1 if of.size else 0
+    parts = [np.flatnonzero(of == g) for g in range(groups)]
+    found = _of_parts(x, parts, op, ddof)
+    return found + 0 if op == "sum" and x.dtype.kind not in "biu" else found  # no sum is -0.0
+
+
+@_QUIET
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: Any = None, *, skip_nan: bool = False
+) -> np.ndarray:
+    """The oracle of warpkit.cumsum, and of warpkit.nancumsum with skip_nan.
+
+    a        bool, integer, float or complex, any shape
+    Returns  each prefix exact and rounded once
+    Source   numpy.cumsum
+    """
+    x = np.asarray(a)
+    if dtype is not None and x.dtype.kind not in "biu":
+        x = x.astype(dtype)
+    if x.dtype.kind in "biu":
+        return np.cumsum(x, axis, dtype)
+    x = np.moveaxis(x.reshape(-1) if axis is None else x, -1 if axis is None else axis, -1)
+    found = np.empty(x.shape, x.dtype)
+    pairs = [(x.real, found.real), (x.imag, found.imag)] if x.dtype.kind == "c" else [(x, found)]
+    for part, to in pairs:
+        for line in np.ndindex(x.shape[:-1]):
+            to[line] = _prefixes(part[line], skip_nan)
+    return np.moveaxis(found, -1, -1 if axis is None else axis)
+
+
+def _prefixes(x: np.ndarray, skip_nan: bool) -> np.ndarray:
+    if skip_nan:
+        x = np.where(np.isnan(x), x.dtype.type(0), x)
+    finite = np.isfinite(x)
+    digits, base = _as_integers(np.where(finite, x, x.dtype.type(0)))
+    total, odd, minus, found = 0, 0.0, True, []
+    for d, v, there in zip(digits, x.tolist(), finite.tolist(), strict=True):
+        total += d
+        odd += 0.0 if there else float(v)
+        minus = minus and v == 0 and math.copysign(1, v) < 0
+        exact = nearest(total, 1, base, x.dtype.name)
+        found.append(odd if odd != 0 else -0.0 if minus else exact)
+    return _one_nan(np.array(found).astype(x.dtype))
 
 
 # ---- the warp primitives -------------------------------------------------------------------------

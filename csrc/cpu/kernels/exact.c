@@ -5,10 +5,8 @@
  * Better  than the tree: exact, in any order, at the same speed.
  * Source  the method is NUMERICS.md's; studies/exact_sum. */
 #include "cpu/fp.h"
-#include "exact_slow.h"
+#include "exact_parts.h"
 #include "vector.h"
-
-#define HIGH ((int64_t)0xfffffffff8000000) /* sign, exponent and 26 digits */
 
 static int
 finite_lanes(const double *lane, int words, int64_t stride, int64_t width)
@@ -37,23 +35,6 @@ split(wk_vd *high, wk_vd *low, wk_vd v)
     const wk_vd h = (wk_vd)((wk_vl)v & HIGH);
     *high += h;
     *low += v - h;
-}
-
-/* a is v to the nearest 26 digits; the rest, of 26 digits too, may be of either sign. */
-static inline __attribute__((always_inline)) void
-halves(wk_vd v, wk_vd *a, wk_vd *b)
-{
-    *a = (wk_vd)(((wk_vl)v + ((int64_t)1 << 26)) & HIGH);
-    *b = v - *a;
-}
-
-/* What of rest is a multiple of a bin's unit goes to the bin. */
-static inline __attribute__((always_inline)) void
-cut(wk_vd *bin, wk_vd *rest)
-{
-    const wk_vd t = *bin + *rest;
-    *rest -= t - *bin;
-    *bin = t;
 }
 
 /* v^2 = t[0] + t[1]; no part of it may be subnormal. */
@@ -197,14 +178,6 @@ expand_square(wk_vd v, wk_vd *t)
 #define ADD_ONE wk_exact_add_square
 #define FN(name) square_##name##_f32
 #include "exact_body.h"
-
-/* Halves whose products are no subnormals, and do not overflow. */
-static inline int
-moderate(wk_range range)
-{
-    return range.most < (uint64_t)(1023 + 500) << 52 && range.least >= (uint64_t)(1023 - 450)
-                                                                           << 52;
-}
 
 #define T double
 #define LOAD wk_load_f64

@@ -73,6 +73,35 @@ WK_ISA_NAME(wk_finish_exact)(const wk_exact *e, int64_t n, int divide, wk_dtype 
     return wk_finish_sum(&m, divide, wk_format_of(dtype));
 }
 
+/* Parts of either sign, added up without an error but for `slack`. */
+static wk_near
+near_products(const wk_exact *e)
+{
+    wk_pair sum = {e->part[0].f, 0}, low = {0, 0};
+    double slack = 0;
+    for (int k = 1; k < e->words; k++) {
+        sum = wk_two_sum(sum.high, e->part[k].f);
+        low = wk_two_sum(low.high, sum.low);
+        slack += fabs(low.low);
+    }
+    sum = wk_two_sum(sum.high, low.high);
+    if (slack == 0) return (wk_near){sum.high, sum.low, 1};
+    return wk_moderate(sum.high) ? wk_settle(sum.high, sum.low, 2 * slack) : unknown;
+}
+
+double
+WK_ISA_NAME(wk_finish_products)(const wk_exact *e, wk_dtype dtype)
+{
+    int64_t room[WK_SQUARE_LIMBS];
+    if (!e->used && !(e->flags & WK_IS_ODD)) {
+        const wk_near near = near_products(e);
+        if (near.known) return near.d == 0 ? 0.0 : wk_narrow(near, dtype);
+    }
+    wk_moments m = {.flags = WK_NOT_MINUS_ZERO, .n = 1};
+    m.sum = limbs_of(e, room, &m.flags);
+    return wk_finish_sum(&m, 0, wk_format_of(dtype));
+}
+
 /* ---- squares ------------------------------------------------------------------------------ */
 
 static double

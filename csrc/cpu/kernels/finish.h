@@ -32,6 +32,9 @@ int WK_ISA_NAME(wk_square_bounds)(const wk_words *squares, int64_t n, int root, 
 /* The sum, or the mean, rounded to a real dtype. */
 double WK_ISA_NAME(wk_finish_exact)(const wk_exact *e, int64_t n, int divide, wk_dtype dtype);
 
+/* A sum of products, which is not -0.0 where it is exactly zero. */
+double WK_ISA_NAME(wk_finish_products)(const wk_exact *e, wk_dtype dtype);
+
 double WK_ISA_NAME(wk_real_of_key)(const void *key, wk_dtype dtype);
 uint64_t WK_ISA_NAME(wk_integer_of_key)(const void *key, wk_dtype dtype);
 

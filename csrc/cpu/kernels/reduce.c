@@ -14,11 +14,11 @@ extern const wk_folding FOLDING(sum_float)[WK_DTYPES], FOLDING(squares_float)[WK
     FOLDING(count)[WK_DTYPES], FOLDING(wrap)[WK_DTYPES], FOLDING(product)[WK_DTYPES],
     FOLDING(argmin)[WK_DTYPES], FOLDING(argmax)[WK_DTYPES];
 
-WK_CPU_LAUNCHER(reduce, exact)
+static wk_foldings
+foldings_of(const wk_call *call)
 {
-    const wk_reduce_args *args = &call->args.reduce;
     const int integer = call->in.dtype < WK_F16;
-    const wk_foldings foldings = {
+    return (wk_foldings){
         .component =
             {
                 [WK_C_SUM] = integer ? FOLDING(sum_int) : FOLDING(sum_float),
@@ -36,7 +36,19 @@ WK_CPU_LAUNCHER(reduce, exact)
         .finish = WK_ISA_NAME(wk_finish),
         .finish_lanes = WK_ISA_NAME(wk_finish_lanes),
     };
+}
+
+WK_CPU_LAUNCHER(reduce, exact)
+{
+    const wk_reduce_args *args = &call->args.reduce;
+    const wk_foldings foldings = foldings_of(call);
     if (wk_family_of(args->fold, call->outs, call->in.dtype) == WK_FAMILY_TREE)
         return WK_ISA_NAME(wk_reduce_tree)(call);
     return wk_reduce_walk(call, &foldings);
+}
+
+WK_CPU_LAUNCHER(segment_reduce, runs)
+{
+    const wk_foldings foldings = foldings_of(call);
+    return wk_reduce_segments(call, &foldings);
 }

@@ -211,6 +211,10 @@ wk::histogram::weighted(wk_call *call)
     const bool keeps = part->mode == WK_PIECE;
     if (part->mode != WK_WHOLE && !keeps) return use_state(call, p, t);
     if (edges_there(call) != WK_OK) return call->error.status;
+    if (call->outs == 2 && h->kind == WK_BINS_VALUES) {
+        t.stray = static_cast<unsigned *>(call->out[1].data);
+        if (clear(call, t.stray, call->out[1].bytes) != WK_OK) return call->error.status;
+    }
     if (h->n == 0) return clear(call, call->out[0].data, call->out[0].bytes);
     t.bins = bins_of(call);
     t.in = call->in.data;

@@ -52,6 +52,7 @@ __launch_bounds__(kThreads) weights_global(const weights_task __grid_constant__ 
         int64_t row = -1;
         if (i < end) {
             row = bin_of_bits(t.bins, t.in_dtype, bits_at(t.in, in_bytes, i));
+            if (row < 0 && t.stray) atomicOr(t.stray, 1u);
             row = (row < 0 ? t.bins.args.bins : row) - first;
         }
         int key = -1;

@@ -207,14 +207,18 @@ __launch_bounds__(kBlock)
     const unsigned part = blockIdx.x & ((1u << plan.shift) - 1);
     const int64_t group = blockIdx.x >> plan.shift, groups = gridDim.x >> plan.shift;
     elements<S> next;
+    bool strays = false;
     if (group < s.all) fetch<S>(t, s, group, &next);
     for (int64_t tile = group; tile < s.all; tile += groups) {
         const elements<S> e = next;
         if (tile + groups < s.all) fetch<S>(t, s, tile + groups, &next);
         unsigned row[S::kEach];
         S::rows(t, e.x, row);
+#pragma unroll
+        for (int j = 0; j < S::kEach; j++) strays |= row[j] == (unsigned)t.bins.args.bins;
         add_elements<S, kShared>(t, plan, low, part, own, row, e.w);
     }
+    if (strays && t.stray) atomicOr(t.stray, 1u);
     __syncthreads(); // every add is done before the words are read
     store_numbers<S::kClass>(t, plan, words);
 }

@@ -130,6 +130,7 @@ struct weights_task {
     const span *places;        // null: all
     long long *tables;         // of weights_near.cu
     bool kept;                 // limbs and flags go on from call to call: nothing is finished
+    unsigned *stray;           // set where an element is no bin's; null: nobody asks
 };
 
 // The limbs of a pass over some rows: from which place on, and how many a row.

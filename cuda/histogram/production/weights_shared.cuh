@@ -79,6 +79,7 @@ __launch_bounds__(kBlock)
 
     int *own = words + (int)threadIdx.x % kWarp % w.copies * copy;
     elements<S> next;
+    bool strays = false;
     if (blockIdx.x < s.all) fetch<S>(t, s, blockIdx.x, &next);
     for (int64_t tile = blockIdx.x; tile < s.all; tile += gridDim.x) {
         const elements<S> e = next;
@@ -87,6 +88,8 @@ __launch_bounds__(kBlock)
         short_pieces<chip<S::kClass>::kPieces> p[S::kEach];
         int flags = 0;
         S::rows(t, e.x, row);
+#pragma unroll
+        for (int j = 0; j < S::kEach; j++) strays |= row[j] == (unsigned)t.bins.args.bins;
 #pragma unroll
         for (int j = 0; j < S::kEach; j++) {
             p[j] = S::cut(t, e.w[j]);
@@ -100,6 +103,7 @@ __launch_bounds__(kBlock)
         }
         add_words<S::kClass>(t, w, own, row, p);
     }
+    if (strays && t.stray) atomicOr(t.stray, 1u);
     __syncthreads(); // every add is done before the words are read
     flush<S::kClass>(t, w, words);
 }

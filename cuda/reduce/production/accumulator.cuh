@@ -39,6 +39,10 @@ constexpr bool keeps_contract =
     Acc::kVectors * 16 * kWarp == WK_TILE_BYTES &&Acc::kBatch ==
         (sizeof(typename Acc::T) <= 2 ? 32 : 64 / (int)sizeof(typename Acc::T));
 
+// Are segments folded by it, one fold at a time (segments.cuh)? Specialised where none asks for it.
+template <class Acc>
+constexpr bool folds_segments = true;
+
 // An element of two bytes may be a half.
 template <typename T>
 __device__ __forceinline__ bool

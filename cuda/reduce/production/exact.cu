@@ -29,6 +29,8 @@ wk_status
 with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
            wk_status (*numbers)(wk_call *))
 {
+    if (call->op == WK_SEGMENT_REDUCE)
+        return wk_is_complex(call->in.dtype) ? numbers(call) : parts(call);
     if (call->part.mode != WK_WHOLE) return parts(call);
     const wk_array in = call->in, where = call->mask;
     const wk_reduce_args args = call->args.reduce;
@@ -41,7 +43,8 @@ with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
 
 } // namespace
 
-WK_LAUNCHER(reduce, cuda, exact)
+static wk_status
+by_family(wk_call *call)
 {
     const bool integers = call->in.dtype < WK_F16;
     switch (wk_family_of(call->args.reduce.fold, call->outs, call->in.dtype)) {
@@ -65,4 +68,14 @@ WK_LAUNCHER(reduce, cuda, exact)
     if (!integers) return moments ? wk::reduce_moments(call) : wk::reduce_summary(call);
     if (word_holds_mean(call)) return wk::reduce_wrap(call);
     return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
+}
+
+WK_LAUNCHER(reduce, cuda, exact)
+{
+    return by_family(call);
+}
+
+WK_LAUNCHER(segment_reduce, cuda, teams)
+{
+    return wk::with_segments(call, by_family);
 }

@@ -682,4 +682,7 @@ struct float_sums {
     static constexpr int kMost = 900, kMostSquare = 430; // binades, of float64
 };
 
+template <typename E>
+constexpr bool folds_segments<float_sums<E, 1, true, true, true>> = false;
+
 } // namespace wk

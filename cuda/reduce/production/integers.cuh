@@ -502,4 +502,7 @@ struct word : certain<word<E, kWhat>> {
     }
 };
 
+template <typename E>
+constexpr bool folds_segments<word<E, what::products>> = false;
+
 } // namespace wk

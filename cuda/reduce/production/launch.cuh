@@ -3,6 +3,7 @@
 #pragma once
 #include "reduce/production/columns.cuh"
 #include "reduce/production/rows.cuh"
+#include "reduce/production/segments.cuh"
 
 #include "settings.h"
 
@@ -159,6 +160,8 @@ reduce(wk_call *call)
     }
     describe(call, &task);
     task.integers_only = wk_setting_value(WK_SET_SUMS, 0); // WARPKIT_SUMS=integers asks for it
+    if constexpr (folds_segments<Acc>)
+        if (call->op == WK_SEGMENT_REDUCE) return reduce_segments<Acc>(call, &task);
     if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
         return merge_parts<Acc>(call, task);
     const wk_columns columns = {shared_columns<Acc>(), columns_of_thread<Acc>(false),

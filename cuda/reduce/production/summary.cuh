@@ -125,4 +125,7 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     }
 };
 
+template <typename E, bool kSquares>
+constexpr bool folds_segments<int_summary<E, true, kSquares>> = false;
+
 } // namespace wk

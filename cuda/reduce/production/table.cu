@@ -136,7 +136,7 @@ finish_words(unsigned long long *word, int64_t *work, table_shape shape,
 
 // ---- elements to limbs ------------------------------------------------------------------------
 
-static __device__ double
+__device__ double
 part_of_element(const void *elements, int dtype, int64_t at, int part)
 {
     switch (dtype) {

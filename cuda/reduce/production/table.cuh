@@ -376,6 +376,9 @@ __device__ int add_tiles_again(const void *in, const reduce_task &task, int64_t 
                                int64_t tile, int64_t step, table_shape shape,
                                unsigned long long *word, scaled_sums *sums);
 
+// An element, or a part of a complex one.
+__device__ double part_of_element(const void *elements, int dtype, int64_t at, int part);
+
 // Does the element of an output count?
 __device__ bool counts_there(const void *in, const reduce_task &task, const uint8_t *mask,
                              const spot &s);

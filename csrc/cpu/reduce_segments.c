@@ -1,0 +1,196 @@
+/* reduce_segments.c -- folds of stretches of any lengths, by the accumulators of all reductions. */
+#include "cpu/fp.h"
+#include "cpu/reduce_way.h"
+#include "cpu/threads.h"
+
+#include <stdlib.h>
+
+enum {
+    TASK = 1 << 17, /* elements a task: 50 us of work                   */
+    EACH = 64       /* elements that a segment's beginning and end cost */
+};
+
+typedef struct segments {
+    const wk_reduction *r;
+    const int64_t *offsets;
+    int64_t outputs, n;
+    const char *from; /* gather: elements ... */
+    const int64_t *order;
+    char *to; /* ... and where they go, in their order */
+} segments;
+
+static void
+fold_one(const segments *s, int64_t output)
+{
+    const wk_reduction *r = s->r;
+    const wk_way way = {.r = r};
+    wk_acc_room room;
+    const int64_t begin = s->offsets[output], n = s->offsets[output + 1] - begin;
+    wk_acc_start(r, &room.acc);
+    if (n > 0) wk_way_run(&way, &room.acc, 0, begin, n);
+    r->foldings->finish(r, &room.acc, output);
+}
+
+/* Items are elements and segments, each segment beside its first element: so tasks are alike. */
+static void
+fold_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const segments *s = arg;
+    const wk_fp_state state = wk_fp_begin();
+    int64_t low = 0, high = s->outputs;
+    (void)thread;
+    while (low < high) { /* the first segment that begins here */
+        const int64_t middle = low + (high - low) / 2;
+        if (s->offsets[middle] + EACH * middle < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < s->outputs && s->offsets[low] + EACH * low < end && !wk_interrupted(); low++)
+        fold_one(s, low);
+    wk_fp_end(state);
+}
+
+/* A segment of many elements, by all threads. */
+typedef struct long_one {
+    const segments *s;
+    int64_t begin, end, part;
+    char *accs;
+} long_one;
+
+static void
+part_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const long_one *l = arg;
+    const wk_reduction *r = l->s->r;
+    const wk_way way = {.r = r};
+    const wk_fp_state state = wk_fp_begin();
+    (void)thread;
+    for (int64_t p = begin; p < end; p++) {
+        wk_acc *a = (wk_acc *)(l->accs + p * r->acc_bytes);
+        const int64_t from = l->begin + p * l->part;
+        const int64_t to = from + l->part < l->end ? from + l->part : l->end;
+        wk_acc_start(r, a);
+        wk_way_run(&way, a, 0, from, to - from);
+    }
+    wk_fp_end(state);
+}
+
+static wk_status
+fold_long(wk_call *call, const segments *s, int64_t output)
+{
+    const wk_reduction *r = s->r;
+    long_one l = {.s = s, .begin = s->offsets[output], .end = s->offsets[output + 1]};
+    l.part = ((l.end - l.begin + 63) / 64 + WK_BLOCK - 1) / WK_BLOCK * WK_BLOCK;
+    const int64_t parts = (l.end - l.begin + l.part - 1) / l.part;
+    l.accs = malloc((size_t)(parts * r->acc_bytes));
+    if (l.accs == NULL)
+        return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
+    wk_parallel(call->context, parts, 1, part_task, &l);
+    if (!wk_interrupted()) {
+        const wk_fp_state state = wk_fp_begin();
+        for (int64_t p = 1; p < parts; p++)
+            wk_acc_merge(r, (wk_acc *)l.accs, (wk_acc *)(l.accs + p * r->acc_bytes));
+        r->foldings->finish(r, (wk_acc *)l.accs, output);
+        wk_fp_end(state);
+    }
+    free(l.accs);
+    return WK_OK;
+}
+
+/* Few segments, of which the longest is a good part of all: one after another, each by all threads. */
+static int
+is_long(const segments *s)
+{
+    int64_t most = 0;
+    for (int64_t o = 0; o < s->outputs; o++)
+        if (s->offsets[o + 1] - s->offsets[o] > most) most = s->offsets[o + 1] - s->offsets[o];
+    return most > 4 * TASK && most > s->n / 16;
+}
+
+static wk_status
+fold_all(wk_call *call, segments *s)
+{
+    const int64_t items = s->n + EACH * (s->outputs + 1);
+    if (!is_long(s)) {
+        wk_parallel(call->context, items, TASK, fold_task, s);
+        return WK_OK;
+    }
+    for (int64_t o = 0; o < s->outputs && !wk_interrupted(); o++) {
+        if (s->offsets[o + 1] - s->offsets[o] > TASK) {
+            if (fold_long(call, s, o) != WK_OK) return call->error.status;
+            continue;
+        }
+        const wk_fp_state state = wk_fp_begin();
+        fold_one(s, o);
+        wk_fp_end(state);
+    }
+    return WK_OK;
+}
+
+#define GATHER(U)                                                                              \
+    for (int64_t i = begin; i < end; i++) ((U *)s->to)[i] = ((const U *)s->from)[s->order[i]]
+
+typedef struct wide {
+    uint64_t low, high;
+} wide;
+
+static void
+gather_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const segments *s = arg;
+    (void)thread;
+    switch (s->r->item) {
+    case 1: GATHER(uint8_t); break;
+    case 2: GATHER(uint16_t); break;
+    case 4: GATHER(uint32_t); break;
+    case 8: GATHER(wk_two_floats); break;
+    default: GATHER(wide); break;
+    }
+}
+
+/* What survey_offsets gives on a GPU. */
+static int
+survey(const segments *s, int64_t *status)
+{
+    status[0] = status[1] = -1;
+    for (int64_t o = 0; o <= s->outputs && status[0] < 0; o++) {
+        const int64_t here = s->offsets[o], before = o > 0 ? s->offsets[o - 1] : 0;
+        if (here < before || here > s->n) status[0] = o;
+        if (o > 0 && here == before && status[1] < 0) status[1] = o - 1;
+    }
+    return status[0] < 0;
+}
+
+wk_status
+wk_reduce_segments(wk_call *call, const wk_foldings *foldings)
+{
+    wk_reduction r;
+    const wk_array *order = &call->beside, given = *order;
+    segments s = {.r = &r, .outputs = call->args.reduce.outputs, .n = call->args.reduce.n};
+    s.offsets = call->aux.data;
+    if (!survey(&s, call->out[1].data)) return WK_OK;
+    call->beside.ndim = -1;
+    call->outs = 1;
+    wk_reduce_look(&r, call, foldings);
+    if (given.ndim >= 0 && s.n > 0) {
+        s.from = r.x;
+        s.order = (const int64_t *)((const char *)(given.data ? given.data : given.host) +
+                                    given.first);
+        s.to = malloc((size_t)(s.n * r.item));
+        if (s.to == NULL)
+            return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for groups",
+                           (long long)(s.n * r.item));
+        wk_parallel(call->context, s.n, TASK, gather_task, &s);
+        r.x = s.to;
+    }
+    const wk_status status = wk_interrupted() ? WK_OK : fold_all(call, &s);
+    free(s.to);
+    int64_t *index = call->out[0].data;
+    const int fold = call->args.reduce.fold[0];
+    if (s.to && (fold == WK_ARGMIN || fold == WK_ARGMAX))
+        for (int64_t o = 0; o < s.outputs; o++)
+            if (index[o] >= 0) index[o] = s.order[index[o]];
+    call->outs = 2;
+    return status;
+}

@@ -1,0 +1,203 @@
+// dots.cuh -- sums of products of floats, and of complex numbers: the accumulators of sums, fed by
+// products.
+//
+// A product of two float32 or halves is a double; of two float64 it is two doubles, the second what the
+// first has rounded off. Those of a batch are cut at a bias (doubles.cuh), as squares are, and added to
+// a few doubles with a bound of what these have lost. A complex product is two of each part.
+#pragma once
+#include "reduce/production/segments.cuh"
+
+namespace wk
+{
+
+template <typename E, int kParts>
+struct float_dots {
+    using T = std::conditional_t<kParts == 2, complex<E>, E>;
+    using F = value_t<E>;
+    static constexpr bool kPairs = true, kCertain = false;
+    static constexpr bool kWide = std::is_same_v<F, double>;
+    // Vectors of each array at once: no more than 16 products of each part, in registers.
+    static constexpr int kTurn = is_half<E> || kParts == 2 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
+    static constexpr int kBlocks = kWide ? 2 : 3;
+    static constexpr int kS = kWide ? 4 : 3, kWords = 1 + kParts * (kS + 1);
+    static constexpr int kMost = 900, kLeast = -860; // binades of a batch's sum
+
+    int flags;
+    few<kS> sum[kParts];
+
+    static __device__ T filler(const reduce_task &)
+    {
+        return T{};
+    }
+    __device__ __forceinline__ void start(const reduce_task &task)
+    {
+        flags = task.integers_only ? WK_TOO_LARGE : 0;
+#pragma unroll
+        for (int p = 0; p < kParts; p++) sum[p].clear();
+    }
+    __device__ __forceinline__ void settle(const reduce_task &) {}
+
+    // 8 at once.
+    template <int N>
+    __device__ __forceinline__ void take(const T (&x)[N], const T (&y)[N],
+                                         const reduce_task &task)
+    {
+        if constexpr (kParts == 2) {
+            double a[2 * N], b[2 * N];
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                a[2 * j] = (double)x[j].re, b[2 * j] = (double)y[j].re;
+                a[2 * j + 1] = task.flip ? (double)x[j].im : -(double)x[j].im;
+                b[2 * j + 1] = (double)y[j].im;
+            }
+            add(0, a, b);
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                b[2 * j] = (double)y[j].im;
+                a[2 * j + 1] = task.flip ? -(double)x[j].im : (double)x[j].im;
+                b[2 * j + 1] = (double)y[j].re;
+            }
+            add(1, a, b);
+        } else {
+            constexpr int M = N > 8 ? 8 : N;
+            static_assert(N % M == 0);
+#pragma unroll
+            for (int i = 0; i < N; i += M) {
+                double a[M], b[M];
+#pragma unroll
+                for (int j = 0; j < M; j++) {
+                    a[j] = (double)value_of(x[i + j]);
+                    b[j] = (double)value_of(y[i + j]);
+                }
+                add(0, a, b);
+            }
+        }
+    }
+    template <int N>
+    __device__ __forceinline__ void add(int part, const double (&a)[N], const double (&b)[N])
+    {
+        batch_range<double> range;
+        double p[N], rest[kWide ? N : 1];
+#pragma unroll
+        for (int j = 0; j < N; j++) p[j] = a[j] * b[j];
+        range.find(p);
+        const bool large = !range.finite() || range.exponent() > kMost;
+        if (large) { // rarely
+            set_apart(part, a, b, p);
+            range.find(p);
+        }
+        bool tiny = false; // no product, but less than what keeps its rest
+        if constexpr (kWide) {
+            const bool some = range.least < (uint32_t)(1023 - kMost) << 21;
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                rest[j] = large && p[j] == 0 ? 0 : __fma_rn(a[j], b[j], -p[j]);
+            tiny = some;
+#pragma unroll
+            for (int j = 0; j < N; j++) tiny |= p[j] == 0 && a[j] != 0 && b[j] != 0;
+        }
+        if (range.magnitude == 0 && !tiny) return;
+        const int e = range.exponent() > kLeast ? range.exponent() : kLeast;
+        cut_sum high(e + 1);
+#pragma unroll
+        for (int j = 0; j < N; j++) high.add(p[j]);
+        high.template put_to<0>(&sum[part]);
+        if constexpr (kWide) {
+            cut_sum low(e - 52);
+#pragma unroll
+            for (int j = 0; j < N; j++) low.add(rest[j]);
+            low.template put_to<1>(&sum[part]);
+        }
+        if (!range.within(46) || tiny) sum[part].lost += power_of_two(e - 88);
+    }
+    // Infinities, NaN, and what is too large.
+    template <int N>
+    __device__ __forceinline__ void set_apart(int part, const double (&a)[N],
+                                              const double (&b)[N], double (&p)[N])
+    {
+#pragma unroll 1
+        for (int j = 0; j < N; j++) {
+            double x = 0, y = 0;
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (k == j) x = a[k], y = b[k];
+            const double size = fabs(x * y);
+            if (size < power_of_two(kMost - 5)) continue;
+            if (x - x != 0 || y - y != 0)
+                flags |= note(part, wk_odd_flag(x * y));
+            else
+                flags |= WK_TOO_LARGE;
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (k == j) p[k] = 0;
+        }
+    }
+    __device__ __forceinline__ void save(uint64_t *words) const
+    {
+        words[0] = (uint64_t)(uint32_t)flags;
+#pragma unroll
+        for (int p = 0; p < kParts; p++) sum[p].save(words + 1 + p * (kS + 1));
+    }
+    __device__ __forceinline__ void merge(const uint64_t *words)
+    {
+        flags |= (int)(uint32_t)words[0];
+#pragma unroll
+        for (int p = 0; p < kParts; p++) sum[p].merge(words + 1 + p * (kS + 1));
+    }
+    __device__ bool finish(const reduce_task &task, int64_t output) const
+    {
+        float_outcome o;
+#pragma unroll
+        for (int p = 0; p < kParts; p++) o.sum[p] = pair_of(sum[p]);
+        o.n = task.n;
+        o.nonzeros = 0;
+        o.flags = flags | WK_NOT_MINUS_ZERO | WK_NOT_MINUS_ZERO << WK_PART_SHIFT;
+        return finish_floats(o, task, output);
+    }
+};
+
+// Of integers modulo 2^64, of bool how many products are true.
+template <typename E>
+struct word_dots {
+    using T = E;
+    static constexpr bool kPairs = true, kCertain = true;
+    static constexpr int kTurn = sizeof(T) == 1 ? 2 : 4;
+    static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
+    static constexpr int kWords = 1, kBlocks = 3;
+    uint64_t total;
+
+    static __device__ T filler(const reduce_task &)
+    {
+        return 0;
+    }
+    __device__ void start(const reduce_task &)
+    {
+        total = 0;
+    }
+    __device__ void settle(const reduce_task &) {}
+    template <int N>
+    __device__ __forceinline__ void take(const T (&x)[N], const T (&y)[N],
+                                         const reduce_task &task)
+    {
+        using W = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>; // modulo its size
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            total += task.truth ? (uint64_t)(x[j] && y[j]) : (uint64_t)((W)x[j] * (W)y[j]);
+    }
+    __device__ void save(uint64_t *words) const
+    {
+        words[0] = total;
+    }
+    __device__ void merge(const uint64_t *words)
+    {
+        total += words[0];
+    }
+    __device__ bool finish(const reduce_task &task, int64_t output) const
+    {
+        store(task.out[0], task.out_dtype[0], output, total);
+        return true;
+    }
+};
+
+} // namespace wk

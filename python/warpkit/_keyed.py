@@ -1,0 +1,514 @@
+"""dot and its sisters, and folds of segments and of groups: arguments, dtypes, errors."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import DTypeLike
+
+from warpkit import _core, _interop
+from warpkit._array import DeviceArray, asarray
+from warpkit._ops import NO_VALUE, Device
+from warpkit._reduce import _cast
+
+
+class _Place(NamedTuple):
+    """Where a call works, and whose arrays its results are."""
+
+    device: Device
+    stream: Any
+    variant: str | None
+    library: Any
+    staged: bool  # host arrays were brought to a GPU
+
+    def call(self, function: Any, *arguments: Any, out: Any = None) -> Any:
+        pair = None if self.stream is None else _interop.stream_pair(self.stream)
+        return function(*arguments, out, self.device, pair, self.variant, None)
+
+    def give(self, result: Any) -> Any:
+        """A result in the caller's kind of array; NumPy's scalar where none of its axes is left."""
+        if self.staged and isinstance(result, DeviceArray):
+            return result.numpy() if result.ndim else result.numpy()[()]
+        return result if self.library is None else self.library.finish(result)
+
+
+def _bring(
+    op: str, arrays: tuple[Any, ...], device: Device, stream: Any, variant: str | None, out: Any
+) -> tuple[list[Any], _Place]:
+    """All arrays where the call works: host arrays go to the device of another one, or of the
+    call."""
+    taken, library, there = [], None, None
+    for a in arrays:
+        array, own = _core.operand(a)
+        taken.append(array)
+        library = library or own
+        if there is None and isinstance(array, DeviceArray):
+            there = array
+    if there is None and isinstance(out, DeviceArray):
+        there = out
+    if there is not None:
+        moved = [a if isinstance(a, DeviceArray) else _upload(a, there, stream) for a in taken]
+        return moved, _Place(device, stream, variant, library, False)
+    name = _device_of(op, device, sum(a.nbytes for a in taken))
+    if name.startswith("cpu"):
+        return taken, _Place(name, stream, variant, library, False)
+    moved = [asarray(a, device=name, stream=stream) for a in taken]
+    return moved, _Place(None, stream, variant, library, True)
+
+
+def _upload(a: Any, like: DeviceArray, stream: Any) -> DeviceArray:
+    if stream is None:
+        stream = like._stream if like._stream_owner is None else like._stream_owner
+    return asarray(a, device=like.device, stream=stream)
+
+
+def _device_of(op: str, device: Device, nbytes: int) -> str:
+    """The one device that host arrays go to; of several the first."""
+    if device is None:
+        device = _core.default_device() or "cuda"
+    if not isinstance(device, str):
+        device = next(iter(device), "cpu")
+    if device == "auto":
+        from warpkit import _auto
+
+        return _auto.choose(op, nbytes, 0)
+    return device.removesuffix(":all")
+
+
+def _array(a: Any) -> Any:
+    """Lists and scalars as NumPy has them."""
+    return a if hasattr(a, "dtype") else np.asarray(_core.unmasked(a))
+
+
+def _integers(a: Any) -> Any:
+    """Likewise; an empty list has no dtype of its own."""
+    if isinstance(a, list | tuple) and not a:
+        return np.zeros(0, np.int64)
+    return _array(a)
+
+
+def _as_dtype(a: Any, dtype: np.dtype[Any]) -> Any:
+    return a if a.dtype == dtype else _cast(a, dtype, ("sum",))
+
+
+# ---- sums of products --------------------------------------------------------------------------
+
+
+def _spread(a: Any, shape: tuple[int, ...]) -> Any:
+    """A view of that shape, as numpy.broadcast_to gives it."""
+    if a.shape == shape:
+        return a
+    if not isinstance(a, DeviceArray):
+        return np.broadcast_to(a, shape)
+    more = len(shape) - a.ndim
+    strides = [0] * more
+    strides += [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
+    return a._view(a._pointer, shape, tuple(strides), a.dtype)
+
+
+def _last(a: Any, axis: int) -> Any:
+    """A view with the axis as the last one."""
+    axis = normalize_axis_index(axis, a.ndim)
+    if axis == a.ndim - 1:
+        return a
+    return _permuted(a, [d for d in range(a.ndim) if d != axis] + [axis])
+
+
+def _permuted(a: Any, order: list[int]) -> Any:
+    if not isinstance(a, DeviceArray):
+        return a.transpose(order)
+    shape, strides = (tuple(x[d] for d in order) for x in (a.shape, a.strides))
+    return a._view(a._pointer, shape, strides, a.dtype)
+
+
+def _dot(
+    name: str,
+    a: Any,
+    b: Any,
+    axis: int | None,
+    conjugate: bool,
+    out: Any,
+    device: Device,
+    stream: Any,
+    variant: str | None,
+) -> Any:
+    (x, y), place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
+    if x.dtype != y.dtype:
+        dtype = np.result_type(x.dtype, y.dtype)
+        x, y = (_core.operand(_as_dtype(z, dtype))[0] for z in (x, y))
+    if axis is None and conjugate:
+        x, y = _flat(x), _flat(y)
+    if axis is None:
+        for one in (x, y):
+            if one.ndim != 1:
+                other = "multiply" if one.ndim == 0 else "matmul"
+                raise ValueError(
+                    f"{name} takes arrays of one axis, not of {one.ndim}; with axis= of more; "
+                    f"see numpy.{other}"
+                )
+    else:
+        x, y = _last(x, axis), _last(y, axis)
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(
+            f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} != {y.shape[-1]}"
+        )
+    if x.shape != y.shape:
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        x, y = _spread(x, shape), _spread(y, shape)
+    result = place.call(_core.dot, x, y, conjugate, out=out)
+    return place.give(result) if place.staged or place.library is not None else result
+
+
+def _flat(a: Any) -> Any:
+    """The elements in C order, along one axis."""
+    if a.ndim == 1:
+        return a
+    if not isinstance(a, DeviceArray):
+        return a.reshape(-1)
+    packed = a.copy()
+    return packed._view(packed._pointer, (packed.size,), (packed.itemsize,), packed.dtype)
+
+
+def dot(
+    a: Any,
+    b: Any,
+    /,
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+) -> Any:
+    """The sum of the products of ``a`` and ``b``, exact and rounded once.
+
+    a, b     bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any
+             strides; host or device, of which host arrays follow the other one. axis None: of one
+             axis and one length. Otherwise they are broadcast against each other, and the products
+             added along axis
+    out      array of the result's shape and dtype, host or device: written and returned
+    Returns  a scalar, or an array of a's kind and the broadcast shape without axis; of the dtype
+             that NumPy gives a * b
+    Raises   ValueError (shapes, axis None and not one axis, arrays on two devices, variant),
+             AxisError, TypeError (dtype), MemoryError, DeviceError
+    Notes    of floats the exact sum of the exact products, rounded once, to nearest, ties to even;
+             of complex numbers each part so. No product overflows or underflows on the way. An
+             exact zero is 0.0. Integers wrap in their dtype, as NumPy's; of bool, whether any
+             product is true. NaN propagates, infinity times 0 is NaN. For matrix products see
+             numpy.matmul.
+             Host arrays go to a GPU whole. device, stream and variant are the module's (see
+             help(warpkit))
+    Source   numpy.dot, numpy.vecdot; T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product"
+             (2005)
+    """
+    return _dot("dot", a, b, axis, False, out, device, stream, variant)
+
+
+def vdot(
+    a: Any,
+    b: Any,
+    /,
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+) -> Any:
+    """The sum of the products of conj(``a``) and ``b``, exact and rounded once.
+
+    a, b     as dot's; axis None: of any shapes and one size, flattened in C order
+    axis     as dot's: numpy.vecdot
+    out, Returns, Raises, Notes   as dot's
+    Source   numpy.vdot, numpy.vecdot
+    """
+    return _dot("vdot", a, b, axis, True, out, device, stream, variant)
+
+
+# ---- segments and groups -----------------------------------------------------------------------
+
+_NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
+
+
+def _check_lengths(op: str, dtype: np.dtype[Any], empty: int, of: str) -> None:
+    """Of the first empty segment or group; -1: there is none."""
+    if empty < 0:
+        return
+    if op in ("argmin", "argmax"):
+        raise ValueError(f"attempt to get {op} of an empty sequence: {of} {empty} is empty")
+    if op in _NEED_ONE and dtype.kind in "biu":
+        raise ValueError(
+            f"zero-size array to reduction operation {_NEED_ONE[op]} which has no identity: {of} "
+            f"{empty} is empty"
+        )
+
+
+def segment_reduce(
+    a: Any,
+    offsets: Any,
+    /,
+    op: str = "sum",
+    *,
+    ddof: float = 0,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+) -> Any:
+    """Fold each of the segments that ``offsets`` cut ``a`` into.
+
+    a        shape (n,), bool, integer, float16, bfloat16, float32, float64, complex64 or
+             complex128; host or device
+    offsets  integers, shape (s + 1,), ascending, from 0 to n: segment i is
+             a[offsets[i]:offsets[i + 1]], as the rows of a CSR matrix. Elements before the first
+             and from the last on are in none. Host or device, of which a host array follows
+    op       reduce's: sum, mean, var, std, sumsq, norm, min, max, ptp, argmin, argmax, any, all,
+             count_nonzero; count: how many elements each has
+    ddof     var and std divide by the number of elements - ddof
+    Returns  array of a's kind, shape (s,), of the dtype that reduce gives; count, argmin and argmax
+             int64: indices are a's
+    Raises   ValueError (op, offsets that do not ascend within a, the first of them named; an empty
+             segment where op needs an element: argmin and argmax, and min, max and ptp of bool and
+             integers; variant), TypeError (dtype), MemoryError, DeviceError
+    Notes    each result is what reduce gives of the segment, to the bit: sums of floats are exact
+             and rounded once. Of an empty segment the sum is 0, the mean and the variance NaN, min
+             and max of floats NaN. An array on a device is waited for. numpy.add.reduceat(a, i) of
+             ascending i is segment_reduce(a, [*i, n]), but for segments that are empty. device,
+             stream and variant are the module's (see help(warpkit))
+    Source   numpy.ufunc.reduceat, cub::DeviceSegmentedReduce
+    """
+    (a, at), place = _bring(
+        "segment_reduce", (_array(a), _integers(offsets)), device, stream, variant, None
+    )
+    if at.dtype.kind not in "iu" or at.ndim != 1 or at.size == 0:
+        kind = TypeError if at.dtype.kind not in "iu" else ValueError
+        raise kind(f"offsets must be integers of shape (s + 1,), not {at.dtype} of {at.shape}")
+    if a.ndim != 1:
+        raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
+    at = _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
+    fold = "any" if op == "count" else op
+    result, wrong, empty = place.call(_core.segment_reduce, a, fold, ddof, None, at, None, 0)
+    if wrong >= 0:
+        host = _host(at)
+        before = f" after {host[wrong - 1]}" if wrong else ""
+        raise ValueError(
+            f"offsets must ascend within 0 .. {a.size}: offsets[{wrong}] is {host[wrong]}{before}"
+        )
+    if op == "count":
+        return place.give(_differences(at))
+    _check_lengths(op, a.dtype, empty, "segment")
+    return place.give(result)
+
+
+def _contiguous(a: Any) -> Any:
+    if not isinstance(a, DeviceArray):
+        return np.ascontiguousarray(a)
+    return a if a.strides == (a.itemsize,) else a.copy()
+
+
+def _host(a: Any) -> np.ndarray:
+    return a.numpy() if isinstance(a, DeviceArray) else a
+
+
+def _differences(offsets: Any) -> Any:
+    counts = np.diff(_host(offsets))
+    return _upload(counts, offsets, None) if isinstance(offsets, DeviceArray) else counts
+
+
+def group_reduce(
+    keys: Any,
+    a: Any,
+    /,
+    op: str = "sum",
+    groups: int | None = None,
+    *,
+    ddof: float = 0,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+) -> Any:
+    """Fold the elements of ``a`` that have the same key, in any order.
+
+    keys     bool or integers from 0 to groups - 1, of a's shape; host or device
+    a        bool, integer, float16, bfloat16, float32, float64, complex64 or complex128; host or
+             device, of which host arrays follow the other one
+    op       as segment_reduce's
+    groups   how many there are; None: the largest key and one
+    ddof     var and std divide by the number of elements - ddof
+    Returns  array of a's kind, shape (groups,), of the dtype that reduce gives; count, argmin and
+             argmax int64: indices are those of a, flattened
+    Raises   ValueError (a key that is none of the groups', the first of them named; shapes; op; an
+             empty group where op needs an element, as segment_reduce; variant), TypeError (dtype),
+             MemoryError, DeviceError
+    Notes    results do not depend on the order, and are what reduce gives of each group: sums of
+             floats are exact and rounded once, but no sum is -0.0. Sums are added without a sort,
+             whatever the keys are; for other folds elements are sorted by their keys. Of an empty
+             group the sum is 0, the mean and the variance NaN, min and max of floats NaN. An array
+             on a device is waited for. device, stream and variant are the module's (see
+             help(warpkit))
+    Source   pandas.DataFrame.groupby, numpy.ufunc.at
+    """
+    given = (_integers(keys), _array(a))
+    (keys, a), place = _bring("group", given, device, stream, variant, None)
+    if keys.dtype.kind not in "biu":
+        raise TypeError(f"keys must be integers, not {keys.dtype}")
+    if keys.shape != a.shape:
+        raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
+    groups = _number_of_groups(keys, groups, place)
+    keys, a = _flat(keys), _flat(a)
+    if op == "count" or op == "sum":
+        return place.give(_tally(keys, a, op, groups, place))
+    order, offsets, stray, mask = place.call(_core.group, keys, groups)
+    place = place._replace(variant=None)
+    if stray >= 0:
+        _raise_stray(keys, stray, groups)
+    result, _, empty = place.call(_core.segment_reduce, a, op, ddof, None, offsets, order, mask)
+    _check_lengths(op, a.dtype, empty, "group")
+    return place.give(result)
+
+
+def _fold(a: Any, op: str | tuple[str, ...], place: _Place) -> Any:
+    arguments = (a, op, None, False, None, NO_VALUE, True, 0)
+    return place._replace(variant=None).call(_core.reduce, *arguments)
+
+
+def _number_of_groups(keys: Any, groups: int | None, place: _Place) -> int:
+    if groups is not None:
+        groups = operator.index(groups)
+        if groups < 0:
+            raise ValueError(f"groups must not be negative, not {groups}")
+        return groups
+    return int(_fold(keys, "max", place)) + 1 if keys.size else 0
+
+
+def _raise_stray(keys: Any, at: int, groups: int) -> None:
+    key = int(_host(keys)[at])
+    raise ValueError(f"key {key} at index {at} is none of 0 .. {groups - 1}")
+
+
+def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
+    """Counts, or exact sums, of each key."""
+    weights, sums = None, None
+    if op == "sum":
+        kind = a.dtype.kind
+        sums = np.dtype("u8" if kind == "u" else "i8") if kind in "biu" else a.dtype
+        weights = a
+    there = isinstance(keys, DeviceArray)
+    if groups == 0:
+        if keys.size:
+            _raise_first(keys, groups)
+        empty = np.zeros(0, np.int64 if sums is None else sums)
+        return _upload(empty, keys, None) if there else empty
+    if op == "sum" and not there and keys.size:  # on a device the sums tell
+        low, high = _fold(keys, ("min", "max"), place)
+        if low < 0 or high >= groups:
+            _raise_first(keys, groups)
+    arguments = (keys, "values", groups, None, None, weights, sums, False, there)
+    found = place._replace(variant=None).call(_core.histogram, *arguments)
+    if op == "sum" and there:
+        found, stray = found
+        if stray:
+            _raise_first(keys, groups)
+    if op == "count" and int(_fold(found, "sum", place)) != keys.size:
+        _raise_first(keys, groups)
+    return found
+
+
+def _raise_first(keys: Any, groups: int) -> None:
+    host = _host(keys)
+    _raise_stray(host, int(np.argmax((host < 0) | (host >= groups))), groups)
+
+
+# ---- prefixes ----------------------------------------------------------------------------------
+
+
+def _moved_back(a: Any, axis: int) -> Any:
+    """A view with the last axis in that place."""
+    order = list(range(a.ndim - 1))
+    order.insert(axis, a.ndim - 1)
+    return _permuted(a, order)
+
+
+def _cumsum(
+    a: Any,
+    axis: int | None,
+    dtype: DTypeLike | None,
+    out: Any,
+    skip_nan: bool,
+    device: Device,
+    stream: Any,
+    variant: str | None,
+) -> Any:
+    (a,), place = _bring("cumsum", (_array(a),), device, stream, variant, out)
+    given = None if dtype is None else np.dtype(dtype)
+    if given is not None and not (given.kind in "iu" and a.dtype.kind in "biu"):
+        a, given = _core.operand(_as_dtype(a, given))[0], None
+    a = _flat(a) if axis is None or a.ndim == 0 else a
+    axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
+    last = axis == a.ndim - 1
+    call = place.call
+    result = call(_core.cumsum, _last(a, axis), skip_nan, given, out=out if last else None)
+    if last:
+        return place.give(result)
+    result = _moved_back(result, axis)
+    result = result.copy() if isinstance(result, DeviceArray) else np.ascontiguousarray(result)
+    if out is None or out is ...:
+        return place.give(result)
+    if not isinstance(out, DeviceArray):
+        result = _host(result)
+    if tuple(out.shape) != tuple(result.shape) or out.dtype != result.dtype:
+        raise ValueError(f"out must be {result.dtype} of shape {result.shape}")
+    out[...] = result
+    return out
+
+
+def cumsum(
+    a: Any,
+    /,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Any = None,
+    *,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+) -> Any:
+    """The sums of the first element, the first two, and so on; each exact and rounded once.
+
+    a        bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any shape
+             and strides; host or device
+    axis     along which; None: of all elements in C order
+    dtype    elements are cast to it, and the sums are of it
+    out      array of the result's shape and dtype, host or device: written and returned
+    Returns  array of a's kind and shape, with axis None of shape (a.size,); integers in int64 or
+             uint64, others of a's dtype
+    Raises   AxisError, TypeError (dtype), ValueError (out, variant), MemoryError, DeviceError
+    Notes    of floats, and of each part of complex numbers, each prefix is the correctly rounded
+             sum of its elements: element i is reduce(a[:i + 1]), to the bit. Integers wrap. From a
+             NaN on all is NaN, as from infinities of both signs on. Floats whose exponents span
+             more than some 120 binades take microseconds each. Host arrays go to a GPU whole.
+             device, stream and variant are the module's (see help(warpkit))
+    Source   numpy.cumsum, cub::DeviceScan
+    """
+    return _cumsum(a, axis, dtype, out, False, device, stream, variant)
+
+
+def nancumsum(
+    a: Any,
+    /,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Any = None,
+    *,
+    device: Device = None,
+    stream: Any = None,
+    variant: str | None = None,
+) -> Any:
+    """cumsum with 0 in place of each NaN; of complex numbers of each part that is NaN.
+
+    Arguments, Returns, Raises, Notes   as cumsum's
+    Source   numpy.nancumsum
+    """
+    return _cumsum(a, axis, dtype, out, True, device, stream, variant)

@@ -1,0 +1,344 @@
+"""dot, segments, groups and prefixes: every row against its oracle, and what they refuse."""
+
+import numpy as np
+import pytest
+import warpkit
+from helpers import (
+    ALL_DTYPES,
+    COMPLEX,
+    INTEGERS,
+    REALS,
+    assert_same,
+    poison,
+    rows,
+    rows_by_dtype,
+    settings,
+    special_floats,
+    values,
+)
+from warpkit import reference
+
+OPS = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "ptp", "argmin", "argmax")
+OPS += ("any", "all", "count_nonzero", "count")
+FEW = ("float32", "float64", "int32")
+
+
+def wide(dtype, n, binades, seed=0):
+    """Floats whose exponents lie so far apart."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(n) * np.exp2(rng.integers(-binades // 2, binades // 2 + 1, n))
+    with np.errstate(over="ignore"):
+        x = x.astype(dtype)
+    x[~np.isfinite(x)] = 1
+    return x
+
+
+def check(row, function, *args, oracle=None, **kwargs):
+    want = (oracle or getattr(reference, function))(*args, **kwargs)
+    poison(want)
+    assert_same(row.run(function, *args, **kwargs), want)
+
+
+# ---- dot ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 33, 257, 4097])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("dot", ALL_DTYPES))
+def test_dot_is_the_exact_sum_of_products(row, dtype, n):
+    check(row, "dot", values(dtype, n, seed=1), values(dtype, n, seed=2))
+
+
+@pytest.mark.parametrize("binades", [60, 240, 1900])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("dot", (*REALS, *COMPLEX)))
+def test_dot_of_any_exponents_is_exact(row, dtype, binades):
+    """Products that overflow, underflow, and cancel."""
+    real = np.zeros(0, dtype).real.dtype if dtype in COMPLEX else np.dtype(dtype)
+    x, y = (wide(real, 600, binades, seed) for seed in (1, 2))
+    x, y = np.concatenate([x, x]), np.concatenate([y, -y])
+    x[5] = np.nextafter(x[5], real.type(2)) if real != "bfloat16" else x[6]
+    if dtype in COMPLEX:
+        x, y = (x + 1j * x[::-1]).astype(dtype), (y - 1j * x).astype(dtype)
+    check(row, "dot", x, y)
+
+
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dot_of_what_doubles_do_not_hold(row):
+    big, least = np.finfo("f8").max, 5e-324
+    for x, y in (
+        ([big, -big, 1.0], [big, big, 3.0]),
+        ([big, big], [2.0, -2.0]),
+        ([big, big], [2.0, 2.0]),
+        ([least, 1.0], [least, 0.0]),
+        ([-least], [0.25]),
+        ([least] * 4, [0.125] * 4),
+        ([1 + 2.0**-52, -1.0], [1 + 2.0**-52, 1 + 2.0**-51]),
+        ([-0.0, -0.0], [1.0, 1.0]),
+        ([np.inf, 1.0], [1.0, 1.0]),
+        ([np.inf, 1.0], [0.0, 1.0]),
+        ([np.inf, np.inf], [1.0, -1.0]),
+        ([np.nan, np.inf], [1.0, 1.0]),
+        ([big, np.inf], [big, -1.0]),
+    ):
+        check(row, "dot", np.array(x), np.array(y))
+    x = special_floats("float32")
+    for one in x:
+        check(row, "dot", np.array([one, 1], "f4"), np.array([1, 0.5], "f4"))
+
+
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dot_of_an_array_with_itself_is_its_sum_of_squares(row):
+    for dtype in ("float32", "float64"):
+        x = values(dtype, 300_001, seed=3)
+        assert_same(row(x, x), warpkit.reduce(x, "sumsq", device="cpu"))
+
+
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dot_takes_axes_strides_and_shapes_as_numpy(row):
+    a, b = values("float32", (6, 5, 40)), values("float32", (5, 1), seed=1)
+    check(row, "dot", a, values("float32", (5, 40), seed=1), -1)
+    check(row, "dot", a, b, -2)
+    check(row, "dot", a[::2, ::-1], values("float64", (5, 40), seed=2)[:, ::-1], axis=-1)
+    check(row, "dot", values("int8", 9), values("float32", 9))
+    x, y = values("float32", 5001, seed=4), values("float32", 5001, seed=5)
+    check(row, "dot", x[1:], y[:-1])  # which line up at no vector
+    out = np.empty((6, 5), "f4")
+    assert row(a, a, axis=2, out=out) is out
+    assert_same(out, reference.dot(a, a, 2))
+    x, y = values("complex64", (3, 4)), values("complex64", (4, 3), seed=1)
+    assert_same(row.run("vdot", x, y), reference.dot(x.ravel(), y.ravel(), None, True))
+    assert_same(row.run("vdot", x, x, axis=0), reference.dot(x, x, 0, True))
+    assert row(np.ones(3), np.ones(3)) == 3.0
+
+
+def test_dot_refuses_what_numpy_refuses(device):
+    with pytest.raises(ValueError, match=r"not aligned: 3 != 4"):
+        warpkit.dot(np.ones(3), np.ones(4), device=device)
+    with pytest.raises(ValueError, match=r"numpy\.matmul"):
+        warpkit.dot(np.ones((2, 2)), np.ones((2, 2)), device=device)
+    with pytest.raises(ValueError, match=r"numpy\.multiply"):
+        warpkit.dot(2.0, np.ones(2), device=device)
+    with pytest.raises(ValueError, match="broadcast"):
+        warpkit.dot(np.ones((2, 4)), np.ones((3, 4)), -1, device=device)
+    with pytest.raises(np.exceptions.AxisError):
+        warpkit.dot(np.ones(3), np.ones(3), 1, device=device)
+
+
+# ---- segments and groups -----------------------------------------------------------------------
+
+
+def cuts_of(n, rng, segments):
+    """Offsets with segments of no element, of one, and some long ones."""
+    cuts = np.sort(rng.integers(0, n + 1, segments - 1))
+    return np.concatenate([[0], cuts[: segments // 2], cuts[segments // 2 :], [n]])
+
+
+def ops_of(dtype):
+    return [op for op in OPS if not (op == "ptp" and dtype == "bool")]
+
+
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("segment_reduce", ALL_DTYPES))
+def test_segments_are_reduced_one_by_one(row, dtype):
+    rng = np.random.default_rng(1)
+    a = values(dtype, 9001, seed=1)
+    offsets = np.unique(cuts_of(9001, rng, 30))
+    for op in ops_of(dtype):
+        check(row, "segment_reduce", a, offsets, op)
+
+
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("segment_reduce", FEW))
+def test_segments_of_any_lengths(row, dtype):
+    """Many short ones, for which threads are enough; long ones, in parts; beginnings anywhere."""
+    a = values(dtype, 70_001, seed=2)
+    assert_same(row(a[:9000], np.arange(9001), "max"), a[:9000])
+    check(row, "segment_reduce", a, [3, 70_001])
+    check(row, "segment_reduce", a, [0, 0, 1, 40_007, 40_007, 70_001])
+    check(row, "segment_reduce", a[:400], np.arange(5, 390, 3).astype("u2"), "var", ddof=1)
+    check(row, "segment_reduce", a[:0], [0, 0, 0])
+    check(row, "segment_reduce", a, [7])
+
+
+@pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)
+def test_segments_whose_sums_cancel_take_integers(row):
+    a = np.array([1e300, 1e200, 1e100, 1, -1e300, -1e200, -1e100, 3.0, 1e308, 1e308, -1e308, 0.1])
+    for op in ("sum", "mean", "var", "norm"):
+        check(row, "segment_reduce", a, [0, 7, 8, 12], op)
+        check(row, "segment_reduce", wide("float32", 3000, 200), [0, 10, 1500, 3000], op)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_groups_are_reduced_one_by_one(device, dtype):
+    rng = np.random.default_rng(3)
+    keys, a = rng.integers(0, 20, 5003), values(dtype, 5003, seed=3)
+    for i, op in enumerate(ops_of(dtype)):
+        of = keys.astype(INTEGERS[1 + i % 8])
+        want = reference.group_reduce(of, a, op)
+        assert_same(warpkit.group_reduce(of, a, op, device=device), want)
+
+
+def test_groups_of_any_keys(device):
+    a = values("float32", 30_001, seed=4)
+    for keys, groups in (
+        (np.full(30_001, 5), 9),
+        (np.arange(30_001) % 3 == 0, None),
+        (np.sort(np.arange(30_001) % 300), 300),
+        (np.arange(30_001)[::-1], None),
+    ):
+        for op in ("sum", "max"):
+            got = warpkit.group_reduce(keys, a, op, groups, device=device)
+            n = len(got)
+            assert n == (groups or keys.max() + 1)
+            for g in (0, n // 2, n - 1):
+                assert_same(got[g], reference.group_reduce(keys == g, a, op, 2)[1])
+    keys, shaped = np.arange(12).reshape(3, 4) % 5, values("int32", (4, 3)).T
+    want = reference.group_reduce(keys, shaped, "argmax")
+    assert_same(warpkit.group_reduce(keys, shaped, "argmax", device=device), want)
+    assert_same(warpkit.group_reduce([], [], device=device), np.zeros(0))
+
+
+def test_empty_segments_and_groups(device):
+    a, nan = np.array([1.0, 2.0, 4.0]), np.nan
+    found = {
+        "sum": 0,
+        "mean": nan,
+        "var": nan,
+        "min": nan,
+        "max": nan,
+        "any": 0,
+        "all": 1,
+        "count": 0,
+    }
+    for op, empty in found.items():
+        got = warpkit.segment_reduce(a, [0, 0, 3, 3], op, device=device)
+        np.testing.assert_array_equal(got[[0, 2]], np.array([empty] * 2, got.dtype))
+        same = warpkit.group_reduce([1, 1, 1], a, op, 3, device=device)
+        np.testing.assert_array_equal(same, got)
+    for op, kind in (("argmin", a), ("min", a.astype(int)), ("ptp", a.astype(int))):
+        with pytest.raises(ValueError, match="segment 1 is empty"):
+            warpkit.segment_reduce(kind, [0, 3, 3], op, device=device)
+        with pytest.raises(ValueError, match="group 0 is empty"):
+            warpkit.group_reduce([1, 1, 1], kind, op, device=device)
+
+
+def test_offsets_and_keys_are_looked_at(device):
+    a = np.arange(4.0)
+    for offsets, message in (
+        ([0, 3, 2, 4], r"offsets\[2\] is 2 after 3"),
+        ([0, 2, 5], r"offsets\[2\] is 5 after 2"),
+        ([-1, 2], r"offsets\[0\] is -1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            warpkit.segment_reduce(a, offsets, device=device)
+    back_and_forth = np.tile([0, 9000], 40)  # more elements of long segments than there are
+    with pytest.raises(ValueError, match=r"offsets\[2\] is 0 after 9000"):
+        warpkit.segment_reduce(np.arange(9000.0), back_and_forth, device=device)
+    for op in ("sum", "max", "count"):
+        with pytest.raises(ValueError, match=r"key 7 at index 1 is none of 0 \.\. 2"):
+            warpkit.group_reduce([0, 7, -1, 0], a, op, 3, device=device)
+        with pytest.raises(ValueError, match="key -1 at index 2"):
+            warpkit.group_reduce([0, 7, -1, 0], a, op, device=device)
+    with pytest.raises(TypeError, match="float64"):
+        warpkit.group_reduce(a, a, device=device)
+    with pytest.raises(TypeError, match="offsets must be integers"):
+        warpkit.segment_reduce(a, a, device=device)
+    with pytest.raises(ValueError, match="do not go with"):
+        warpkit.group_reduce([1, 2], a, device=device)
+    with pytest.raises(ValueError, match="one axis"):
+        warpkit.segment_reduce(a.reshape(2, 2), [0, 4], device=device)
+    with pytest.raises(ValueError, match="'prod' is not taken"):
+        warpkit.segment_reduce(a, [0, 4], "prod", device=device)
+    with pytest.raises(ValueError, match="unknown op"):
+        warpkit.group_reduce([0] * 4, a, "median", device=device)
+
+
+# ---- prefixes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 33, 513, 4097])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("cumsum", ALL_DTYPES))
+def test_every_prefix_is_rounded_once(row, dtype, n):
+    check(row, "cumsum", values(dtype, n, seed=n))
+
+
+@pytest.mark.parametrize("binades", [30, 90, 400])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("cumsum", REALS))
+def test_prefixes_of_any_exponents(row, dtype, binades):
+    x = wide(dtype, 1100, binades, seed=5)
+    x[1::2] = -x[::2]
+    x[700] = 0
+    check(row, "cumsum", x)
+
+
+@pytest.mark.parametrize("row", rows("cumsum"), ids=str)
+def test_prefixes_that_only_integers_tell(row):
+    a = np.array([1e300, 1e200, 1e100, 1, -1e300, -1e200, -1e100, 5e-324, -1, 1.7e308, 1.7e308])
+    check(row, "cumsum", a)
+    check(row, "cumsum", np.concatenate([np.full(5000, -0.0), a, a]))
+    for odd in ([1, np.inf, 2, -np.inf, 3], [1, np.nan, 2], [-0.0, -0.0, 0.0, -0.0]):
+        check(row, "cumsum", np.array(odd))
+    got = row.run("nancumsum", np.array([np.nan, 1, np.nan, 2]))
+    assert_same(got, np.array([0.0, 1, 1, 3]))
+
+
+@pytest.mark.parametrize("row", rows("cumsum"), ids=str)
+def test_prefixes_of_long_lines_begin_where_others_ended(row):
+    for dtype in ("float32", "float64", "complex64"):
+        x = values(dtype, 100_003, seed=6)
+        got = row(x)
+        for i in (0, 4095, 4096, 32_767, 32_768, 65_536, 70_001, 100_002):
+            assert_same(got[i], warpkit.reduce(x[: i + 1], device="cpu"))
+
+
+@pytest.mark.parametrize("row", rows("cumsum"), ids=str)
+def test_cumsum_takes_axes_dtypes_and_out_as_numpy(row):
+    a = values("float32", (5, 6, 7))
+    for axis in (None, 0, 1, -1):
+        check(row, "cumsum", a[:, ::-1], axis)
+        check(row, "cumsum", values("int8", (5, 300)), axis if axis != 1 else 0, dtype="int16")
+    check(row, "cumsum", values("float16", 300), dtype="float64")
+    for axis in (0, 2):
+        out = np.empty_like(a)
+        assert row(a, axis, out=out) is out
+        assert_same(out, reference.cumsum(a, axis))
+    with pytest.raises(np.exceptions.AxisError):
+        row(a, 3)
+    with pytest.raises(ValueError, match="out must be float32"):
+        row(a, 0, out=np.empty(3, "f4"))
+
+
+# ---- arrays on a device ------------------------------------------------------------------------
+
+
+def test_arrays_on_a_device_stay_there(device):
+    if device == "cpu":
+        pytest.skip("arrays do not stay there")
+    x, y = values("float32", (40, 50)), values("float32", (40, 50), seed=1)
+    a, b = warpkit.asarray(x, device=device), warpkit.asarray(y, device=device)
+    keys = np.arange(2000).reshape(40, 50) % 7
+    found = {
+        "dot": (warpkit.dot(a, b, 0), reference.dot(x, y, 0)),
+        "dot of one": (warpkit.dot(a[0], y[0]), reference.dot(x[0], y[0])),
+        "vdot": (warpkit.vdot(a.T, b), reference.dot(x.T.ravel(), y.ravel())),
+        "cumsum": (warpkit.cumsum(a, 0), reference.cumsum(x, 0)),
+        "flat": (warpkit.cumsum(a.T), reference.cumsum(x.T)),
+        "segments": (
+            warpkit.segment_reduce(a[0], [0, 9, 50]),
+            reference.segment_reduce(x[0], [0, 9, 50]),
+        ),
+        "groups": (warpkit.group_reduce(keys, a, "max"), reference.group_reduce(keys, x, "max")),
+        "sums": (warpkit.group_reduce(keys, a), reference.group_reduce(keys, x)),
+        "count": (warpkit.group_reduce(keys, a, "count"), np.bincount(keys.ravel())),
+    }
+    for name, (got, want) in found.items():
+        assert isinstance(got, warpkit.DeviceArray), name
+        assert_same(got.numpy(), np.asarray(want))
+
+
+@pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)
+def test_sums_by_integers_alone_are_the_same(row):
+    if row.device == "cpu":
+        pytest.skip("the CPU has no such setting")
+    x, y = values("float64", 2000, seed=1), values("float64", 2000, seed=2)
+    with settings(WARPKIT_SUMS="integers"):
+        check(row, "segment_reduce", x, [0, 5, 2000], "var")
+        assert_same(warpkit.dot(x, y, device=row.device), reference.dot(x, y))
+        assert_same(warpkit.cumsum(x[:300], device=row.device), reference.cumsum(x[:300]))
