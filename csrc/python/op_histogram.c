@@ -8,9 +8,12 @@
  *     sums      the result's dtype with weights, else None
  *     outside   the result has one more element, of what is in no bin
  *     pair      of an array on a device, with no out: (counts, edges), both there
+ *   _core.partial_weights(the same): the words of the sums (partial.h), of weights that are floats: int64,
+ *     of the result's shape, of complex weights 2 more, and the words of each
  *   _core.warp_histogram(a, assume_sorted, options ...) */
 #include "bins.h"
 #include "glue.h"
+#include "partial.h"
 
 static int
 kind_of(PyObject *object, wk_bins_kind *kind)
@@ -97,8 +100,47 @@ place_weights(wk_frame *f)
     return wk_place_beside(f, "weights");
 }
 
+/* The words of a call that is ready to run. */
+static PyArrayObject *
+keep_sums(wk_frame *f)
+{
+    wk_call *call = &f->call;
+    const wk_dtype weights = call->weights.ndim < 0 ? WK_BOOL : call->weights.dtype;
+    const int parts = wk_is_complex(weights) ? 2 : 1;
+    const wk_dtype real = weights == WK_C64 ? WK_F32 : parts == 2 ? WK_F64 : weights;
+    const wk_form form = wk_form_of_weights(real);
+    const npy_intp rows = call->out[0].shape[0];
+    if (real < WK_F16 || (!f->operand.on_device && f->options.device.kind != WK_CPU)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "weights must be floats, and lie where they are summed");
+        return NULL;
+    }
+    PyArrayObject *words = wk_words_new(1, &rows, parts, form.words);
+    if (words == NULL || rows == 0) return words;
+    int64_t size, *to = PyArray_DATA(words);
+    int status = 0;
+    if (!f->operand.on_device) {
+        call->part.mode = WK_PIECE;
+        call->part.state = to;
+        status = wk_call_row(f);
+    } else {
+        call->part.first = call->part.chunks = 0;
+        PyArrayObject *states = wk_states_of(f, rows, 0, &size);
+        status = states ? 0 : -1;
+        for (int p = 0; status == 0 && p < parts; p++)
+            status = wk_words_of_weights(
+                real, (uint64_t *)PyArray_DATA(states) + p * (size / parts) * rows, rows,
+                size / parts, (int64_t)parts * form.words, to + p * form.words);
+        if (states && status < 0)
+            PyErr_SetString(PyExc_SystemError, "unknown states of weights");
+        Py_XDECREF(states);
+    }
+    if (status < 0) Py_CLEAR(words);
+    return words;
+}
+
 static int
-count_elements(wk_frame *f, int sums, int pair)
+prepare(wk_frame *f, int sums)
 {
     wk_histogram_args *h = &f->call.args.histogram;
     const npy_intp shape[1] = {h->bins + h->outside};
@@ -110,7 +152,14 @@ count_elements(wk_frame *f, int sums, int pair)
                      wk_dtype_names[f->call.in.dtype]);
         return -1;
     }
-    if (wk_result_new(f, 0, sums, 1, shape) < 0) return -1;
+    return wk_result_new(f, 0, sums, 1, shape);
+}
+
+static int
+count_elements(wk_frame *f, int sums, int pair)
+{
+    const wk_histogram_args *h = &f->call.args.histogram;
+    if (prepare(f, sums) < 0) return -1;
     if (pair && h->kind != WK_BINS_VALUES && f->operand.on_device &&
         f->options.out == Py_None) {
         const npy_intp edges[1] = {h->bins + 1};
@@ -120,10 +169,12 @@ count_elements(wk_frame *f, int sums, int pair)
     return wk_call_row(f);
 }
 
-PyObject *
-wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
+/* keeps: the words are given, not the result. */
+static PyObject *
+entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
 {
     wk_frame f;
+    PyArrayObject *words = NULL;
     PyArrayObject *edges = NULL;
     wk_histogram_args h = {.n = 0};
     int sums = WK_I64;
@@ -146,9 +197,27 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (edges) wk_take(edges, &f.call.aux, &f.aux);
         if (edges == NULL) status = -1;
     }
-    if (status == 0) status = count_elements(&f, sums, pair);
+    if (status == 0 && keeps) {
+        words = prepare(&f, sums) < 0 ? NULL : keep_sums(&f);
+        status = -1; /* no result is given */
+    } else if (status == 0) {
+        status = count_elements(&f, sums, pair);
+    }
     Py_XDECREF(edges);
-    return wk_end(&f, status, 0);
+    PyObject *result = wk_end(&f, status, 0);
+    return keeps ? (PyObject *)words : result;
+}
+
+PyObject *
+wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return entry(module, args, count, 0);
+}
+
+PyObject *
+wk_py_partial_weights(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return entry(module, args, count, 1);
 }
 
 static int

@@ -37,6 +37,7 @@ from warpkit._differences import finite_difference, gradient1d
 from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
 from warpkit._ops import convolve1d, stencil1d
+from warpkit._partial import Partial, merge, partial
 from warpkit._reduce import Description, describe, reduce
 from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
@@ -88,6 +89,7 @@ __all__ = [
     "DeviceError",
     "Kernel",
     "Module",
+    "Partial",
     "RaceError",
     "RunLength",
     "UniqueCounts",
@@ -108,7 +110,9 @@ __all__ = [
     "gradient1d",
     "histogram",
     "memory_info",
+    "merge",
     "moveaxis",
+    "partial",
     "reduce",
     "release_memory",
     "run",
