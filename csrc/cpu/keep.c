@@ -17,7 +17,6 @@ put(wk_exact *e, const wk_form *form, wk_exact_sums *s, int number)
 {
     const wk_limbs to = wk_exact_sums_limbs(form, s, number);
     wk_exact_flush(e);
-    wk_limbs_carry(&e->limbs);
     const int skip = e->limbs.count - (to.count - 4);
     memcpy(to.limb, e->limbs.limb + skip, (size_t)(to.count - 4) * sizeof *to.limb);
     s->flags |= e->flags;

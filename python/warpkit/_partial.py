@@ -291,7 +291,7 @@ class _Folding(NamedTuple):
     axis: Axis
     where: Any
     options: tuple[Any, ...]
-    offset: int
+    offset: Any
 
     def words(self, segments: Sequence[Segment]) -> list[np.ndarray]:
         """Of segments of one pass."""
@@ -331,10 +331,21 @@ class _Folding(NamedTuple):
             taken = np.expand_dims(np.maximum(index, 0), axis if self.a.ndim else ())
             value = self.a if self.a.ndim == 0 else np.take_along_axis(self.a, taken, axis)
             value = value.reshape(index.shape)
-        places = (index + self.offset)[..., None]
+        places = self._in_whole(index)[..., None]
         words = np.concatenate([_ranks(np.asarray(value), largest, False), places], -1)
         words[~found] = MOST
         return words
+
+    def _in_whole(self, index: np.ndarray) -> np.ndarray:
+        if not isinstance(self.offset, tuple):
+            return index + operator.index(self.offset)
+        origin, shape = self.offset
+        if self.axis is not None:
+            axis = self.axis[0] if isinstance(self.axis, tuple) else self.axis
+            return index + operator.index(origin[axis])
+        here = np.unravel_index(np.maximum(index, 0), self.a.shape)
+        there = tuple(at + int(first) for at, first in zip(here, origin, strict=True))
+        return np.asarray(np.ravel_multi_index(there, shape), np.int64).reshape(index.shape)
 
 
 def _end_words(s: Segment, x: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -484,9 +495,11 @@ class _Reduction:
         return {"op": self.ops, "dtype": self.dtype, "shape": self.shape, "ddof": self.ddof}
 
     def finish(self, words: np.ndarray) -> Any:
-        results = _Results(self, words)
-        found = [results.give(op)[()] for op in self.ops]
+        found = [self.finish_op(words, op) for op in self.ops]
         return _fields(self.ops)._make(found) if self.several else found[0]
+
+    def finish_op(self, words: np.ndarray, op: str) -> Any:
+        return _Results(self, words).give(op)[()]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -523,12 +536,9 @@ class _Histogram:
             sums = _bits(words)
             return sums != 0 if dtype.kind == "b" else sums.astype(dtype)
         real = np.zeros(0, dtype).real.dtype
-        parts = 1 + (dtype.kind == "c")
-        rows, out = words.reshape(len(words) * parts, -1), None
-        if self.name == "bincount":
-            dtype = out = np.dtype(np.float64)
-        (found,) = _core.finish(rows, "sum", real, 0, out)
-        return np.asarray(found.view(dtype))
+        out = np.dtype(np.float64) if self.name == "bincount" else None
+        (found,) = _core.finish(words, "sum", real, 0, out)
+        return np.asarray(found if out else found.view(dtype))
 
 
 Of = _Reduction | _Histogram
@@ -596,6 +606,10 @@ class Partial:
 
     def __add__(self, other: Any) -> Partial:
         return merge((self, other)) if isinstance(other, Partial) else NotImplemented
+
+    def _finish_op(self, op: str) -> Any:
+        assert isinstance(self._of, _Reduction)
+        return self._of.finish_op(self._words, op)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Partial, (self._of, self._words)
@@ -704,7 +718,7 @@ def partial(
     *,
     where: Any = True,
     ddof: float = 0,
-    offset: int = 0,
+    offset: int | tuple[Sequence[int], Sequence[int]] = 0,
     bins: Any = 10,
     range: tuple[float, float] | None = None,
     weights: Any = None,
@@ -720,7 +734,8 @@ def partial(
     axis     as reduce's
     where    as reduce's; min and max take it with no initial value too
     ddof     of var and std
-    offset   of argmin and argmax: index in the whole of this part's first element
+    offset   of argmin and argmax: index in the whole of this part's first element; or, of a box of
+             an array, where the box begins on each axis and that array's shape
     bins, range, weights  as histogram's; bins are edges, or a number of bins in a range that is
              given
     weights, minlength  as bincount's
@@ -839,7 +854,8 @@ def _with_few_axes(a: Any, axes: tuple[int, ...], where: Any) -> tuple[Any, Axis
     if where is not True:
         host = where.numpy() if isinstance(where, DeviceArray) else np.asarray(where)
         where = np.broadcast_to(host, a.shape).transpose(order).reshape(shape)
-    return transpose(a, order)._at(0, shape, (n * a.itemsize, a.itemsize)), 1, where
+    packed = transpose(a, order)
+    return packed._at(packed._pointer, shape, (n * a.itemsize, a.itemsize)), 1, where
 
 
 # ---- histograms --------------------------------------------------------------------------------
