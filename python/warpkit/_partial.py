@@ -697,14 +697,18 @@ def _merge_some(parts: list[Partial]) -> Partial:
     for p in parts:
         if p._of is not of:
             of = _longer(of, p._of)
-    if isinstance(of, _Histogram) and any(p._of.shape != of.shape for p in parts):
-        stacked = np.zeros((len(parts), *of.shape, _width(of.fields)), np.int64)
-        for row, p in zip(stacked, parts, strict=True):
-            row[: p.shape[0]] = p._words
-    else:
-        stacked = np.concatenate([p._words for p in parts])
-        stacked = stacked.reshape(len(parts), *parts[0]._words.shape)
-    return Partial(of, _merged(stacked, of.fields))
+    shape = (*of.shape, _width(of.fields))
+    stacked = np.concatenate([_lengthened(p, of)._words for p in parts])
+    return Partial(of, _merged(stacked.reshape(len(parts), *shape), of.fields))
+
+
+def _lengthened(p: Partial, of: Of) -> Partial:
+    """A bincount with as many bins as another."""
+    if p._of.shape == of.shape:
+        return p
+    words = np.zeros((*of.shape, p._words.shape[-1]), np.int64)
+    words[: p.shape[0]] = p._words
+    return Partial(of, words)
 
 
 # ---- partial -----------------------------------------------------------------------------------
