@@ -90,7 +90,7 @@ def _settle(words: np.ndarray, fields: Sequence[Field]) -> None:
 
 def _first_of(parts: np.ndarray) -> np.ndarray:
     """Of each row of words, along the first axis, the one that comes first."""
-    best = parts[0]
+    best: np.ndarray = parts[0]
     for other in parts[1:]:
         less = np.zeros(best.shape[:-1], bool)
         equal = ~less
@@ -145,7 +145,7 @@ def _unkeys(keys: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     if is_float(dtype):
         bits = (keys ^ ((keys >> 63) & MOST)).view(np.float64)
         with np.errstate(all="ignore"):
-            return bits.astype(dtype)
+            return np.asarray(bits.astype(dtype))
     if dtype == np.uint64:
         return keys.view(np.uint64) ^ np.uint64(1 << 63)
     return keys.astype(dtype)
@@ -160,8 +160,9 @@ def _order(x: np.ndarray, signs: bool) -> list[np.ndarray]:
     parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
     if len(parts) == 1 and signs:
         return [_keys(x)]
-    zeros = [_keys(part if part.dtype.kind in "biu" else part + 0.0) for part in parts]
-    return zeros + [_keys(part) for part in parts] if signs else zeros
+    with np.errstate(invalid="ignore"):  # of a signalling NaN
+        zeros = [_keys(part if part.dtype.kind in "biu" else part + 0.0) for part in parts]
+        return zeros + [_keys(part) for part in parts] if signs else zeros
 
 
 def _ranks(x: np.ndarray, largest: bool, signs: bool) -> np.ndarray:
@@ -389,9 +390,9 @@ class _Results:
         if fold == "prod":
             return words[..., 0].astype(self._integer())
         if fold == "any":
-            return words[..., 0] != 0
+            return np.asarray(words[..., 0] != 0)
         if fold == "all":
-            return words[..., 0] == 0
+            return np.asarray(words[..., 0] == 0)
         return _bits(words).astype(self._integer() if fold == "sum" else np.int64)
 
     def _integer(self) -> Any:
@@ -549,7 +550,8 @@ def _check_alike(a: Of, b: Of) -> None:
         return
     ours, theirs = a.facts(), b.facts()
     for fact in ours:
-        one, other = ours[fact], theirs.get(fact)
+        one: Any = ours[fact]
+        other: Any = theirs.get(fact)
         if not np.array_equal(one, other) if fact == "edges" else one != other:
             error = TypeError if fact == "dtype" else ValueError
             raise error(f"partials of different {fact} do not merge: {one} and {other}")

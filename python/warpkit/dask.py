@@ -127,15 +127,15 @@ def reduce(
     Source   dask.array.reduction
     """
     if _is_xarray(a):
-        how = {"dtype": dtype, "keepdims": keepdims, "ddof": ddof, "device": device}
-        return _xarray_reduce(a, op, dim, how | {"where": where, "split_every": split_every})
+        own = {"dtype": dtype, "keepdims": keepdims, "ddof": ddof, "device": device}
+        return _xarray_reduce(a, op, dim, own | {"where": where, "split_every": split_every})
     ops: Ops = op if isinstance(op, tuple) else (op,)
     a = a if dtype is None else a.astype(dtype)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     places = any(name.removeprefix("nan") in ARGS for name in ops)
     if places and len(axes) != 1 and len(axes) != a.ndim:
         raise TypeError("argmin and argmax take one axis, or None")
-    how = {"op": op, "ddof": ddof, "device": device}
+    how: dict[str, Any] = {"op": op, "ddof": ddof, "device": device}
     dtypes = [_dtype_of(name, a.dtype) for name in ops]
     if places:
         empty = np.empty((0,) * a.ndim, object)
@@ -249,7 +249,7 @@ def histogram(
     how = {"bins": bins, "device": device}
     ends: Any = None
     if lazy:
-        bins = operator.index(bins)
+        bins = operator.index(bins)  # type: ignore[arg-type]
         parts = _merged(
             a,
             functools.partial(_chunk, op=("min", "max"), device=device),
@@ -326,7 +326,7 @@ def bincount(
     if a.ndim != 1:
         raise ValueError(f"bincount takes 1-D, not {a.ndim}-D")
     empty = np.empty((0,), object)
-    given = (a,)
+    given: tuple[Any, ...] = (a,)
     if weights is not None:
         if weights.shape != a.shape:
             raise ValueError("The weights and list don't have the same length.")
@@ -382,7 +382,7 @@ def stencil1d(
     (axis,) = normalize_axis_tuple(axis, a.ndim)
     taps = np.asarray(coefficients)
     k, n = taps.shape[0] if taps.ndim == 1 else 1, a.shape[axis]
-    how = {
+    how: dict[str, Any] = {
         "coefficients": taps,
         "mode": mode,
         "cval": cval,
