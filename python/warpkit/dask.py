@@ -28,6 +28,7 @@ from warpkit._partial import ARGS, Partial, merge, partial
 from warpkit._reduce import Axis, Ops, _fields
 
 _range = range
+MERGED = 16  # of dask's arrays, 4
 
 # ---- what chunks become ------------------------------------------------------------------------
 
@@ -42,7 +43,7 @@ def _chunk(
 ) -> Any:
     op = how["op"]
     if computing_meta:  # dask asks what this would be of nothing
-        return x
+        return np.empty((0,) * x.ndim, object)
     if any(name.removeprefix("nan") in ARGS for name in ((op,) if isinstance(op, str) else op)):
         axis = axis[0] if len(axis) < x.ndim or x.ndim == 1 else None
     return partial(x, axis=axis, where=where, **how)
@@ -91,6 +92,11 @@ def _merged(
         weights=where,
         meta=np.empty((0,) * (x.ndim if keepdims else x.ndim - len(axes)), object),
     )
+
+
+def _split(a: Any, axes: tuple[int, ...], every: Any) -> Any:
+    """How many partials are merged at once: more than of dask's arrays, where they are small."""
+    return MERGED if every is None and len(axes) == a.ndim else every
 
 
 # ---- reduce ------------------------------------------------------------------------------------
@@ -144,6 +150,7 @@ def reduce(
     else:
         x, chunk = a, functools.partial(_chunk, **how)
     mask = None if where is True else where
+    split_every = _split(a, axes, split_every)
     like = meta_from_array(a._meta)
     if not isinstance(op, tuple):
         return da.reduction(
@@ -161,11 +168,11 @@ def reduce(
         )
     parts = _merged(x, chunk, axes, mask, split_every, keepdims)
     found = []
-    for name, own in zip(ops, dtypes, strict=True):
+    for name, result in zip(ops, dtypes, strict=True):
         extents = axes if keepdims else ()
         finish = functools.partial(_finished, axis=extents, op=name, like=like)
-        meta = _meta(a, a.ndim if keepdims else a.ndim - len(axes), own)
-        found.append(parts.map_blocks(finish, dtype=own, meta=meta))
+        meta = _meta(a, a.ndim if keepdims else a.ndim - len(axes), result)
+        found.append(parts.map_blocks(finish, dtype=result, meta=meta))
     return _fields(ops)._make(found)
 
 
@@ -176,7 +183,7 @@ def _dtype_of(op: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _meta(a: Any, ndim: int, dtype: Any) -> Any:
-    return meta_from_array(a._meta, ndim=ndim, dtype=dtype)
+    return asarray_safe(np.empty((0,) * ndim, dtype), like=meta_from_array(a._meta))
 
 
 # ---- histogram, bincount -----------------------------------------------------------------------
@@ -239,6 +246,7 @@ def histogram(
     """
     if _is_xarray(a):
         return _xarray_histogram(a, bins, range, density, weights, dim, device)
+    split_every = _split(a, _axes_of(a), split_every)
     if isinstance(bins, str):
         raise TypeError("bins of a Dask array are a number or edges, not an estimator's name")
     if weights is not None:
@@ -325,6 +333,7 @@ def bincount(
     """
     if a.ndim != 1:
         raise ValueError(f"bincount takes 1-D, not {a.ndim}-D")
+    split_every = _split(a, (0,), split_every)
     empty = np.empty((0,), object)
     given: tuple[Any, ...] = (a,)
     if weights is not None:
@@ -528,7 +537,7 @@ def _rows_chunk(
     **how: Any,
 ) -> Any:
     if computing_meta:
-        return x
+        return np.empty((0,) * x.ndim, object)
     edges, device = how["edges"], how["device"]
     number = _bin_numbers(np.asarray(x), edges, len(axis))
     least = int(np.prod(x.shape[: x.ndim - len(axis)], dtype=np.int64)) * len(edges)
