@@ -186,31 +186,44 @@ add_words(const wk_limbs *to, const uint64_t *word, int count, int is_signed, in
     }
 }
 
-/* Moments of elements that were made signed: unsigned ones lack 2^bias. */
+typedef struct moments { /* how many words a state has of them */
+    int sum, squares;
+    int lacks; /* unsigned elements were made signed: 2^lacks was taken off each; 0: none were */
+} moments;
+
+/* 0: no state is of that size. */
+static int
+find_moments(wk_dtype in, int squares, int64_t size, moments *m)
+{
+    const int item = wk_itemsize[in], all = item == 1 ? 1 : item <= 4 ? 2 : 3;
+    const int unsign = in == WK_U8 || in == WK_U16 || in == WK_U32 || in == WK_U64;
+    if (size == 2 && !squares) { /* one word holds the sum as it is */
+        *m = (moments){1, 0, 0};
+        return 1;
+    }
+    *m = (moments){item <= 2 ? 1 : 2, all, unsign ? 8 * item - 1 : 0};
+    if (size == 1 + m->sum && !squares) m->squares = 0;
+    const int64_t least = 1 + m->sum + m->squares;
+    return size == least || size == least + 3; /* extremes, and a count */
+}
+
 static int
 moments_to_words(const wk_call *call, const wk_form *form, const uint64_t *state, int64_t size,
                  int64_t *words)
 {
-    const wk_dtype in = call->in.dtype;
-    const int item = wk_itemsize[in], sum = item <= 2 ? 1 : 2;
-    const int square = item == 1 ? 1 : item <= 4 ? 2 : 3, no_squares = form->square_limbs == 0;
-    const int word = size == 2, short_sum = no_squares && item == 8 && size == 1 + sum;
-    const int is_unsigned = in == WK_U8 || in == WK_U16 || in == WK_U32 || in == WK_U64;
     wk_exact_sums s;
+    moments m;
+    const int squares = form->square_limbs > 0;
+    if (!find_moments(call->in.dtype, squares, size, &m)) return -1;
     wk_exact_sums_start(form, &s);
     s.n = (int64_t)state[0];
     const wk_limbs a = wk_exact_sums_limbs(form, &s, 0), q = wk_exact_sums_limbs(form, &s, 2);
-    if (!word && !short_sum && size != 1 + sum + square && size != 4 + sum + square) return -1;
-    if (form->sums) add_words(&a, state + 1, word ? 1 : sum, 1, 0);
-    if (!no_squares && word) return -1;
-    if (!no_squares) add_words(&q, state + 1 + sum, square, 0, 0);
-    if (is_unsigned && !word) { /* (y + b)^2 = y^2 + 2 b y + b^2 */
-        const int bias = 8 * item - 1;
-        if (form->sums) add_words(&a, state, 1, 0, bias);
-        if (!no_squares) {
-            add_words(&q, state + 1, sum, 1, bias + 1);
-            add_words(&q, state, 1, 0, 2 * bias);
-        }
+    if (form->sums) add_words(&a, state + 1, m.sum, 1, 0);
+    if (squares) add_words(&q, state + 1 + m.sum, m.squares, 0, 0);
+    if (form->sums && m.lacks) add_words(&a, state, 1, 0, m.lacks);
+    if (squares && m.lacks) { /* (y + b)^2 = y^2 + 2 b y + b^2 */
+        add_words(&q, state + 1, m.sum, 1, m.lacks + 1);
+        add_words(&q, state, 1, 0, 2 * m.lacks);
     }
     wk_form_save(form, &s, words);
     return 0;

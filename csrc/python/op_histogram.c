@@ -169,6 +169,17 @@ count_elements(wk_frame *f, int sums, int pair)
     return wk_call_row(f);
 }
 
+/* The edges, if there are any: owned by the caller. */
+static int
+take_edges(wk_frame *f, PyObject *given, PyArrayObject **edges)
+{
+    *edges = given == Py_None ? NULL : wk_numpy_of(given);
+    if (given == Py_None) return 0;
+    if (*edges) *edges = wk_contiguous(*edges);
+    if (*edges) wk_take(*edges, &f->call.aux, &f->aux);
+    return *edges ? 0 : -1;
+}
+
 /* keeps: the words are given, not the result. */
 static PyObject *
 entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
@@ -191,12 +202,7 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
     int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 9);
     f.call.args.histogram = h;
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
-    if (status == 0 && args[3] != Py_None) {
-        edges = wk_numpy_of(args[3]);
-        edges = edges ? wk_contiguous(edges) : NULL;
-        if (edges) wk_take(edges, &f.call.aux, &f.aux);
-        if (edges == NULL) status = -1;
-    }
+    if (status == 0) status = take_edges(&f, args[3], &edges);
     if (status == 0 && keeps) {
         words = prepare(&f, sums) < 0 ? NULL : keep_sums(&f);
         status = -1; /* no result is given */
