@@ -128,8 +128,14 @@ wk_status
 wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
 {
     wk_reduction r;
-    pair_parts(call);
+    wk_foldings keeping;
+    if (call->part.mode == WK_WHOLE) pair_parts(call); /* words are of each part */
     wk_reduce_look(&r, call, foldings);
+    if (call->part.mode == WK_FINISH) {
+        wk_finish_words(&r);
+        return WK_OK;
+    }
+    if (call->part.mode == WK_PIECE) wk_keep_words(&r, &keeping);
     const int axis = r.args->n > 0 ? column_axis(&r) : -1;
     return axis >= 0 ? wk_reduce_columns(call, &r, axis) : wk_reduce_rows(call, &r);
 }

@@ -8,8 +8,7 @@
 #ifndef WARPKIT_REDUCTION_H
 #define WARPKIT_REDUCTION_H
 
-#include "num/exact.h"
-#include "reduce.h"
+#include "partial.h"
 
 /* The bits of a complex64, which is aligned as its parts are. */
 typedef uint64_t __attribute__((aligned(4))) wk_two_floats;
@@ -115,6 +114,8 @@ typedef struct wk_reduction { /* a call, looked at */
     int64_t acc_bytes;
     int notices_nan;  /* skip_nan: rows and columns fail where there is a NaN              */
     int only_logical; /* any, all: may end early                                          */
+    wk_form form;     /* where words are kept, or finished                                */
+    const wk_foldings *results; /* then: whose finish gives the results                   */
 } wk_reduction;
 
 /* ---- accumulators ------------------------------------------------------------------------- */
@@ -154,6 +155,10 @@ wk_status wk_reduce_walk(wk_call *call, const wk_foldings *foldings);
 wk_status wk_reduce_segments(wk_call *call, const wk_foldings *foldings);
 /* Fills r: the components of a call, and where its elements lie. */
 void wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings);
+
+/* Of a call that is a part: each output's words are written too, or its results come from those. */
+void wk_keep_words(wk_reduction *r, wk_foldings *keeping);
+void wk_finish_words(wk_reduction *r);
 wk_status wk_reduce_rows(wk_call *call, const wk_reduction *r);
 wk_status wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis);
 

@@ -268,6 +268,15 @@ int wk_wrong_shape(int has_ndim, const npy_intp *has, int ndim, const npy_intp *
 /* Do two blocks share a byte? By their ends: arrays woven into each other count as sharing. */
 int wk_overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
 
+/* ---- partials (op_partial.c): NULL or -1 with an exception set ---------------------------- */
+
+/* An int64 array of a result's shape, of the words of each; the state of a piece on the CPU. */
+PyArrayObject *wk_words_new(int ndim, const npy_intp *shape, int parts, int64_t words);
+
+/* Runs the call, on a device, as the one piece of one; then, if asked, gives the results. The states of
+ * so many outputs, on the host; *words: of each. */
+PyArrayObject *wk_states_of(wk_frame *f, int64_t outputs, int finishes, int64_t *words);
+
 /* ---- other libraries' tables of C functions (exchange.c) --------------------------------------- */
 
 /* An array of a type that has one: 1 taken; 0 not, and the Python side may try. */
@@ -311,6 +320,10 @@ int wk_check_apart(const wk_operand *outs, int count);
 
 WK_ENTRY(wk_py_reduce);
 WK_ENTRY(wk_py_explain_reduce);
+WK_ENTRY(wk_py_partial);
+WK_ENTRY(wk_py_partial_weights);
+WK_ENTRY(wk_py_finish);
+WK_ENTRY(wk_py_carry);
 WK_ENTRY(wk_py_explain_transpose);
 WK_ENTRY(wk_py_transpose);
 WK_ENTRY(wk_py_stencil1d);

@@ -11,9 +11,12 @@
  *     outside   the result has one more element, of what is in no bin
  *     pair      of an array on a device, with no out: (counts, edges), both there; of values with
  *               weights there: (sums, whether there was an element that is no bin's)
+ *   _core.partial_weights(the same): the words of the sums (partial.h), of weights that are floats: int64,
+ *     of the result's shape, of complex weights 2 more, and the words of each
  *   _core.warp_histogram(a, assume_sorted, options ...) */
 #include "bins.h"
 #include "glue.h"
+#include "partial.h"
 
 static int
 kind_of(PyObject *object, wk_bins_kind *kind)
@@ -114,9 +117,48 @@ count_values(const wk_array *in, wk_histogram_args *h)
     return 0;
 }
 
+/* The words of a call that is ready to run. */
+static PyArrayObject *
+keep_sums(wk_frame *f)
+{
+    wk_call *call = &f->call;
+    const wk_dtype weights = call->weights.ndim < 0 ? WK_BOOL : call->weights.dtype;
+    const int parts = wk_is_complex(weights) ? 2 : 1;
+    const wk_dtype real = weights == WK_C64 ? WK_F32 : parts == 2 ? WK_F64 : weights;
+    const wk_form form = wk_form_of_weights(real);
+    const npy_intp rows = call->out[0].shape[0];
+    if (real < WK_F16 || (!f->operand.on_device && f->options.device.kind != WK_CPU)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "weights must be floats, and lie where they are summed");
+        return NULL;
+    }
+    PyArrayObject *words = wk_words_new(1, &rows, parts, form.words);
+    if (words == NULL || rows == 0) return words;
+    int64_t size, *to = PyArray_DATA(words);
+    int status = 0;
+    if (!f->operand.on_device) {
+        call->part.mode = WK_PIECE;
+        call->part.state = to;
+        status = wk_call_row(f);
+    } else {
+        call->part.first = call->part.chunks = 0;
+        PyArrayObject *states = wk_states_of(f, rows, 0, &size);
+        status = states ? 0 : -1;
+        for (int p = 0; status == 0 && p < parts; p++)
+            status = wk_words_of_weights(
+                real, (uint64_t *)PyArray_DATA(states) + p * (size / parts) * rows, rows,
+                size / parts, (int64_t)parts * form.words, to + p * form.words);
+        if (states && status < 0)
+            PyErr_SetString(PyExc_SystemError, "unknown states of weights");
+        Py_XDECREF(states);
+    }
+    if (status < 0) Py_CLEAR(words);
+    return words;
+}
+
 /* 1: count_values says so. */
 static int
-count_elements(wk_frame *f, int sums, int pair, int64_t *stray)
+prepare(wk_frame *f, int sums)
 {
     wk_histogram_args *h = &f->call.args.histogram;
     if (wk_place(f) < 0 || place_weights(f) < 0) return -1;
@@ -130,7 +172,15 @@ count_elements(wk_frame *f, int sums, int pair, int64_t *stray)
     const int status = h->bins < 0 ? count_values(&f->call.in, h) : 0;
     if (status != 0) return status;
     const npy_intp shape[1] = {h->bins + h->outside};
-    if (wk_result_new(f, 0, sums, 1, shape) < 0) return -1;
+    return wk_result_new(f, 0, sums, 1, shape);
+}
+
+static int
+count_elements(wk_frame *f, int sums, int pair, int64_t *stray)
+{
+    const wk_histogram_args *h = &f->call.args.histogram;
+    const int prepared = prepare(f, sums);
+    if (prepared != 0) return prepared;
     if (pair && h->kind != WK_BINS_VALUES && f->operand.on_device &&
         f->options.out == Py_None) {
         const npy_intp edges[1] = {h->bins + 1};
@@ -148,10 +198,23 @@ count_elements(wk_frame *f, int sums, int pair, int64_t *stray)
     return status;
 }
 
-PyObject *
-wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
+/* The edges, if there are any: owned by the caller. */
+static int
+take_edges(wk_frame *f, PyObject *given, PyArrayObject **edges)
+{
+    *edges = given == Py_None ? NULL : wk_numpy_of(given);
+    if (given == Py_None) return 0;
+    if (*edges) *edges = wk_contiguous(*edges);
+    if (*edges) wk_take(*edges, &f->call.aux, &f->aux);
+    return *edges ? 0 : -1;
+}
+
+/* keeps: the words are given, not the result. */
+static PyObject *
+entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
 {
     wk_frame f;
+    PyArrayObject *words = NULL;
     PyArrayObject *edges = NULL;
     wk_histogram_args h = {.n = 0};
     int sums = WK_I64;
@@ -169,18 +232,31 @@ wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 9);
     f.call.args.histogram = h;
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
-    if (status == 0 && args[3] != Py_None) {
-        edges = wk_numpy_of(args[3]);
-        edges = edges ? wk_contiguous(edges) : NULL;
-        if (edges) wk_take(edges, &f.call.aux, &f.aux);
-        if (edges == NULL) status = -1;
+    if (status == 0) status = take_edges(&f, args[3], &edges);
+    if (status == 0 && keeps) {
+        words = prepare(&f, sums) != 0 ? NULL : keep_sums(&f);
+        status = -1; /* no result is given */
+    } else if (status == 0) {
+        status = count_elements(&f, sums, pair, &stray);
     }
-    if (status == 0) status = count_elements(&f, sums, pair, &stray);
     Py_XDECREF(edges);
     PyObject *result = wk_end(&f, status == 1 ? -1 : status, 0);
+    if (keeps) return (PyObject *)words;
     if (status == 1) return Py_NewRef(Py_NotImplemented);
     return result && stray >= 0 ? Py_BuildValue("(NN)", result, PyBool_FromLong(stray > 0))
                                 : result;
+}
+
+PyObject *
+wk_py_histogram(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return entry(module, args, count, 0);
+}
+
+PyObject *
+wk_py_partial_weights(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return entry(module, args, count, 1);
 }
 
 static int

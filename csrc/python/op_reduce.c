@@ -65,9 +65,8 @@ tell(wk_frame *f, const wk_request *r, int family)
     return status;
 }
 
-/* One pass, of folds of one family; out is theirs already. */
-static int
-run_pass(wk_frame *f, const wk_request *r, const int *member)
+int
+wk_request_plan(wk_frame *f, const wk_request *r, const int *member)
 {
     wk_call *call = &f->call;
     wk_reduce_args *args = &call->args.reduce;
@@ -83,6 +82,15 @@ run_pass(wk_frame *f, const wk_request *r, const int *member)
     wk_plan_reduce(in, where, r->axes, family == WK_FAMILY_ARG, args);
     if (halves) wk_plan_parts(in, where, family == WK_FAMILY_SQUARES, args);
     for (int i = 0; i < call->outs && args->planes == 2; i++) wk_see_parts(&call->out[i]);
+    return family;
+}
+
+/* One pass, of folds of one family; out is theirs already. */
+static int
+run_pass(wk_frame *f, const wk_request *r, const int *member)
+{
+    const int family = wk_request_plan(f, r, member);
+    if (family < 0) return -1;
     return r->story ? tell(f, r, family) : wk_call_row(f);
 }
 
@@ -142,8 +150,8 @@ check_indices(const wk_frame *f, const wk_request *r)
     return 0;
 }
 
-static int
-reduce(wk_frame *f, wk_request *r)
+int
+wk_request_place(wk_frame *f, wk_request *r)
 {
     npy_intp shape[WK_MAX_DIMS];
     int kept = 0;
@@ -167,6 +175,13 @@ reduce(wk_frame *f, wk_request *r)
         if (wk_result_new(f, i, wk_result_dtype(r, i, in->dtype), kept, shape) < 0) return -1;
     for (int i = 0; i < r->outs; i++)
         r->skip_nan[i] &= wk_is_float(in->dtype) || wk_is_complex(in->dtype);
+    return 0;
+}
+
+static int
+reduce(wk_frame *f, wk_request *r)
+{
+    if (wk_request_place(f, r) < 0) return -1;
     if (run_passes(f, r) < 0) return -1;
     return r->story ? 0 : check_indices(f, r);
 }

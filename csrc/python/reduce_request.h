@@ -62,4 +62,9 @@ int wk_initial_of(const wk_request *r, int i, wk_dtype result, wk_family family,
                   wk_reduce_args *args);
 void wk_drop_starts(wk_request *r);
 
+/* Places the operands and makes the results. Then the call of one pass: of folds of one family, which
+ * is what it gives, whose results are the call's. */
+int wk_request_place(wk_frame *f, wk_request *r);
+int wk_request_plan(wk_frame *f, const wk_request *r, const int *member);
+
 #endif

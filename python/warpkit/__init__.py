@@ -42,6 +42,7 @@ from warpkit._explain import explain
 from warpkit._histogram import WarpHistogram, bincount, histogram, warp_histogram
 from warpkit._keyed import cumsum, dot, group_reduce, nancumsum, segment_reduce, vdot
 from warpkit._ops import convolve1d, stencil1d
+from warpkit._partial import Partial, merge, partial
 from warpkit._reduce import Description, describe, reduce
 from warpkit._runs import RunLength, UniqueCounts, run_length, unique_counts
 from warpkit._transpose import ascontiguousarray, moveaxis, swapaxes, transpose
@@ -102,6 +103,7 @@ __all__ = [
     "DeviceError",
     "Kernel",
     "Module",
+    "Partial",
     "RaceError",
     "RunLength",
     "Timing",
@@ -132,8 +134,10 @@ __all__ = [
     "histogram",
     "lab",
     "memory_info",
+    "merge",
     "moveaxis",
     "nancumsum",
+    "partial",
     "reduce",
     "release_memory",
     "run",

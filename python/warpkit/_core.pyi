@@ -67,6 +67,28 @@ def reduce(
     counter: np.ndarray | None,
     /,
 ) -> Any: ...
+def partial(
+    a: ArrayLike,
+    op: str | tuple[str, ...],
+    axis: int | tuple[int, ...] | None,
+    initial: Any,
+    where: Any,
+    out: None,
+    device: str | None,
+    stream: Stream | None,
+    variant: str | None,
+    progress: Any,
+    /,
+) -> tuple[Any, np.ndarray]: ...
+def finish(
+    words: np.ndarray,
+    op: str | tuple[str, ...],
+    dtype: DTypeLike,
+    ddof: float,
+    out: DTypeLike | None,
+    /,
+) -> tuple[np.ndarray, ...]: ...
+def carry(words: np.ndarray, first: int, count: int, modulo: bool, /) -> bool: ...
 def explain_transpose(
     a: ArrayLike,
     axes: Sequence[int] | None,
@@ -136,6 +158,23 @@ def histogram(
     counter: np.ndarray | None,
     /,
 ) -> Any: ...
+def partial_weights(
+    a: ArrayLike,
+    kind: str,
+    bins: int,
+    edges: np.ndarray | None,
+    uniform: tuple[Any, ...] | None,
+    weights: ArrayLike | None,
+    sums: DTypeLike | None,
+    outside: bool,
+    pair: bool,
+    out: Any,
+    device: Any,
+    stream: Stream | None,
+    variant: str | None,
+    counter: np.ndarray | None,
+    /,
+) -> np.ndarray: ...
 def warp_histogram(
     a: ArrayLike,
     assume_sorted: bool,

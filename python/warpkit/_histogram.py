@@ -27,6 +27,7 @@ class Call(NamedTuple):
     variant: str | None
     progress: Progress
     library: Any
+    kernel: Any = _core.histogram  # or partial_weights: what is kept of the sums
 
     def fold(self, a: Any, *ops: str) -> Any:
         """Folds of all elements, as NumPy scalars; min and max share one pass."""
@@ -85,7 +86,7 @@ class Call(NamedTuple):
             sums = weights.dtype
         arguments = (a, kind, bins, edges, uniform, weights, sums, outside, pair)
         return with_options(
-            _core.histogram, arguments, out, self.device, self.stream, self.variant, self.progress
+            self.kernel, arguments, out, self.device, self.stream, self.variant, self.progress
         )
 
     def tally_between(
@@ -162,12 +163,7 @@ def histogram(
     if density and out is not None:
         raise ValueError("out takes counts, and density gives none")
     a, call = _start(a, device, stream, variant, progress)
-    if not _is_taken(a.dtype):
-        raise TypeError(f"histogram does not take dtype {a.dtype}; there are: {', '.join(TAKEN)}")
-    if weights is not None:
-        weights = call.beside(a, weights)
-        if weights.shape != a.shape:
-            raise ValueError("weights should have the same shape as a.")
+    weights = _check_elements(a, weights, call)
     if isinstance(bins, str):
         bins = _estimated_bins(_host(a), bins, range, weights, nan)
     if isinstance(bins, int) or np.ndim(bins) == 0:
@@ -184,6 +180,29 @@ def histogram(
     elif out is None:
         counts = call.give(counts, a)
     return counts, call.give(edges, a)
+
+
+def weigh(
+    a: Any, bins: Any, range: Any, weights: Any, device: Device, stream: Any
+) -> tuple[np.ndarray, Any]:
+    """histogram's sums of weights that are floats, as words that can be merged; and edges."""
+    a, call = _start(a, device, stream, None, False)
+    call = call._replace(kernel=_core.partial_weights)
+    weights = _check_elements(a, weights, call)
+    if isinstance(bins, int) or np.ndim(bins) == 0:
+        return _equal_bins(a, bins, range, weights, "raise", None, call)
+    return _between_edges(a, *given_edges(bins), weights, None, call)
+
+
+def _check_elements(a: Any, weights: Any, call: Call) -> Any:
+    """The weights, beside a."""
+    if not _is_taken(a.dtype):
+        raise TypeError(f"histogram does not take dtype {a.dtype}; there are: {', '.join(TAKEN)}")
+    if weights is not None:
+        weights = call.beside(a, weights)
+        if weights.shape != a.shape:
+            raise ValueError("weights should have the same shape as a.")
+    return weights
 
 
 @functools.lru_cache(maxsize=64)
@@ -360,6 +379,17 @@ def _count_few(a: Any, minlength: int, device: Device, variant: str | None) -> A
         variant,
         None,
     )
+
+
+def weigh_values(a: Any, weights: Any, minlength: int, device: Device, stream: Any) -> np.ndarray:
+    """bincount's sums of weights, likewise."""
+    a, call = _start(a, device, stream, None, False)
+    call = call._replace(kernel=_core.partial_weights)
+    _check_countable(a, np.intp)
+    weights = _countable_weights(a, weights, call)
+    bins = _length(a, minlength, call)
+    words: np.ndarray = call.tally(a, "values", bins, None, None, weights, np.float64)
+    return words
 
 
 def _check_countable(a: Any, to: type) -> None:

@@ -34,6 +34,7 @@ typedef struct job {
     wk_spread *spreads; /* [threads]                                        */
     const char *in, *weights;
     const wk_array *out;
+    int64_t *kept; /* words of partial.h, or NULL */
     int64_t item, n;
     int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
     int whole;              /* that is all slots: bins need no offset           */
@@ -171,6 +172,8 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
         for (int64_t k = 0; k < words; k++) any |= (uint64_t)word[k];
         if (any) WK_ISA_NAME(wk_weights_store)
         (&j->pieces, word, j->flags ? j->flags[slot] : 0, j->out, j->first + slot);
+        if (j->kept) WK_ISA_NAME(wk_weights_keep)
+        (&j->pieces, word, j->flags ? j->flags[slot] : 0, j->kept, j->first + slot);
     }
     wk_fp_end(state);
 }
@@ -329,6 +332,7 @@ WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
     memset(call->out[0].data, 0, (size_t)(slots * wk_itemsize[out]));
     wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, j.n);
     j.item = wk_itemsize[call->in.dtype];
+    j.kept = call->part.mode == WK_PIECE ? call->part.state : NULL;
     j.in = (const char *)call->in.data + call->in.first;
     j.weights = call->weights.data ? call->weights.data : call->weights.host; /* C-contiguous */
     j.pieces.dtype = in;

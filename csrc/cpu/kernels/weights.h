@@ -3,7 +3,7 @@
 #define WARPKIT_WEIGHTS_H
 
 #include "histogram.h"
-#include "num/exact.h"
+#include "partial.h"
 
 enum {
     WK_PIECES = 4,     /* words of a bin that are added to in vectors            */
@@ -43,5 +43,9 @@ void WK_ISA_NAME(wk_weights_scatter)(const wk_pieces *p, const double *x, const 
 /* A bin's sum, and WK_HAS_... of what it does not hold, into element `at`; complex: its part. */
 void WK_ISA_NAME(wk_weights_store)(const wk_pieces *p, const int64_t *word, int flags,
                                    const wk_array *out, int64_t at);
+
+/* The words of partial.h of floats: of element `at`, or of its part. */
+void WK_ISA_NAME(wk_weights_keep)(const wk_pieces *p, const int64_t *word, int flags,
+                                  int64_t *to, int64_t at);
 
 #endif

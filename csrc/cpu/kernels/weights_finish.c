@@ -71,3 +71,18 @@ WK_ISA_NAME(wk_weights_store)(const wk_pieces *p, const int64_t *word, int flags
     else
         store_float(p, word, flags, out, at);
 }
+
+void
+WK_ISA_NAME(wk_weights_keep)(const wk_pieces *p, const int64_t *word, int flags, int64_t *to,
+                             int64_t at)
+{
+    const wk_dtype real = wk_real_of(p->dtype);
+    const wk_form form = wk_form_of_weights(real);
+    wk_exact_sums s;
+    wk_exact_sums_start(&form, &s);
+    s.flags = flags | WK_NOT_MINUS_ZERO;
+    const wk_limbs sum = wk_exact_sums_limbs(&form, &s, 0);
+    for (int k = 0; k < p->words; k++)
+        if (word[k]) wk_limbs_add(&sum, word[k], p->least + k * p->step);
+    wk_form_save(&form, &s, to + (at * p->parts + p->part) * form.words);
+}

@@ -1,0 +1,608 @@
+"""Dask arrays: each chunk gives a partial, and these are merged: exact, whatever the chunks are.
+
+Chunks are NumPy's or CuPy's arrays, of results too. Nothing is computed before the caller asks.
+An xarray.DataArray may stand for an array, with dim= in place of axis=; results are such too.
+Needs dask[array]; for xarray objects xarray.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.array.overlap import ensure_minimum_chunksize, map_overlap
+from dask.array.utils import asarray_safe, meta_from_array
+from dask.core import flatten
+from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import ArrayLike, DTypeLike
+
+import warpkit
+from warpkit._histogram import UINT8
+from warpkit._ops import Device
+from warpkit._partial import ARGS, Partial, merge, partial
+from warpkit._reduce import Axis, Ops, _fields
+
+_range = range
+MERGED = 16  # of dask's arrays, 4
+
+# ---- what chunks become ------------------------------------------------------------------------
+
+
+def _chunk(
+    x: Any,
+    where: Any = True,
+    axis: Any = None,
+    keepdims: bool = True,
+    computing_meta: bool = False,
+    **how: Any,
+) -> Any:
+    op = how["op"]
+    if computing_meta:  # dask asks what this would be of nothing
+        return np.empty((0,) * x.ndim, object)
+    if any(name.removeprefix("nan") in ARGS for name in ((op,) if isinstance(op, str) else op)):
+        axis = axis[0] if len(axis) < x.ndim or x.ndim == 1 else None
+    return partial(x, axis=axis, where=where, **how)
+
+
+def _placed_chunk(x: Any, block_info: Any = None, **how: Any) -> Any:
+    """Of indices: this chunk's place tells where they lie in the whole."""
+    here = block_info[0]
+    origin = [start for start, _ in here["array-location"]]
+    return _chunk(x, offset=(origin, here["shape"]), **how)
+
+
+def _same(x: Any, axis: Any = None, keepdims: bool = True) -> Any:
+    return x
+
+
+def _combined(parts: Any, axis: Any = None, keepdims: bool = True) -> Partial:
+    found = list(flatten([parts])) if isinstance(parts, list) else [parts]
+    return merge(found)
+
+
+def _aggregate(parts: Any, axis: Any = None, keepdims: bool = False, like: Any = None) -> Any:
+    return _finished(_combined(parts), axis if keepdims else (), None, like)
+
+
+def _finished(p: Partial, axis: tuple[int, ...], op: str | None, like: Any) -> Any:
+    """A result in the chunks' kind of array, with these axes of extent 1."""
+    result = p.finish() if op is None else p._finish_op(op)
+    return asarray_safe(np.expand_dims(np.asarray(result), axis), like=like)
+
+
+def _merged(
+    x: Any, chunk: Any, axes: tuple[int, ...], where: Any, every: Any, keepdims: bool = False
+) -> Any:
+    """A Dask array whose blocks are partials."""
+    return da.reduction(
+        x,
+        chunk,
+        _combined,
+        axis=axes,
+        keepdims=keepdims,
+        combine=_combined,
+        dtype=object,
+        concatenate=False,
+        split_every=every,
+        weights=where,
+        meta=np.empty((0,) * (x.ndim if keepdims else x.ndim - len(axes)), object),
+    )
+
+
+def _split(a: Any, axes: tuple[int, ...], every: Any) -> Any:
+    """How many partials are merged at once: more than of dask's arrays, where they are small."""
+    return MERGED if every is None and len(axes) == a.ndim else every
+
+
+# ---- reduce ------------------------------------------------------------------------------------
+
+
+def reduce(
+    a: Any,
+    op: str | Ops = "sum",
+    axis: Axis = None,
+    *,
+    dim: Any = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    where: Any = True,
+    ddof: float = 0,
+    split_every: Any = None,
+    device: Device = None,
+) -> Any:
+    """warpkit.reduce of a Dask array or an xarray.DataArray.
+
+    a        dask.array.Array of reduce's dtypes; or xarray.DataArray, then with dim
+    op       one of partial's names, or a tuple of them, which read each chunk once
+    axis     int, tuple of ints, or None for all; dim: names, in place of axis
+    dtype    elements are cast to it first
+    keepdims leave the folded axes in the result with extent 1
+    where    bool, of a shape that broadcasts to a's: which elements count
+    ddof     of var and std
+    split_every  as dask.array.reduction's
+    device   where chunks that are NumPy's are folded, as reduce's; of a worker
+    Returns  dask.array.Array, or DataArray; for a tuple of ops a named tuple of them
+    Raises   AxisError, TypeError, ValueError, as reduce and partial
+    Notes    bits of warpkit.reduce of the whole array: they depend neither on the chunks nor on
+             which worker is done first
+    Source   dask.array.reduction
+    """
+    if _is_xarray(a):
+        own = {"dtype": dtype, "keepdims": keepdims, "ddof": ddof, "device": device}
+        return _xarray_reduce(a, op, dim, own | {"where": where, "split_every": split_every})
+    ops: Ops = op if isinstance(op, tuple) else (op,)
+    a = a if dtype is None else a.astype(dtype)
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    places = any(name.removeprefix("nan") in ARGS for name in ops)
+    if places and len(axes) != 1 and len(axes) != a.ndim:
+        raise TypeError("argmin and argmax take one axis, or None")
+    how: dict[str, Any] = {"op": op, "ddof": ddof, "device": device}
+    dtypes = [_dtype_of(name, a.dtype) for name in ops]
+    if places:
+        empty = np.empty((0,) * a.ndim, object)
+        x = a.map_blocks(_placed_chunk, axis=axes, meta=empty, dtype=object, **how)
+        chunk: Any = _same
+    else:
+        x, chunk = a, functools.partial(_chunk, **how)
+    mask = None if where is True else where
+    split_every = _split(a, axes, split_every)
+    like = meta_from_array(a._meta)
+    if not isinstance(op, tuple):
+        return da.reduction(
+            x,
+            chunk,
+            functools.partial(_aggregate, like=like),
+            axis=axes,
+            keepdims=keepdims,
+            combine=_combined,
+            dtype=dtypes[0],
+            concatenate=False,
+            split_every=split_every,
+            weights=mask,
+            meta=_meta(a, a.ndim if keepdims else a.ndim - len(axes), dtypes[0]),
+        )
+    parts = _merged(x, chunk, axes, mask, split_every, keepdims)
+    found = []
+    for name, result in zip(ops, dtypes, strict=True):
+        extents = axes if keepdims else ()
+        finish = functools.partial(_finished, axis=extents, op=name, like=like)
+        meta = _meta(a, a.ndim if keepdims else a.ndim - len(axes), result)
+        found.append(parts.map_blocks(finish, dtype=result, meta=meta))
+    return _fields(ops)._make(found)
+
+
+@functools.lru_cache(maxsize=256)
+def _dtype_of(op: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    found: np.dtype[Any] = partial(np.ones(1, dtype), op, device="cpu").finish().dtype
+    return found
+
+
+def _meta(a: Any, ndim: int, dtype: Any) -> Any:
+    return asarray_safe(np.empty((0,) * ndim, dtype), like=meta_from_array(a._meta))
+
+
+# ---- histogram, bincount -----------------------------------------------------------------------
+
+
+def _histogram_chunk(x: Any, ends: Any, weights: Any = None, **how: Any) -> Partial:
+    if ends is not None:
+        how["range"] = ends
+    return partial(x, "histogram", weights=weights, **how)
+
+
+def _ends(p: Partial) -> tuple[Any, Any]:
+    """The range of the data, as numpy.histogram takes it."""
+    try:
+        first, last = p.finish()
+    except ValueError:  # there is none
+        return 0.0, 1.0
+    if not (np.isfinite(first) and np.isfinite(last)):
+        raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
+    if first.dtype == np.bool_:
+        first, last = UINT8.type(first), UINT8.type(last)
+    return first, last
+
+
+def _of_histogram(p: Partial, which: int, density: bool, like: Any) -> Any:
+    counts, edges = p.finish()
+    if which == 0 and density:
+        counts = counts / np.diff(edges).astype(float) / counts.sum()
+    return asarray_safe((counts, edges)[which], like=like)
+
+
+def histogram(
+    a: Any,
+    bins: int | Sequence[float] | np.ndarray = 10,
+    range: tuple[float, float] | None = None,
+    density: bool | None = None,
+    weights: Any = None,
+    *,
+    dim: Any = None,
+    split_every: Any = None,
+    device: Device = None,
+) -> Any:
+    """warpkit.histogram of a Dask array or an xarray.DataArray.
+
+    a        dask.array.Array, flattened; or xarray.DataArray, then along dim
+    bins     number of equal bins, or their edges, on the host
+    range    (first, last) edge of equal bins; None: the smallest and largest element, which are
+             found by the same graph: chunks are computed once, and kept until both are there
+    density  True: the counts divided by their sum and the bins' widths
+    weights  of a's shape: each element counts for as much as its weight
+    dim      names of dimensions that are counted, None for all; the others stay, and the bins are
+             the last one, as xhistogram has it
+    split_every, device  as reduce's
+    Returns  (counts, edges): dask.array.Array of shape (n,), and edges as numpy.ndarray, or, of a
+             range that is not given, as dask.array.Array. Of a DataArray one of counts, with the
+             bins' centres as coordinates
+    Raises   TypeError, ValueError, as histogram; of NaN in the range's place when it is computed
+    Notes    bits of warpkit.histogram of the whole array: NumPy's edges, exact sums of weights
+    Source   dask.array.histogram; xhistogram
+    """
+    if _is_xarray(a):
+        return _xarray_histogram(a, bins, range, density, weights, dim, device)
+    split_every = _split(a, _axes_of(a), split_every)
+    if isinstance(bins, str):
+        raise TypeError("bins of a Dask array are a number or edges, not an estimator's name")
+    if weights is not None:
+        if weights.shape != a.shape:
+            raise ValueError("weights should have the same shape as a.")
+        weights = da.asarray(weights).rechunk(a.chunks)
+    lazy = np.ndim(bins) == 0 and range is None
+    how = {"bins": bins, "device": device}
+    ends: Any = None
+    if lazy:
+        bins = operator.index(bins)  # type: ignore[arg-type]
+        parts = _merged(
+            a,
+            functools.partial(_chunk, op=("min", "max"), device=device),
+            tuple(_range(a.ndim)),
+            None,
+            split_every,
+        )
+        ends = parts.map_blocks(
+            _ends,
+            meta=np.empty((), object),
+            dtype=object,
+        )
+        edges: Any = np.histogram_bin_edges(np.zeros(2, _numeric(a.dtype)), bins)
+    else:
+        how["range"] = range
+        edges = warpkit.histogram(np.empty(0, a.dtype), bins, range, device="cpu")[1]
+    empty = np.empty((0,) * a.ndim, object)
+    given = (a, ends) if weights is None else (a, ends, weights)
+    parts = da.map_blocks(_histogram_chunk, *given, meta=empty, dtype=object, **how)
+    p = _merged(parts, _same, _axes_of(a), None, split_every)
+    counted = np.dtype(np.int64) if weights is None else weights.dtype
+    counted = np.result_type(counted, float) if density else counted
+    counts = _as_vector(p, len(edges) - 1, counted, a, 0, bool(density))
+    return counts, _as_vector(p, len(edges), edges.dtype, a, 1, False) if lazy else edges
+
+
+def _axes_of(a: Any) -> tuple[int, ...]:
+    return tuple(_range(a.ndim))
+
+
+def _numeric(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return UINT8 if dtype == np.bool_ else dtype
+
+
+def _as_vector(p: Any, n: int, dtype: Any, a: Any, which: int, density: bool) -> Any:
+    """The result of a partial, whose array has extent 1 along all axes."""
+    like = meta_from_array(a._meta)
+    return p.map_blocks(
+        functools.partial(_of_histogram, which=which, density=density, like=like),
+        new_axis=0,
+        chunks=(n,),
+        dtype=dtype,
+        meta=_meta(a, 1, dtype),
+    )
+
+
+def _bincount_chunk(x: Any, weights: Any = None, **how: Any) -> Partial:
+    return partial(x, "bincount", weights=weights, **how)
+
+
+def _bincount_result(p: Partial, like: Any) -> Any:
+    return asarray_safe(p.finish(), like=like)
+
+
+def bincount(
+    a: Any,
+    weights: Any = None,
+    minlength: int = 0,
+    *,
+    split_every: Any = None,
+    device: Device = None,
+) -> Any:
+    """warpkit.bincount of a Dask array.
+
+    a        dask.array.Array of bool or integers, shape (n,), none negative
+    weights  shape (n,): each element counts for as much as its weight
+    minlength  of the result, at least
+    split_every, device  as reduce's
+    Returns  dask.array.Array of int64, with weights float64; its length is not known before it is
+             computed: compute_chunk_sizes() finds it
+    Raises   TypeError, ValueError, as bincount
+    Source   dask.array.bincount
+    """
+    if a.ndim != 1:
+        raise ValueError(f"bincount takes 1-D, not {a.ndim}-D")
+    split_every = _split(a, (0,), split_every)
+    empty = np.empty((0,), object)
+    given: tuple[Any, ...] = (a,)
+    if weights is not None:
+        if weights.shape != a.shape:
+            raise ValueError("The weights and list don't have the same length.")
+        given = (a, da.asarray(weights).rechunk(a.chunks))
+    how = {"minlength": minlength, "device": device}
+    parts = da.map_blocks(_bincount_chunk, *given, meta=empty, dtype=object, **how)
+    p = _merged(parts, _same, (0,), None, split_every)
+    dtype = np.dtype(np.int64 if weights is None else np.float64)
+    like, meta = meta_from_array(a._meta), _meta(a, 1, dtype)
+    run = functools.partial(_bincount_result, like=like)
+    return p.map_blocks(run, chunks=((np.nan,),), dtype=dtype, meta=meta)
+
+
+# ---- stencil1d, transpose ----------------------------------------------------------------------
+
+
+def _stencil_block(
+    x: Any, axis: int, before: int, after: int, last: int, how: dict[str, Any], block_id: Any = None
+) -> Any:
+    """A chunk with its halo; at the array's ends there is none, and the mode tells."""
+    if how["mode"] == "valid" and x.shape[axis] < len(how["coefficients"]):
+        shape = [0 if d == axis else n for d, n in enumerate(x.shape)]
+        return asarray_safe(np.empty(shape, how["output"]), like=x)
+    y = warpkit.stencil1d(x, axis=axis, **how)
+    if how["mode"] == "valid":
+        return y
+    start = before if block_id[axis] > 0 else 0
+    stop = y.shape[axis] - (after if block_id[axis] < last else 0)
+    return y[(slice(None),) * axis + (slice(start, stop),)]
+
+
+def stencil1d(
+    a: Any,
+    coefficients: ArrayLike,
+    axis: int = -1,
+    *,
+    mode: str = "reflect",
+    cval: complex = 0.0,
+    origin: int = 0,
+    output: Any = None,
+    accumulate: DTypeLike | None = None,
+    device: Device = None,
+) -> Any:
+    """warpkit.stencil1d of a Dask array.
+
+    a        dask.array.Array, at least one axis; chunks shorter than the halo are joined
+    others   as stencil1d's; output is a dtype
+    Returns  dask.array.Array of a's shape ("valid": axis n - k + 1)
+    Raises   as stencil1d
+    Notes    bits of warpkit.stencil1d of the whole array
+    Source   dask.array.map_overlap
+    """
+    (axis,) = normalize_axis_tuple(axis, a.ndim)
+    taps = np.asarray(coefficients)
+    k, n = taps.shape[0] if taps.ndim == 1 else 1, a.shape[axis]
+    how: dict[str, Any] = {
+        "coefficients": taps,
+        "mode": mode,
+        "cval": cval,
+        "origin": origin,
+        "accumulate": accumulate,
+        "device": device,
+    }
+    one = [max(k, 1) if d == axis else 1 for d in _range(a.ndim)]
+    sample = how | {"output": output, "device": "cpu"}
+    dtype = warpkit.stencil1d(np.zeros(one, a.dtype), axis=axis, **sample).dtype
+    how["output"] = dtype
+    if mode == "valid" and n < k:
+        raise ValueError(f"mode 'valid' needs at least {k} elements along the axis, not {n}")
+    before = 0 if mode == "valid" else k // 2 + origin
+    after = k - 1 - before
+    halo = max(before, after)
+    least = halo + (mode == "mirror")  # elements of a chunk: an end is seen from inside, too
+    if n < max(least, 1) or (mode == "wrap" and len(a.chunks[axis]) == 1):
+        a = a.rechunk({axis: -1})
+    elif halo:
+        a = a.rechunk({axis: ensure_minimum_chunksize(least, a.chunks[axis])})
+    blocks = list(a.chunks[axis])
+    if mode == "valid":
+        blocks[-1] -= k - 1
+    chunks = tuple(tuple(blocks) if d == axis else c for d, c in enumerate(a.chunks))
+    meta = _meta(a, a.ndim, dtype)
+    last = len(blocks) - 1
+    if last == 0 or halo == 0:
+        run = functools.partial(_stencil_block, axis=axis, before=0, after=0, last=0, how=how)
+        return a.map_blocks(run, chunks=chunks, dtype=dtype, meta=meta)
+    depth: dict[int, Any] = dict.fromkeys(_range(a.ndim), 0)
+    if mode == "wrap":  # elements of the other end: all chunks have both halos
+        depth[axis] = halo
+        boundary: Any = {axis: "periodic"}
+        run = functools.partial(_wrapped_block, axis=axis, halo=halo, how=how)
+        return map_overlap(
+            run,
+            a,
+            depth=depth,
+            boundary=boundary,
+            trim=False,
+            chunks=chunks,
+            dtype=dtype,
+            meta=meta,
+        )
+    depth[axis] = (before, after)
+    run = functools.partial(
+        _stencil_block, axis=axis, before=before, after=after, last=last, how=how
+    )
+    return map_overlap(
+        run, a, depth=depth, boundary="none", trim=False, chunks=chunks, dtype=dtype, meta=meta
+    )
+
+
+def _wrapped_block(x: Any, axis: int, halo: int, how: dict[str, Any]) -> Any:
+    y = warpkit.stencil1d(x, axis=axis, **how)
+    return y[(slice(None),) * axis + (slice(halo, y.shape[axis] - halo),)]
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None, *, device: Device = None) -> Any:
+    """warpkit.transpose of a Dask array: the chunks of the result are C-contiguous.
+
+    a        dask.array.Array of warpkit's dtypes
+    axes     permutation of a's axes; None: reversed
+    Returns  dask.array.Array
+    Raises   AxisError, ValueError (axes)
+    Source   dask.array.transpose
+    """
+    order = tuple(reversed(_axes_of(a))) if axes is None else normalize_axis_tuple(axes, a.ndim)
+    if len(order) != a.ndim:
+        raise ValueError("axes don't match array")
+    run = functools.partial(warpkit.transpose, axes=order, device=device)
+    return da.blockwise(run, order, a, _axes_of(a), dtype=a.dtype, meta=_meta(a, a.ndim, a.dtype))
+
+
+# ---- xarray ------------------------------------------------------------------------------------
+
+
+def _is_xarray(a: Any) -> bool:
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(a, xarray.DataArray)
+
+
+def _dims_of(a: Any, dim: Any) -> list[Any]:
+    if dim is None or dim is ...:
+        return list(a.dims)
+    return [dim] if isinstance(dim, str) else list(dim)
+
+
+def _reduce_any(x: Any, *where: Any, **how: Any) -> Any:
+    """Of a Dask array or of another."""
+    mask = {"where": where[0]} if where else {}
+    if isinstance(x, da.Array):
+        found = reduce(x, **how, **mask)
+    else:
+        how.pop("split_every")
+        found = warpkit.reduce(x, **how, **mask)
+    return tuple(found) if isinstance(how["op"], tuple) else found
+
+
+def _xarray_reduce(a: Any, op: str | Ops, dim: Any, how: dict[str, Any]) -> Any:
+    import xarray
+
+    dims, where = _dims_of(a, dim), how.pop("where")
+    if how.pop("keepdims"):
+        raise TypeError("a DataArray's dimensions that are folded are gone: keepdims is not taken")
+    axes = tuple(_range(-len(dims), 0))
+    ops: Ops = op if isinstance(op, tuple) else (op,)
+    places = any(name.removeprefix("nan") in ARGS for name in ops)
+    how |= {"op": op, "axis": (axes[0] if len(axes) == 1 else None) if places else axes}
+    given = (a,) if where is True else (a, where)
+    found = xarray.apply_ufunc(
+        _reduce_any,
+        *given,
+        input_core_dims=[dims] * len(given),
+        output_core_dims=[[] for _ in ops],
+        kwargs=how,
+        dask="allowed",
+        keep_attrs=True,
+    )
+    return _fields(ops)._make(found) if isinstance(op, tuple) else found
+
+
+def _bin_numbers(x: np.ndarray, edges: np.ndarray, axes: int) -> np.ndarray:
+    """Of elements [kept ..., axes ...]: the numbers of their bins, of which each result has its
+    own, and one more for what lies in none."""
+    bins = len(edges) - 1
+    kept = x.shape[: x.ndim - axes]
+    flat = x.reshape(int(np.prod(kept, dtype=np.int64)), -1)
+    number = np.searchsorted(edges, flat, "right") - 1
+    number[flat == edges[-1]] = bins - 1
+    number[(number < 0) | (number >= bins) | (flat != flat)] = bins
+    number += (bins + 1) * np.arange(len(flat))[:, None]
+    return number.reshape(-1)
+
+
+def _rows_chunk(
+    x: Any,
+    weights: Any = None,
+    axis: Any = None,
+    keepdims: bool = True,
+    computing_meta: bool = False,
+    **how: Any,
+) -> Any:
+    if computing_meta:
+        return np.empty((0,) * x.ndim, object)
+    edges, device = how["edges"], how["device"]
+    number = _bin_numbers(np.asarray(x), edges, len(axis))
+    least = int(np.prod(x.shape[: x.ndim - len(axis)], dtype=np.int64)) * len(edges)
+    flat = None if weights is None else np.asarray(weights).reshape(-1)
+    return partial(number, "bincount", weights=flat, minlength=least, device=device)
+
+
+def _rows_result(p: Partial, edges: np.ndarray, density: bool, shape: Any = None) -> Any:
+    rows = p.finish().reshape(-1, len(edges))[:, :-1]
+    if density:
+        with np.errstate(all="ignore"):
+            rows = rows / np.diff(edges).astype(float) / rows.sum(-1, keepdims=True)
+    return rows if shape is None else rows.reshape(*shape, len(edges) - 1)
+
+
+def _rows_block(p: Partial, edges: np.ndarray, density: bool, block_info: Any = None) -> Any:
+    return _rows_result(p, edges, density, block_info[None]["chunk-shape"][:-1])
+
+
+def _count_along(
+    x: Any, *weights: Any, edges: np.ndarray, axes: int, density: bool, device: Any
+) -> Any:
+    """Of the last axes: counts in bins, which are the last axis then."""
+    kept = x.ndim - axes
+    if kept == 0:
+        count: Any = histogram if isinstance(x, da.Array) else warpkit.histogram
+        w = weights[0].astype(np.float64) if weights else None
+        return count(x, edges, density=density, weights=w, device=device)[0]
+    dtype = np.dtype(np.float64 if density or weights else np.int64)
+    chunk = functools.partial(_rows_chunk, edges=edges, device=device)
+    last = tuple(_range(kept, x.ndim))
+    if not isinstance(x, da.Array):
+        w = np.asarray(weights[0]) if weights else None
+        return _rows_result(chunk(x, w, axis=last), edges, density, x.shape[:kept])
+    w = weights[0] if weights else None
+    p = _merged(x, chunk, last, w, None)
+    return p.map_blocks(
+        functools.partial(_rows_block, edges=edges, density=density),
+        new_axis=kept,
+        chunks=(*x.chunks[:kept], (len(edges) - 1,)),
+        dtype=dtype,
+        meta=_meta(x, kept + 1, dtype),
+    )
+
+
+def _xarray_histogram(
+    a: Any, bins: Any, range: Any, density: Any, weights: Any, dim: Any, device: Any
+) -> Any:
+    import xarray
+
+    dims = _dims_of(a, dim)
+    if np.ndim(bins) == 0 and range is None and a.chunks is not None:
+        raise ValueError("bins of a DataArray of chunks are edges, or a number of them in a range")
+    sample = a.data if range is None and a.chunks is None else np.empty(0, _numeric(a.dtype))
+    edges = np.histogram_bin_edges(sample, bins, range)
+    name = a.name if a.name is not None else "a"
+    of_bins = f"{name}_bin"
+    given = (a,) if weights is None else (a, weights.broadcast_like(a))
+    found = xarray.apply_ufunc(
+        _count_along,
+        *given,
+        input_core_dims=[dims] * len(given),
+        output_core_dims=[[of_bins]],
+        kwargs={"edges": edges, "axes": len(dims), "density": bool(density), "device": device},
+        dask="allowed",
+    )
+    found = found.assign_coords({of_bins: (edges[:-1] + edges[1:]) / 2})
+    return found.rename(f"histogram_{name}")

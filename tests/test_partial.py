@@ -1,0 +1,327 @@
+"""Partials: parts of an array, merged in any way, give the bits of all at once."""
+
+import itertools
+import math
+import pickle
+import warnings
+from fractions import Fraction
+
+import helpers
+import numpy as np
+import pytest
+import warpkit
+from attack.partials import CASES, check_case, ends
+from helpers import COMPLEX, INTEGERS, REALS, assert_same_bits
+
+EXACT = ("sum", "mean", "var", "std", "norm", "sumsq")
+OPS = (*EXACT, "min", "max", "ptp", "any", "all", "count_nonzero", "argmin", "argmax")
+SEVERAL = ("sum", "std", "min", "max", "count_nonzero")
+
+
+def numbers(dtype, shape, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=shape) * 50
+    if dtype in COMPLEX:
+        x = x + 1j * rng.normal(size=shape)
+    x = x.astype(dtype) if dtype != "bool" else x > 0
+    if dtype in INTEGERS and dtype != "bool":
+        info = np.iinfo(dtype)
+        x.reshape(-1)[::7] = info.max if info.min == 0 else info.min
+    return x
+
+
+# ---- any parts, any order ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_partitions_of_hard_numbers_have_the_bits_of_all(seed):
+    check_case(seed, helpers.devices)
+
+
+def test_every_kind_of_case_is_among_the_quick_ones():
+    assert {seed % len(CASES) for seed in range(24)} == set(range(len(CASES)))
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *REALS, *COMPLEX])
+def test_every_dtype_and_op(dtype, device):
+    x = numbers(dtype, (9, 70))
+    for op, axis in itertools.product((*OPS, "prod", SEVERAL), (None, 0, 1)):
+        if (op == "prod" and dtype not in INTEGERS) or (op == "ptp" and dtype == "bool"):
+            continue
+        if axis == 0:
+            parts, places = [x[:2], x[2:2], x[2:]], (0, 2, 2)
+        elif axis == 1:
+            parts, places = [x[:, :30], x[:, 30:31], x[:, 31:]], (0, 30, 31)
+        else:
+            flat = x.reshape(-1)
+            parts, places = [flat[:500], flat[500:501], flat[501:]], (0, 500, 501)
+        found = [
+            warpkit.partial(part, op, axis, offset=place, device=device)
+            for part, place in zip(parts, places, strict=True)
+        ]
+        result = warpkit.merge(reversed(found)).finish()
+        wanted = warpkit.reduce(x, op, axis, device="cpu")
+        assert_same_bits(result, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex64"])
+def test_words_are_the_same_on_every_device(dtype, device):
+    x = numbers(dtype, (40, 50))
+    for op, axis in itertools.product((*EXACT, "min", "argmax", SEVERAL), (None, 0, 1)):
+        here = warpkit.partial(x, op, axis, device="cpu")
+        there = warpkit.partial(x, op, axis, device=device)
+        np.testing.assert_array_equal(here.words, there.words, f"{op} {axis}")
+
+
+def test_where_and_skipped_nan(device):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=300).astype(np.float32)
+    x[::11] = np.nan
+    mask = rng.integers(0, 2, 300).astype(bool)
+    for op in ("nansum", "nanmean", "nanstd", "nanmin", "nanmax", "sum", "min"):
+        found = warpkit.merge(
+            warpkit.partial(x[i : i + 50], op, where=mask[i : i + 50], device=device)
+            for i in range(0, 300, 50)
+        ).finish()
+        assert_same_bits(found, warpkit.reduce(x[mask], op, device="cpu"))
+
+
+def test_parts_of_a_box_know_where_their_extremes_lie():
+    x = np.random.default_rng(2).integers(0, 9, (12, 14, 5))
+    for axis, op in itertools.product((None, 0, 1, 2), ("argmin", "argmax")):
+        parts = {}
+        for i, j in itertools.product(range(0, 12, 5), range(0, 14, 6)):
+            box = (slice(i, i + 5), slice(j, j + 6))
+            other = None if axis in (None, 2) else (j if axis == 0 else i)
+            kept = (i, j) if axis == 2 else other
+            p = warpkit.partial(x[box], op, axis, offset=((i, j, 0), x.shape))
+            parts.setdefault(kept, []).append((box, p))
+        wanted = getattr(x, op)(axis)
+        for own in parts.values():
+            index = own[0][0] if axis == 2 else (own[0][0][1 - axis],) if axis in (0, 1) else ()
+            found = warpkit.merge(p for _, p in own).finish()
+            np.testing.assert_array_equal(found, wanted[index])
+
+
+def test_many_axes_and_strides(device):
+    x = numbers("float32", (2,) * 11)[::-1]
+    for axis in (None, (0, 3, 5), 10):
+        found = warpkit.partial(x, SEVERAL, axis, device=device).finish()
+        assert_same_bits(found, warpkit.reduce(x, SEVERAL, axis, device="cpu"))
+
+
+# ---- histograms --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, "float32", "float64", "int64", "complex64"])
+def test_histograms_and_their_weights(weights, device):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=3000).astype(np.float32)
+    w = None
+    if weights is not None:
+        wide = rng.normal(size=3000) * 10.0 ** rng.integers(-18, 18, 3000)
+        w = (wide if weights != "int64" else rng.integers(-9, 9, 3000)).astype(weights)
+        if weights != "int64":
+            w[5] = np.inf
+    for bins, limits in ((12, (-2, 2)), (np.array([-1.0, 0, 0.5]), None)):
+        parts = [
+            warpkit.partial(
+                x[i:j],
+                "histogram",
+                bins=bins,
+                range=limits,
+                weights=None if w is None else w[i:j],
+                device=where,
+            )
+            for (i, j), where in zip(
+                ((0, 0), (0, 700), (700, 3000)), ("cpu", device, device), strict=True
+            )
+        ]
+        counts, edges = warpkit.merge(parts[::-1]).finish()
+        wanted = warpkit.histogram(x, bins, limits, weights=w, device="cpu")
+        assert_same_bits(counts, wanted[0])
+        assert_same_bits(edges, wanted[1])
+
+
+@pytest.mark.parametrize("weights", [None, "float32", "int64"])
+def test_bincounts_of_any_length(weights, device):
+    rng = np.random.default_rng(4)
+    x = np.sort(rng.integers(0, 60, 900))
+    w = None if weights is None else (rng.normal(size=900) * 9).astype(weights)
+    parts = [
+        warpkit.partial(
+            x[i : i + 300], "bincount", weights=None if w is None else w[i : i + 300], device=device
+        )
+        for i in (0, 300, 600)
+    ]
+    assert len({p.shape for p in parts}) == 3
+    assert_same_bits(warpkit.merge(parts).finish(), warpkit.bincount(x, w, device="cpu"))
+
+
+# ---- words -------------------------------------------------------------------------------------
+
+
+def test_words_that_others_have_summed_are_a_partial():
+    x = np.random.default_rng(5).normal(size=4000)
+    parts = [warpkit.partial(x[i : i + 100], ("sum", "var")) for i in range(0, 4000, 100)]
+    assert set(parts[0].how) == {"sum"}
+    total = np.sum([p.words for p in parts], axis=0)
+    found = warpkit.Partial.from_words(total, parts[0], len(parts)).finish()
+    assert found == warpkit.reduce(x, ("sum", "var"))
+    np.testing.assert_array_equal(
+        warpkit.Partial.from_words(total, parts[0], 40).words, warpkit.merge(parts).words
+    )
+
+
+def test_words_take_2_to_the_31_parts():
+    """Of the largest sums that there are."""
+    x = np.full(3, np.finfo(np.float64).max)
+    p = warpkit.partial(x, ("sum", "mean", "norm"))
+    many = warpkit.Partial.from_words(p.words * 2**31, p, 2**31)
+    assert many.finish().mean == x[0]
+    assert many.finish().sum == np.inf
+    assert warpkit.partial(-x).words.max() < 2**32
+
+
+def test_minima_and_maxima_merge_by_their_own_reductions():
+    x = np.random.default_rng(6).normal(size=60)
+    parts = [warpkit.partial(x[i : i + 20], ("min", "max", "mean")) for i in (0, 20, 40)]
+    words, how = np.stack([p.words for p in parts]), parts[0].how
+    merged = np.empty_like(words[0])
+    for name, f in (("sum", np.sum), ("min", np.min), ("max", np.max)):
+        merged[how == name] = f(words[:, how == name], axis=0)
+    found = warpkit.Partial.from_words(merged, parts[0], 3).finish()
+    assert found == warpkit.reduce(x, ("min", "max", "mean"))
+
+
+def test_pickles_and_any_tree_of_merges():
+    x = np.random.default_rng(7).normal(size=64) * 10.0 ** np.arange(-160, 160, 5)
+    parts = [pickle.loads(pickle.dumps(warpkit.partial(x[i : i + 4]))) for i in range(0, 64, 4)]
+    left = parts[0]
+    for p in parts[1:]:
+        left = left + p
+    while len(parts) > 1:
+        parts = [parts[i] + parts[i + 1] for i in range(0, len(parts), 2)]
+    np.testing.assert_array_equal(left.words, parts[0].words)
+    assert left.finish() == math.fsum(x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sums_are_those_of_fractions(dtype, device):
+    rng = np.random.default_rng(8)
+    x = ends(rng, dtype, 257)
+    exact = sum(map(Fraction, x.astype(float).tolist()))
+    found = warpkit.merge(
+        warpkit.partial(x[i : i + 19], device=device) for i in range(0, 257, 19)
+    ).finish()
+    near = np.dtype(dtype).type
+    with np.errstate(over="ignore"):
+        others = [np.nextafter(found, near(np.inf)), np.nextafter(found, near(-np.inf))]
+    if np.isfinite([found, *others]).all():
+        off = abs(Fraction(float(found)) - exact)
+        assert all(off <= abs(Fraction(float(other)) - exact) for other in others)
+    else:
+        assert abs(exact) > Fraction(float(np.finfo(dtype).max))
+
+
+# ---- what is refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "error", "words"),
+    [
+        ({"op": "sum"}, {"op": "mean"}, ValueError, "'sum'.*'mean'"),
+        ({"op": "var"}, {"op": "var", "ddof": 1}, ValueError, "ddof.*0.0 and 1.0"),
+        ({"op": "sum", "axis": 0}, {"op": "sum"}, ValueError, r"shape.*\(3,\) and \(\)"),
+        ({"op": "sum"}, {"op": "sum", "of": "f4"}, TypeError, "float64 and float32"),
+        ({"op": "sum"}, {"op": "histogram", "range": (0, 1)}, ValueError, "'sum'.*histogram"),
+        (
+            {"op": "histogram", "range": (0, 1)},
+            {"op": "histogram", "range": (0, 2)},
+            ValueError,
+            "different edges",
+        ),
+    ],
+)
+def test_partials_of_different_things_do_not_merge(a, b, error, words):
+    def of(how):
+        how = dict(how)
+        return warpkit.partial(np.ones((4, 3), how.pop("of", "f8")), how.pop("op"), **how)
+
+    with pytest.raises(error, match=words):
+        of(a) + of(b)
+    with pytest.raises(TypeError):
+        of(a) + 1
+    with pytest.raises(TypeError, match="not with int"):
+        warpkit.merge([of(a), 1])
+
+
+def test_words_that_are_none_are_refused():
+    p = warpkit.partial(np.ones(5))
+    for words, parts, error in [
+        (p.words[1:], 1, ValueError),
+        (p.words.astype(float), 1, TypeError),
+        (p.words, 0, ValueError),
+        (p.words, 2**31 + 1, ValueError),
+        (p.words * 3, 2, ValueError),  # of more parts than it is said
+        (-p.words, 1, ValueError),
+    ]:
+        with pytest.raises(error):
+            warpkit.Partial.from_words(words, p, parts)
+    with pytest.raises(ValueError, match="no partial"):
+        warpkit.merge([])
+
+
+def test_a_count_beyond_int64_is_refused():
+    p = warpkit.partial(np.ones(5), "count_nonzero")
+    words = p.words
+    words[:] = [2**32 - 1, 2**31 - 1]
+    most = warpkit.Partial.from_words(words, p)
+    assert most.finish() == 2**63 - 1
+    with pytest.raises(OverflowError, match="more than an int64 holds"):
+        most + p
+    wraps = warpkit.partial(np.full(1, -1), "sum") + warpkit.partial(np.full(1, -(2**63)), "sum")
+    assert wraps.finish() == 2**63 - 1  # as NumPy's
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ({"op": "prod"}, TypeError),
+        ({"op": "nanprod"}, TypeError),
+        ({"op": "median"}, ValueError),
+        ({"op": ("sum", "sum")}, ValueError),
+        ({"op": ("sum", "histogram")}, TypeError),
+        ({"op": "histogram"}, ValueError),  # no range
+        ({"op": "histogram", "bins": "auto"}, ValueError),
+        ({"op": "argmin", "where": [True] * 4}, TypeError),
+        ({"op": "sum", "axis": 1}, np.exceptions.AxisError),
+        ({"op": "sum", "device": "emu:99"}, warpkit.DeviceError),
+        ({"op": "sum", "device": ["cpu", "cpu"]}, ValueError),
+        ({"op": "bincount"}, TypeError),
+    ],
+)
+def test_what_has_no_partial(how, error):
+    with pytest.raises(error):
+        warpkit.partial(np.ones(4), **how)
+
+
+def test_nothing_has_a_partial_that_changes_nothing():
+    x = np.arange(6.0).reshape(2, 3)
+    for op in (*OPS, ("min", "mean")):
+        whole = warpkit.partial(x, op, 0)
+        both = warpkit.partial(x[:0], op, 0) + whole
+        np.testing.assert_array_equal(both.words, whole.words)
+    with pytest.raises(ValueError, match="minimum which has no identity"):
+        warpkit.partial(x[:0], "min").finish()
+    with pytest.raises(ValueError, match="argmax of an empty sequence"):
+        warpkit.partial(x[:0], "argmax").finish()
+    with pytest.raises(ValueError, match="All-NaN slice"):
+        warpkit.partial([np.nan], "nanargmin").finish()
+    with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+        assert np.isnan(warpkit.partial(x[:0], "mean").finish())
+    with pytest.warns(RuntimeWarning, match="All-NaN slice"):
+        assert np.isnan(warpkit.partial([np.nan], "nanmax").finish())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert warpkit.partial(x[:0], "sum").finish() == 0
