@@ -57,6 +57,7 @@ def trace(
     Examples
     --------
     >>> import numpy as np
+    >>> import warpkit
     >>> a = np.zeros((64, 64), np.float32)
     >>> t = trace(warpkit.transpose, a, variant="smem")
     >>> t.totals.sectors, t.totals.ideal_sectors, t.totals.wavefronts, t.totals.ideal_wavefronts
