@@ -158,6 +158,7 @@ gpu-bench: $(INSTALLED) ## reductions, transposes, stencils, histograms, what cr
 	$(PY) bench/transpose.py
 	$(PY) bench/stencil.py
 	$(PY) bench/histogram.py
+	$(PY) bench/keyed.py
 	$(PY) bench/transfer.py
 	$(PY) bench/smem.py
 

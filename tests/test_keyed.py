@@ -269,6 +269,18 @@ def test_prefixes_of_any_exponents(row, dtype, binades):
 
 
 @pytest.mark.parametrize("row", rows("cumsum"), ids=str)
+def test_what_is_far_below_decides_a_tie(row):
+    for dtype, digits in (("bfloat16", 8), ("float32", 24), ("float64", 53)):
+        for sign in (1, -1):
+            for tiny in (2.0**-100, -(2.0**-100), 0):
+                for more in (0, 2.0 ** (1 - digits)):  # an even and an odd number below the tie
+                    x = sign * np.array([1, more, 2.0**-digits, tiny])
+                    check(row, "cumsum", x.astype(dtype))
+                    got = warpkit.dot(x.astype(dtype), np.ones(4, dtype), device=row.device)
+                    assert_same(got, reference.dot(x.astype(dtype), np.ones(4, dtype)))
+
+
+@pytest.mark.parametrize("row", rows("cumsum"), ids=str)
 def test_prefixes_that_only_integers_tell(row):
     a = np.array([1e300, 1e200, 1e100, 1, -1e300, -1e200, -1e100, 5e-324, -1, 1.7e308, 1.7e308])
     check(row, "cumsum", a)

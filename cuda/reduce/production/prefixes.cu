@@ -156,10 +156,6 @@ struct word_prefix {
     {
         sum = 0;
     }
-    __device__ __forceinline__ void add(uint64_t x)
-    {
-        sum += x;
-    }
     __device__ __forceinline__ void save(uint64_t *words) const
     {
         words[0] = sum;

@@ -204,57 +204,63 @@ finish_part(Acc &acc, const reduce_task &task, const segments &s, const segment_
     __syncthreads(); // the next item writes the memory that this one has read
 }
 
-// kLong: parts of the longer ones, by blocks. Two kernels, which keep their registers to themselves.
-template <class Acc, bool kLong>
+// A segment that is too long for a team, to the list.
+__device__ __forceinline__ void
+list_segment(const segments &s, int64_t output, int64_t elements)
+{
+    const auto parts = (unsigned long long)((elements + s.part - 1) / s.part);
+    const unsigned long long had = atomicAdd(s.listed, parts + (1ull << kListedShift));
+    const auto number = (int64_t)(had >> kListedShift);
+    s.which[number] = output;
+    s.firsts[number] = (int64_t)(had & ((1ull << kListedShift) - 1));
+}
+
+// longs: parts of the longer ones, by blocks; else segments of teams. One kernel, since what folds is the
+// same code.
+template <class Acc>
 __global__ void
 __launch_bounds__(kThreads, Acc::kBlocks)
     fold_segments(const typename Acc::T *x, const typename Acc::T *y,
-                  const reduce_task __grid_constant__ task, const segments __grid_constant__ s)
+                  const reduce_task __grid_constant__ task, const segments __grid_constant__ s,
+                  bool longs)
 {
-    const int lane = threadIdx.x % kWarp;
+    __shared__ word_memory<Acc> memory;
     if (s.status && *s.status != ~0ull) return; // lists have room for what ascends
-    if constexpr (kLong) {
-        __shared__ word_memory<Acc> memory;
-        const int64_t all =
-            s.offsets ? (int64_t)(*s.listed & (((unsigned long long)1 << kListedShift) - 1))
-                      : s.outputs * s.parts;
+    const int team = longs ? kThreads : s.team, tid = (int)threadIdx.x;
+    const int lane = tid & (team - 1), apart = team == 1 ? tid % kWarp : 0;
+    const int64_t own = (int64_t)blockIdx.x * kThreads + tid;
+    const int64_t hop = (int64_t)gridDim.x * kThreads / team;
+    int64_t all = s.outputs;
+    if (longs)
+        all = s.offsets ? (int64_t)(*s.listed & ((1ull << kListedShift) - 1))
+                        : s.outputs * s.parts;
 #pragma unroll 1
-        for (int64_t item = blockIdx.x; item < all; item += gridDim.x) {
-            const segment_item w = part_of_list(s, item);
-            Acc acc;
-            acc.start(task);
-            fold_stretch(acc, x, y, task, w.begin, w.end, (int)threadIdx.x, kThreads);
-            finish_part(acc, task, s, w, item, &memory);
-        }
-    } else {
-        const bool alone = s.team == 1;
-        const int64_t own = (int64_t)blockIdx.x * kThreads + threadIdx.x,
-                      step = (int64_t)gridDim.x * kThreads;
-        const int64_t first = alone ? own : own / kWarp, hop = alone ? step : step / kWarp;
-#pragma unroll 1
-        for (int64_t output = first; output - (alone ? lane : 0) < s.outputs; output += hop) {
-            const bool works = output < s.outputs;
-            stretch_of r(s, works ? output : 0);
-            const bool listed = works && r.end - r.begin > s.most;
-            if (listed && (alone || lane == 0)) {
-                const auto parts =
-                    (unsigned long long)((r.end - r.begin + s.part - 1) / s.part);
-                const unsigned long long had =
-                    atomicAdd(s.listed, parts + (1ull << kListedShift));
-                const auto number = (int64_t)(had >> kListedShift);
-                s.which[number] = output;
-                s.firsts[number] =
-                    (int64_t)(had & (((unsigned long long)1 << kListedShift) - 1));
+    for (int64_t item = own / team; item - apart < all;
+         item += hop) { // alike for a warp's lanes
+        segment_item w = {item, 0, 0, 0, 1, 0};
+        bool takes = item < all;
+        if (longs) {
+            w = part_of_list(s, item);
+        } else if (takes) {
+            const stretch_of r(s, item);
+            w.begin = r.begin;
+            w.end = r.end;
+            if (r.end - r.begin > s.most) {
+                if (lane == 0) list_segment(s, item, r.end - r.begin);
+                w.end = w.begin;
+                takes = false;
             }
-            const bool takes = works && !listed;
-            if (!takes) r.end = r.begin;
-            Acc acc;
-            acc.start(task);
-            fold_stretch(acc, x, y, task, r.begin, r.end, alone ? 0 : lane, alone ? 1 : kWarp);
-            __syncwarp(); // lanes that had less have waited
-            if (!alone) join_lanes(acc, kWarp);
-            if (takes && (alone || lane == 0)) finish_segment(acc, task, s, output);
         }
+        Acc acc;
+        acc.start(task);
+        fold_stretch(acc, x, y, task, w.begin, w.end, lane, team);
+        __syncwarp(); // lanes that had less have waited
+        if (longs) {
+            finish_part(acc, task, s, w, item, &memory);
+            continue;
+        }
+        if (team > 1) join_lanes(acc, kWarp);
+        if (takes && lane == 0) finish_segment(acc, task, s, item);
     }
 }
 
@@ -304,11 +310,11 @@ launch_segments(wk_call *call, const typename Acc::T *x, const typename Acc::T *
     const unsigned blocks = (unsigned)processors(call) * Acc::kBlocks;
     const int64_t threads = s.outputs * s.team;
     if (s.offsets || s.n <= s.most)
-        if (launch(call, grid_for(call, threads, kThreads), kThreads, 0,
-                   fold_segments<Acc, false>, x, y, task, s) != WK_OK)
+        if (launch(call, grid_for(call, threads, kThreads), kThreads, 0, fold_segments<Acc>, x,
+                   y, task, s, false) != WK_OK)
             return call->error.status;
     if (s.offsets || s.n > s.most)
-        return launch(call, blocks, kThreads, 0, fold_segments<Acc, true>, x, y, task, s);
+        return launch(call, blocks, kThreads, 0, fold_segments<Acc>, x, y, task, s, true);
     return WK_OK;
 }
 
