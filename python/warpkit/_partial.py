@@ -308,7 +308,7 @@ class _Folding(NamedTuple):
 
     def _of(self, s: Segment, result: Any, words: np.ndarray) -> np.ndarray:
         if s.fields[0] is COUNT and s.fold not in ENDS:
-            return words.reshape(*words.shape[: np.ndim(result)], -1)
+            return words.reshape(*words.shape[: np.ndim(result)], _width(s.fields))
         x = result.numpy() if isinstance(result, DeviceArray) else np.asarray(result)
         if s.fold in ENDS:
             return _end_words(s, x, words[..., :2])
@@ -406,7 +406,7 @@ class _Results:
         self._warn(fold, op, _bits(count).astype(np.int64))
         real = np.zeros(0, dtype).real.dtype if parts else dtype
         if parts:
-            block = block.reshape(*block.shape[:-1], 2, -1)
+            block = block.reshape(*block.shape[:-1], 2, block.shape[-1] // 2)
         rows = np.asarray(block, order="C")
         if name == prefix + "sum":
             name = prefix + "mean"
@@ -794,7 +794,7 @@ def partial(
     words = np.empty((*kept, _width(fields)), np.int64)
     for some in _passes(segments, a.dtype, where is not True):
         for s, own in zip(some, folding.words(some), strict=True):
-            words[..., s.words] = own.reshape(*kept, -1)
+            words[..., s.words] = own.reshape(*kept, _width(s.fields))
     return Partial(of, words)
 
 
