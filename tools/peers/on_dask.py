@@ -19,8 +19,10 @@ from dask.array import reductions, routines
 from peers import common
 
 PACKAGE = Path(dask.__file__).parent
-FOLDS = ("sum", "min", "max", "mean", "var", "std", "any", "all", "argmin", "argmax")
-FOLDS += ("nansum", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax")
+FOLDS = (
+    *("sum", "min", "max", "mean", "var", "std", "any", "all", "argmin", "argmax"),
+    *("nansum", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax"),
+)
 OTHERS = ("histogram", "bincount", "ptp", "count_nonzero")
 FILES = {
     "test_reductions": "",
@@ -31,7 +33,7 @@ FILES = {
 def given(theirs: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, Any] | None:
     """What warpkit.dask is told; None: that this is Dask's alone."""
     bound = dict(inspect.signature(theirs).bind(*args, **kwargs).arguments)
-    a = bound.get("a", bound.get("x"))
+    a: Any = bound.get("a", bound.get("x"))
     dtypes = (getattr(a, "dtype", None), bound.get("dtype"))
     known = isinstance(a, da.Array) and all(d is None or common.taken(d) for d in dtypes)
     unsized = known and np.isnan(sum(a.shape))
@@ -68,7 +70,10 @@ def other(name: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
         common.reach()
         a = options.pop("a", None)
         a = options.pop("x") if a is None else a
-        ours = {"histogram": warpkit.dask.histogram, "bincount": warpkit.dask.bincount}
+        ours: dict[str, Any] = {
+            "histogram": warpkit.dask.histogram,
+            "bincount": warpkit.dask.bincount,
+        }
         if name in ours:
             return ours[name](a, device=common.device, **options)
         return warpkit.dask.reduce(a, name, device=common.device, **options)
