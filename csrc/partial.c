@@ -64,8 +64,10 @@ wk_exact_sums_start(const wk_form *form, wk_exact_sums *s)
 {
     s->n = 0;
     s->flags = 0;
-    for (int i = 0; i < form->sums; i++) memset(s->sum[i], 0, sizeof s->sum[i]);
-    if (form->square_limbs) memset(s->squares, 0, sizeof s->squares);
+    const size_t sum = (size_t)(form->sum_limbs + 4),
+                 squares = (size_t)(form->square_limbs + 4);
+    for (int i = 0; i < form->sums; i++) memset(s->sum[i], 0, sum * sizeof *s->sum[i]);
+    if (form->square_limbs) memset(s->squares, 0, squares * sizeof *s->squares);
 }
 
 wk_limbs

@@ -7,9 +7,9 @@
  *   the sum       limbs of num/exact.h, carried; of complex numbers those of each part
  *   the squares   likewise
  *
- * On the CPU a call that is a piece (wk_part) writes them to its state, [outputs] in the order of the
- * results, beside its results; one that finishes reads them. Of integers the limbs begin at 2^0. All but the last limb of a number are less than 2^32, so that 2^31
- * parts' are added without a carry. */
+ * Of integers the limbs begin at 2^0. All but the last limb of a number are less than 2^32, so that 2^31
+ * parts' are added without a carry. On the CPU a call that is a piece (wk_part) writes these words to its
+ * state, [outputs] in the order of the results, beside its results; one that finishes reads them. */
 #ifndef WARPKIT_PARTIAL_H
 #define WARPKIT_PARTIAL_H
 

@@ -325,3 +325,11 @@ def test_nothing_has_a_partial_that_changes_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert warpkit.partial(x[:0], "sum").finish() == 0
+
+
+def test_a_box_of_many_axes_knows_its_place(device):
+    x = np.arange(2**10)[::-1].reshape((2,) * 10)
+    box = warpkit.partial(x, "argmin", offset=((1,) * 10, (3,) * 10), device=device)
+    assert box.finish() == np.ravel_multi_index((2,) * 10, (3,) * 10)
+    along = warpkit.partial(x, "argmin", 3, offset=(tuple(range(10)), (20,) * 10), device=device)
+    np.testing.assert_array_equal(along.finish(), x.argmin(3) + 3)

@@ -29,6 +29,7 @@ SUITES = {
     "scipy": ("SciPy's own tests", ("cpu", "emu")),
     "cupy": ("CuPy's own tests", ("cpu", "emu")),
     "bottleneck": ("Bottleneck's own tests", ("cpu", "emu")),
+    "dask": ("Dask's own tests", ("cpu",)),
     "array_api": ("The array API's tests", ("cpu", "emu")),
 }
 ROW = re.compile(

@@ -293,6 +293,7 @@ class _Folding(NamedTuple):
     where: Any
     options: tuple[Any, ...]
     offset: Any
+    place: tuple[Axis, tuple[int, ...]]  # the axis and the shape that offset is of
 
     def words(self, segments: Sequence[Segment]) -> list[np.ndarray]:
         """Of segments of one pass."""
@@ -307,7 +308,7 @@ class _Folding(NamedTuple):
 
     def _of(self, s: Segment, result: Any, words: np.ndarray) -> np.ndarray:
         if s.fields[0] is COUNT and s.fold not in ENDS:
-            return words.reshape(*words.shape[: np.ndim(result)], -1)
+            return words.reshape(*words.shape[: np.ndim(result)], _width(s.fields))
         x = result.numpy() if isinstance(result, DeviceArray) else np.asarray(result)
         if s.fold in ENDS:
             return _end_words(s, x, words[..., :2])
@@ -340,11 +341,11 @@ class _Folding(NamedTuple):
     def _in_whole(self, index: np.ndarray) -> np.ndarray:
         if not isinstance(self.offset, tuple):
             return index + operator.index(self.offset)
-        origin, shape = self.offset
-        if self.axis is not None:
-            axis = self.axis[0] if isinstance(self.axis, tuple) else self.axis
+        (origin, shape), (axis, own) = self.offset, self.place
+        if axis is not None:
+            axis = axis[0] if isinstance(axis, tuple) else axis
             return index + operator.index(origin[axis])
-        here = np.unravel_index(np.maximum(index, 0), self.a.shape)
+        here = np.unravel_index(np.maximum(index, 0), own)
         there = tuple(at + int(first) for at, first in zip(here, origin, strict=True))
         return np.asarray(np.ravel_multi_index(there, shape), np.int64).reshape(index.shape)
 
@@ -370,7 +371,6 @@ class _Results:
     def __init__(self, of: _Reduction, words: np.ndarray) -> None:
         self.of, self.all = of, words
         self.segments = {s.name: s for s in _segments(of.ops, of.dtype)}
-        self.exact: dict[str, np.ndarray] = {}
 
     def words(self, name: str) -> np.ndarray:
         return self.all[..., self.segments[name].words]
@@ -406,7 +406,7 @@ class _Results:
         self._warn(fold, op, _bits(count).astype(np.int64))
         real = np.zeros(0, dtype).real.dtype if parts else dtype
         if parts:
-            block = block.reshape(*block.shape[:-1], 2, -1)
+            block = block.reshape(*block.shape[:-1], 2, block.shape[-1] // 2)
         rows = np.asarray(block, order="C")
         if name == prefix + "sum":
             name = prefix + "mean"
@@ -487,6 +487,9 @@ class _Reduction:
     def fields(self) -> tuple[Field, ...]:
         segments = _segments(self.ops, self.dtype)
         return tuple(itertools.chain.from_iterable(s.fields for s in segments))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reduction, (self.ops, self.several, self.dtype, self.shape, self.ddof)
 
     @property
     def name(self) -> str:
@@ -754,7 +757,8 @@ def partial(
              Exact sums take, for each result, 144 bytes (float16, bfloat16, float32) or 624 bytes
              (float64), and with squares 320 or 1,728; of integers 72 and 168. A host array is
              taken to a GPU as a whole. argmin and argmax read an array on a device twice.
-             device and stream are the module's (see help(warpkit)), but of one device
+             device and stream are the module's (see help(warpkit)), but of one device; "auto" is
+             the CPU
     Source   R. Neal (2015), "Fast exact summation using small and large superaccumulators"
 
     Examples
@@ -781,15 +785,16 @@ def partial(
     fields = of.fields
     if math.prod(a.shape[d] for d in axes) == 0:
         return Partial(of, _identity(fields, kept))
+    place = (axis, a.shape)
     if isinstance(a, DeviceArray) and a.ndim > AXES:
         a, axis, where = _with_few_axes(a, axes, where)
     pair = None if stream is None else _interop.stream_pair(stream)
-    folding = _Folding(a, axis, where, (None, options["device"], pair, None, None), offset)
+    folding = _Folding(a, axis, where, (None, options["device"], pair, None, None), offset, place)
     segments = _segments(ops, a.dtype)
     words = np.empty((*kept, _width(fields)), np.int64)
     for some in _passes(segments, a.dtype, where is not True):
         for s, own in zip(some, folding.words(some), strict=True):
-            words[..., s.words] = own.reshape(*kept, -1)
+            words[..., s.words] = own.reshape(*kept, _width(s.fields))
     return Partial(of, words)
 
 

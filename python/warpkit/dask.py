@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 from dask.array.overlap import ensure_minimum_chunksize, map_overlap
@@ -25,7 +26,7 @@ import warpkit
 from warpkit._histogram import UINT8
 from warpkit._ops import Device
 from warpkit._partial import ARGS, Partial, merge, partial
-from warpkit._reduce import Axis, Ops, _fields
+from warpkit._reduce import Axis, Ops, _cast, _fields
 
 _range = range
 MERGED = 16  # of dask's arrays, 4
@@ -43,7 +44,7 @@ def _chunk(
 ) -> Any:
     op = how["op"]
     if computing_meta:  # dask asks what this would be of nothing
-        return np.empty((0,) * x.ndim, object)
+        return np.zeros((0,) * x.ndim, object)
     if any(name.removeprefix("nan") in ARGS for name in ((op,) if isinstance(op, str) else op)):
         axis = axis[0] if len(axis) < x.ndim or x.ndim == 1 else None
     return partial(x, axis=axis, where=where, **how)
@@ -56,8 +57,8 @@ def _placed_chunk(x: Any, block_info: Any = None, **how: Any) -> Any:
     return _chunk(x, offset=(origin, here["shape"]), **how)
 
 
-def _same(x: Any, axis: Any = None, keepdims: bool = True) -> Any:
-    return x
+def _same(x: Any, axis: Any = None, keepdims: bool = True, computing_meta: bool = False) -> Any:
+    return np.zeros((0,) * x.ndim, object) if computing_meta else x
 
 
 def _combined(parts: Any, axis: Any = None, keepdims: bool = True) -> Partial:
@@ -72,7 +73,8 @@ def _aggregate(parts: Any, axis: Any = None, keepdims: bool = False, like: Any =
 def _finished(p: Partial, axis: tuple[int, ...], op: str | None, like: Any) -> Any:
     """A result in the chunks' kind of array, with these axes of extent 1."""
     result = p.finish() if op is None else p._finish_op(op)
-    return asarray_safe(np.expand_dims(np.asarray(result), axis), like=like)
+    found = asarray_safe(np.expand_dims(np.asarray(result), axis), like=like)
+    return found[()]  # of NumPy's arrays a scalar, as dask's own
 
 
 def _merged(
@@ -90,13 +92,14 @@ def _merged(
         concatenate=False,
         split_every=every,
         weights=where,
-        meta=np.empty((0,) * (x.ndim if keepdims else x.ndim - len(axes)), object),
+        meta=np.zeros((0,) * (x.ndim if keepdims else x.ndim - len(axes)), object),
     )
 
 
 def _split(a: Any, axes: tuple[int, ...], every: Any) -> Any:
     """How many partials are merged at once: more than of dask's arrays, where they are small."""
-    return MERGED if every is None and len(axes) == a.ndim else every
+    few = every is None and len(axes) == a.ndim
+    return dask.config.get("split_every", MERGED) if few else every
 
 
 # ---- reduce ------------------------------------------------------------------------------------
@@ -136,7 +139,14 @@ def reduce(
         own = {"dtype": dtype, "keepdims": keepdims, "ddof": ddof, "device": device}
         return _xarray_reduce(a, op, dim, own | {"where": where, "split_every": split_every})
     ops: Ops = op if isinstance(op, tuple) else (op,)
-    a = a if dtype is None else a.astype(dtype)
+    if dtype is not None:
+        floats = {"mean", "var", "std", "norm"} & {name.removeprefix("nan") for name in ops}
+        if floats and np.dtype(dtype).kind in "biu":
+            raise TypeError(f"op '{min(floats)}' gives no integers: dtype must be float or complex")
+        cast = functools.partial(
+            _cast, dtype=np.dtype(dtype), ops=ops
+        )  # of nan ops, NaN is left out
+        a = a.map_blocks(cast, dtype=dtype, meta=_meta(a, a.ndim, dtype))
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     places = any(name.removeprefix("nan") in ARGS for name in ops)
     if places and len(axes) != 1 and len(axes) != a.ndim:
@@ -144,7 +154,7 @@ def reduce(
     how: dict[str, Any] = {"op": op, "ddof": ddof, "device": device}
     dtypes = [_dtype_of(name, a.dtype) for name in ops]
     if places:
-        empty = np.empty((0,) * a.ndim, object)
+        empty = np.zeros((0,) * a.ndim, object)
         x = a.map_blocks(_placed_chunk, axis=axes, meta=empty, dtype=object, **how)
         chunk: Any = _same
     else:
@@ -247,6 +257,8 @@ def histogram(
     if _is_xarray(a):
         return _xarray_histogram(a, bins, range, density, weights, dim, device)
     split_every = _split(a, _axes_of(a), split_every)
+    if bins is None:
+        raise ValueError("bins must be a number or edges, not None")
     if isinstance(bins, str):
         raise TypeError("bins of a Dask array are a number or edges, not an estimator's name")
     if weights is not None:
@@ -267,14 +279,14 @@ def histogram(
         )
         ends = parts.map_blocks(
             _ends,
-            meta=np.empty((), object),
+            meta=np.zeros((), object),
             dtype=object,
         )
         edges: Any = np.histogram_bin_edges(np.zeros(2, _numeric(a.dtype)), bins)
     else:
         how["range"] = range
         edges = warpkit.histogram(np.empty(0, a.dtype), bins, range, device="cpu")[1]
-    empty = np.empty((0,) * a.ndim, object)
+    empty = np.zeros((0,) * a.ndim, object)
     given = (a, ends) if weights is None else (a, ends, weights)
     parts = da.map_blocks(_histogram_chunk, *given, meta=empty, dtype=object, **how)
     p = _merged(parts, _same, _axes_of(a), None, split_every)
@@ -334,7 +346,7 @@ def bincount(
     if a.ndim != 1:
         raise ValueError(f"bincount takes 1-D, not {a.ndim}-D")
     split_every = _split(a, (0,), split_every)
-    empty = np.empty((0,), object)
+    empty = np.zeros((0,), object)
     given: tuple[Any, ...] = (a,)
     if weights is not None:
         if weights.shape != a.shape:
@@ -537,7 +549,7 @@ def _rows_chunk(
     **how: Any,
 ) -> Any:
     if computing_meta:
-        return np.empty((0,) * x.ndim, object)
+        return np.zeros((0,) * x.ndim, object)
     edges, device = how["edges"], how["device"]
     number = _bin_numbers(np.asarray(x), edges, len(axis))
     least = int(np.prod(x.shape[: x.ndim - len(axis)], dtype=np.int64)) * len(edges)
