@@ -40,7 +40,7 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def jobs(x: Any) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    four = ("min", "max", "mean", "std")
+    four: Any = ("min", "max", "mean", "std")
     return {
         "sum": (lambda: lazy.reduce(x, "sum"), lambda: x.sum()),
         "sum, axis 0": (lambda: lazy.reduce(x, "sum", 0), lambda: x.sum(0)),

@@ -20,9 +20,10 @@ from warpkit._array import DeviceArray, asarray
 from warpkit._bins import is_float
 from warpkit._histogram import bincount, histogram, weigh, weigh_values
 from warpkit._ops import NO_VALUE, Device
-from warpkit._reduce import Axis, Ops, _fields
+from warpkit._reduce import Axis, _fields
 from warpkit._transpose import transpose
 
+Ops = tuple[str, ...]  # of histograms too
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 MOST_PARTS = 1 << 31
 DIGIT = 1 << 32  # of the numbers that words are digits of

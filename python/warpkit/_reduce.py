@@ -129,7 +129,7 @@ def reduce(
 
 
 @functools.lru_cache(maxsize=256)
-def _fields(ops: Ops) -> Any:
+def _fields(ops: tuple[str, ...]) -> Any:
     """The type of the results of several ops."""
     if len(set(ops)) < len(ops):
         raise ValueError(f"an op is given twice: {ops}")

@@ -26,7 +26,7 @@ import warpkit
 from warpkit._histogram import UINT8
 from warpkit._ops import Device
 from warpkit._partial import ARGS, Partial, merge, partial
-from warpkit._reduce import Axis, Ops, _cast, _fields
+from warpkit._reduce import Axis, Op, Ops, _cast, _fields
 
 _range = range
 MERGED = 16  # of dask's arrays, 4
@@ -107,7 +107,7 @@ def _split(a: Any, axes: tuple[int, ...], every: Any) -> Any:
 
 def reduce(
     a: Any,
-    op: str | Ops = "sum",
+    op: Op | Ops = "sum",
     axis: Axis = None,
     *,
     dim: Any = None,
@@ -187,7 +187,7 @@ def reduce(
 
 
 @functools.lru_cache(maxsize=256)
-def _dtype_of(op: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _dtype_of(op: Any, dtype: np.dtype[Any]) -> np.dtype[Any]:
     found: np.dtype[Any] = partial(np.ones(1, dtype), op, device="cpu").finish().dtype
     return found
 
@@ -504,7 +504,7 @@ def _reduce_any(x: Any, *where: Any, **how: Any) -> Any:
     return tuple(found) if isinstance(how["op"], tuple) else found
 
 
-def _xarray_reduce(a: Any, op: str | Ops, dim: Any, how: dict[str, Any]) -> Any:
+def _xarray_reduce(a: Any, op: Op | Ops, dim: Any, how: dict[str, Any]) -> Any:
     import xarray
 
     dims, where = _dims_of(a, dim), how.pop("where")

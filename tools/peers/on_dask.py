@@ -43,7 +43,7 @@ def given(theirs: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, An
     return bound
 
 
-def fold(name: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
+def fold(name: Any, theirs: Callable[..., Any]) -> Callable[..., Any]:
     import warpkit.dask
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ def fold(name: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def other(name: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
+def other(name: Any, theirs: Callable[..., Any]) -> Callable[..., Any]:
     import warpkit.dask
 
     def call(*args: Any, **kwargs: Any) -> Any:
