@@ -209,6 +209,20 @@ take_edges(wk_frame *f, PyObject *given, PyArrayObject **edges)
     return *edges ? 0 : -1;
 }
 
+/* Of the arguments those that are no arrays. */
+static int
+parse(PyObject *const *args, wk_histogram_args *h, int *sums, int *pair)
+{
+    if (kind_of(args[1], &h->kind) < 0) return -1;
+    h->bins = PyLong_AsSsize_t(args[2]);
+    if (h->bins == -1 && PyErr_Occurred()) return -1;
+    if (args[4] != Py_None && set_uniform(args[4], h) < 0) return -1;
+    if (args[6] != Py_None && (*sums = wk_dtype_arg(args[6])) < 0) return -1;
+    h->outside = PyObject_IsTrue(args[7]);
+    *pair = PyObject_IsTrue(args[8]);
+    return h->outside < 0 || *pair < 0 ? -1 : 0;
+}
+
 /* keeps: the words are given, not the result. */
 static PyObject *
 entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
@@ -217,18 +231,11 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
     PyArrayObject *words = NULL;
     PyArrayObject *edges = NULL;
     wk_histogram_args h = {.n = 0};
-    int sums = WK_I64;
+    int sums = WK_I64, pair = 0;
     int64_t stray = -1;
 
     if (wk_check_count("histogram", count, 9 + WK_OPTIONS) < 0) return NULL;
-    if (kind_of(args[1], &h.kind) < 0) return NULL;
-    h.bins = PyLong_AsSsize_t(args[2]);
-    if (h.bins == -1 && PyErr_Occurred()) return NULL;
-    if (args[4] != Py_None && set_uniform(args[4], &h) < 0) return NULL;
-    if (args[6] != Py_None && (sums = wk_dtype_arg(args[6])) < 0) return NULL;
-    if ((h.outside = PyObject_IsTrue(args[7])) < 0) return NULL;
-    const int pair = PyObject_IsTrue(args[8]);
-    if (pair < 0) return NULL;
+    if (parse(args, &h, &sums, &pair) < 0) return NULL;
     int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 9);
     f.call.args.histogram = h;
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
