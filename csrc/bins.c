@@ -83,8 +83,7 @@ wk_values_of(const wk_array *a)
     };
     const int item = wk_itemsize[a->dtype];
     if (a->shape[0] == 0) return 0;
-    uint64_t high =
-        highest[item]((const char *)a->host + a->first, a->shape[0], a->strides[0]);
+    uint64_t high = highest[item]((const char *)a->host + a->first, a->shape[0], a->strides[0]);
     if (a->dtype == WK_BOOL) high = high != 0; /* any byte but 0 is true */
     const int is_signed = a->dtype == WK_I8 || a->dtype == WK_I16 || a->dtype == WK_I32;
     const uint64_t end = is_signed ? (uint64_t)1 << (8 * item - 1) : INT64_MAX;

@@ -114,6 +114,10 @@ class Tally(pytest_warpkit.Tally):
         super().pytest_runtest_logreport(report)
         self.files.add(Path(report.nodeid.partition("::")[0]).name)
 
+    def pytest_collectreport(self, report):
+        if report.skipped:  # what it tests is not installed
+            self.files.add(Path(report.nodeid).name)
+
     def pytest_deselected(self, items):
         self.deselected += len(items)
 
