@@ -287,8 +287,9 @@ def _place(a: Any, device: Device) -> Device:
     """Where an experiment runs: not where it would be fastest."""
     if isinstance(a, DeviceArray):
         return device
-    default = _core.default_device()
-    device = device or (default if isinstance(default, str) else "auto")
+    if device is None:
+        default = _core.default_device()
+        device = default if isinstance(default, str) else "auto"
     if device != "auto":
         return device
     return next((found for found in devices() if found.startswith("cuda")), "cpu")
