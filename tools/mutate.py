@@ -151,7 +151,7 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
     own = [ROOT / "csrc", ROOT / "cuda"]
     sources = setup.emu_sources()
     plain = dict(zip(sorted(sources), setup.emu_jobs(sources), strict=True))
-    setup.compile_all(list(plain.values()))  # once, before several threads want them
+    setup.compile_all(list(plain.values()), "mutants")  # before several threads want them
     sees: dict[Path, set[Path]] = {source: set() for source in sources}
     for source, seen in sees.items():
         setup.included(source, own, seen)
