@@ -47,6 +47,7 @@ from typing import Any
 
 import chart
 import histogram_tables
+import keyed_tables
 import ncu
 import reduce_tables
 import smem_tables
@@ -310,7 +311,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/kernels.md": {},
     "docs/lab.md": {"different": ncu.different_table, "transpose counts": ncu.ladder_table},
-    "docs/keyed.md": {},
+    "docs/keyed.md": {"keyed": keyed_tables.measured},
     "docs/reductions.md": {},
     "docs/runs.md": {},
     "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},
