@@ -66,6 +66,10 @@ MORE: dict[str, Callable[[], Any]] = {
         FLAT, [1, 2, 3], variant="constant_divergent", **SINGLE
     ),
     "constant memory": lambda: warpkit.smem.read(np.arange(32), memory="constant", **SINGLE).values,
+    "segments": lambda: warpkit.segment_reduce(LINE, [0, 7, 7, LINE.size], **SINGLE),
+    "groups": lambda: warpkit.group_reduce(np.arange(LINE.size) % 9, LINE, "var", **SINGLE),
+    "prefixes": lambda: warpkit.cumsum(LINE, **SINGLE),
+    "dot": lambda: warpkit.dot(LINE, LINE, **SINGLE),
     "stats of several GPUs": lambda: tuple(warpkit.reduce(LONGER, ("sum", "var"), device=DEVICE)),
     "products of several GPUs": lambda: warpkit.reduce(LONGER, "prod", device=DEVICE),
     "counts of several GPUs": lambda: warpkit.histogram(LONGER, 99, device=DEVICE),
