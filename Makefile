@@ -50,18 +50,19 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 	WARPKIT_DEVICE=cpu $(VENV)/bin/jupyter execute examples/*.ipynb
 	WARPKIT_DEVICE=emu $(VENV)/bin/jupyter execute $(ANYWHERE)
 
-# In CI large arrays are for the CPU. The emulated device has small ones; what only compares values
-# is left to the sanitized modules there.
-VALUES = reduce histogram histogram_weights against_numpy runs stencil_ways stencil_ladder hostile keyed partial
+# In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
+# is not for those: some tests, and what is Python's alone.
+PYTHONS = bench dask distributed house gpu_record lab
 test: $(INSTALLED) ## the test suite on every device present
 	$(PY) -m pytest tests $(if $(CI),--device cpu)
-	$(if $(CI),$(PY) -m pytest tests --device emu --small $(VALUES:%=--ignore=tests/test_%.py))
+	$(if $(CI),$(PY) -m pytest tests --device emu --small -m unsanitized)
+	$(if $(CI),$(PY) -m pytest $(PYTHONS:%=tests/test_%.py) --device emu --small)
 
 # The row suite, where the threads of the emulated device take turns otherwise than in make test.
 ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
 
 schedules: $(INSTALLED) ## the row suite on the emulated device: other schedules, weak memory
-	WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small
+	$(if $(CI),,WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small)
 	WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
 
 # Not beside others that build: setuptools does it in one folder.
@@ -93,7 +94,6 @@ SANITIZED = $(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest --small \
 sanitize: sanitize-emu sanitize-rest sanitize-cpu ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
 
 # What is of no device too, but for what is Python's alone. Two halves, as one takes longer than all else.
-PYTHONS = bench dask distributed house gpu_record lab
 ON_EMU = $(filter-out $(PYTHONS:%=tests/test_%.py),$(wildcard tests/test_[$(1)]*.py))
 sanitize-emu: build/sanitized/done
 	$(SANITIZED) $(call ON_EMU,a-o) --device emu
