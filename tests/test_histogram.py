@@ -754,7 +754,7 @@ def test_given_bins_of_a_device_array_are_not_waited_for(gpu, monkeypatch):
         raise AssertionError("brought to the host")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_histogram, "_host", waits)
+        patch.setattr(_histogram, "on_host", waits)
         patch.setattr(_histogram.Call, "fold", waits)
         patch.setattr(warpkit.DeviceArray, "numpy", waits)
         got = [

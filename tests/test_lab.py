@@ -129,7 +129,7 @@ def column(module):
 # ---- against a profiler --------------------------------------------------------------------------
 
 
-def test_a_profiler_on_a_gpu_counts_the_same_in_94_launches():
+def test_a_profiler_on_a_gpu_counts_the_same_of_kernels():
     trace = lab.trace(ncu.SOURCE)
     assert trace.result.returncode == 0
     assert ncu.differences(GOLDEN, "kernels", [trace]) == (94, [])

@@ -38,16 +38,15 @@ class Cell(NamedTuple):
 def cell(operation: str, row: dict[str, Any]) -> Cell | None:
     """As users call it: of what has a public call of its own beside a kernel's, that."""
     one = {**row, **row.get("bincount", {})}
-    peers = {name: rate for name, rate in one["peers"].items() if rate}
-    if not one["gb_s"] or not peers:
+    best = one.get("best_peer")
+    if not one["gb_s"] or not best:
         return None
-    best = max(peers, key=lambda name: peers[name])
     facts = [row.get("op", ""), row.get("dtype", ""), shown(row.get("case", row.get("layout", "")))]
     if operation == "stencils":
         facts.append(f"radius {row['radius']}")
     facts.append(str(row.get("data", "")))
     what = ", ".join(fact for fact in facts if fact)
-    return Cell(what, one["gb_s"], row["copy_gb_s"], best, peers[best])
+    return Cell(what, one["gb_s"], row["copy_gb_s"], best, one["peers"][best])
 
 
 def cells() -> dict[str, list[Cell]]:

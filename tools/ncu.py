@@ -115,17 +115,7 @@ def ladder_table() -> str:
     from warpkit import lab
 
     found = lab.ladder("transpose", (1024, 1024), rate=2.9e12)
-    rows = [
-        (
-            f"`{one.variant}`",
-            f"{one.counts.requests:,}",
-            f"{one.counts.sectors:,}",
-            f"{one.counts.sectors - one.counts.ideal_sectors:,}",
-            f"{one.counts.wavefronts:,}",
-            f"{one.counts.wavefronts - one.counts.ideal_wavefronts:,}",
-        )
-        for one in found
-    ]
+    rows = [(f"`{rung}`", *counts) for rung, *counts in (row[:6] for row in found._rows())]
     head = ("1024 x 1024 float32", "requests", "sectors", "in excess", "wavefronts", "in excess")
     return table(head, rows, "<>>>>>")
 

@@ -34,11 +34,6 @@ class DeviceArray(Methods):
     # As of NumPy's arrays, whose elements may change.
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def T(self) -> DeviceArray:
-        """The view with the axes reversed."""
-        return self._at(self._pointer, self.shape[::-1], self.strides[::-1])
-
     def numpy(self) -> np.ndarray:
         """The elements as a new NumPy array; waits for the device.
 
@@ -84,9 +79,7 @@ class DeviceArray(Methods):
         """
         if self.dtype == np.dtype(dtype):
             return self.copy() if copy else self
-        owner = self._stream_owner
-        stream = self._stream if owner is None else owner
-        return asarray(self._numpy().astype(dtype), device=self.device, stream=stream)
+        return beside(self._numpy().astype(dtype), self)
 
     def __reduce__(self) -> Any:
         return _arrived, (self._numpy(), self.device)
@@ -188,10 +181,6 @@ class DeviceArray(Methods):
     def __dlpack_device__(self) -> tuple[int, int]:
         cuda = self.device.startswith("cuda")
         return (2, _interop.ordinal(self.device)) if cuda else (1, 0)
-
-    def _at(self, start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> DeviceArray:
-        view: DeviceArray = self._view(start, shape, strides, self.dtype)
-        return view
 
 
 def _arrived(host: np.ndarray, device: str) -> DeviceArray:
@@ -333,6 +322,19 @@ def asarray(
     new = empty(array.shape, array.dtype, device=device, stream=stream)
     _core.upload(array, new)
     return new
+
+
+def beside(host: np.ndarray, there: DeviceArray, stream: Any = None) -> DeviceArray:
+    """A host array's elements on another one's device; stream None: in its order."""
+    if stream is None:
+        owner = there._stream_owner
+        stream = there._stream if owner is None else owner
+    return asarray(host, device=there.device, stream=stream)
+
+
+def on_host(a: Any) -> np.ndarray:
+    """A DeviceArray's elements, or the host array that it is."""
+    return a.numpy() if isinstance(a, DeviceArray) else a
 
 
 def from_dlpack(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import warpkit
-from warpkit import _core
+from warpkit import _core, _tables
 from warpkit._array import DeviceArray, asarray
 from warpkit._devices import variants
 
@@ -70,25 +69,12 @@ class Bench:
         return lines
 
     def __str__(self) -> str:
-        lines = [HEAD, *self._lines()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        right = ("<", "<", ">", ">", ">", "<")
-        shown = (
-            "  ".join(f"{text:{s}{w}}" for text, s, w in zip(line, right, widths, strict=True))
-            for line in lines
-        )
-        return "\n".join([self.what, *(line.rstrip() for line in shown)])
+        return _tables.text(self.what, HEAD, self._lines(), "<<>>><")
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        def row(line: Sequence[str], cell: str) -> str:
-            inner = "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in line)
-            return f"<tr>{inner}</tr>"
-
-        body = "".join(row(line, "td") for line in self._lines())
-        caption = html.escape(self.what)
-        return f"<table><caption>{caption}</caption>{row(HEAD, 'th')}{body}</table>"
+        return _tables.markup(self.what, HEAD, self._lines())
 
     def plot(self, ax: Any = None) -> Any:
         """Bars of GB/s, in the order of the table.
@@ -146,7 +132,7 @@ def bench(
     timings = []
     for device in [devices] if isinstance(devices, str) else devices:
         there = given if device.startswith("cpu") else asarray(given, device=device)
-        copy = _best(there.copy, seconds)
+        copy = best(there.copy, seconds)
         kind = "cpu" if device.startswith("cpu") else "cuda"
         for row in variants(OPERATIONS[op]):
             if row.device != kind:
@@ -158,7 +144,7 @@ def bench(
             timed = functools.partial(call, there, *args, **more)
             try:
                 nbytes = there.nbytes + _bytes_of(timed())
-                took = _best(timed, seconds)
+                took = best(timed, seconds)
             except (ValueError, TypeError) as wrong:
                 if row.production:
                     raise
@@ -184,9 +170,9 @@ def _wait(result: Any) -> None:
         result._wait()
 
 
-def _best(call: Callable[[], Any], seconds: float) -> float:
+def best(call: Callable[[], Any], seconds: float) -> float:
     """Seconds of a call: the least mean of batches, each of at least BATCH."""
-    count, best, end = 1, math.inf, time.perf_counter() + seconds
+    count, least, end = 1, math.inf, time.perf_counter() + seconds
     while True:
         start = time.perf_counter()
         for _ in range(count):
@@ -196,6 +182,6 @@ def _best(call: Callable[[], Any], seconds: float) -> float:
         if took < BATCH and time.perf_counter() < end:
             count *= 2
             continue
-        best = min(best, took / count)
+        least = min(least, took / count)
         if time.perf_counter() >= end:
-            return best
+            return least

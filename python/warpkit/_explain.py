@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from warpkit import _core
-from warpkit._ops import NO_VALUE, Device
-from warpkit._reduce import Axis, Ops
+from warpkit._ops import NO_VALUE, Axis, Device
+from warpkit._reduce import Ops
 from warpkit._transpose import explain_transpose
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warpkit import _core, _interop
-from warpkit._array import DeviceArray, asarray
+from warpkit._array import DeviceArray, asarray, on_host
 from warpkit._bins import TAKEN, bins_between, bins_of_range, comparable, given_edges, is_float
 from warpkit._ops import NO_VALUE, Device, Progress, with_options
 
@@ -34,8 +34,8 @@ class Call(NamedTuple):
         arguments = (a, ops if len(ops) > 1 else ops[0], None, False, None, NO_VALUE, True, 0)
         result = with_options(_core.reduce, arguments, None, self.device, self.stream, None, False)
         if len(ops) > 1:
-            return [_host(one)[()] for one in result]
-        return _host(result)[()]
+            return [on_host(one)[()] for one in result]
+        return on_host(result)[()]
 
     def beside(self, a: Any, weights: Any) -> Any:
         """Weights as an array that _core takes along with a; host ones it moves to a's device."""
@@ -111,10 +111,6 @@ def _start(
     return a, Call(device, stream, variant, progress, library)
 
 
-def _host(a: Any) -> np.ndarray:
-    return a.numpy() if isinstance(a, DeviceArray) else a
-
-
 def histogram(
     a: Any,
     /,
@@ -165,17 +161,17 @@ def histogram(
     a, call = _start(a, device, stream, variant, progress)
     weights = _check_elements(a, weights, call)
     if isinstance(bins, str):
-        bins = _estimated_bins(_host(a), bins, range, weights, nan)
+        bins = _estimated_bins(on_host(a), bins, range, weights, nan)
     if isinstance(bins, int) or np.ndim(bins) == 0:
         counts, edges = _equal_bins(a, bins, range, weights, nan, out, call)
         if out is None and not isinstance(a, DeviceArray):
-            counts = _host(counts)  # they were counted where a was settled
+            counts = on_host(counts)  # they were counted where a was settled
     else:
         edges, own = given_edges(bins)
         counts, edges = _between_edges(a, edges, own, weights, out, call)
     if density:
-        host = np.asarray(_host(counts))
-        widths = np.diff(np.asarray(_host(edges))).astype(float)
+        host = np.asarray(on_host(counts))
+        widths = np.diff(np.asarray(on_host(edges))).astype(float)
         counts = call.give(host / widths / host.sum(), a)
     elif out is None:
         counts = call.give(counts, a)
@@ -240,7 +236,7 @@ def _extent(a: Any, nan: str, call: Call) -> tuple[Any, Any]:
     if not np.isnan(first):
         return first, last
     if nan == "raise":
-        raise ValueError(_nan_message(_host(a)))
+        raise ValueError(_nan_message(on_host(a)))
     first, last = call.fold(a, "nanmin", "nanmax")
     return (first.dtype.type(0), first.dtype.type(1)) if np.isnan(first) else (first, last)
 
@@ -325,11 +321,7 @@ def bincount(
     Source   numpy.bincount
     """
     out = None if out is ... else out  # the result is an array
-    if isinstance(minlength, bool):
-        raise TypeError("an integer is required for minlength, not bool")
-    minlength = operator.index(minlength)
-    if minlength < 0:
-        raise ValueError(f"'minlength' must not be negative, not {minlength}")
+    minlength = least_length(minlength)
     if isinstance(a, list | tuple):
         a = np.asarray(a)
         if a.size == 0:
@@ -356,7 +348,17 @@ def bincount(
         counts = call.tally(a, "values", bins, None, None, weights, sums, out=out)
     if out is not None:
         return counts
-    return call.give(counts if isinstance(given, DeviceArray) else _host(counts), given)
+    return call.give(counts if isinstance(given, DeviceArray) else on_host(counts), given)
+
+
+def least_length(minlength: Any) -> int:
+    """bincount's argument, checked."""
+    if isinstance(minlength, bool):
+        raise TypeError("an integer is required for minlength, not bool")
+    minlength = operator.index(minlength)
+    if minlength < 0:
+        raise ValueError(f"'minlength' must not be negative, not {minlength}")
+    return int(minlength)
 
 
 def _count_few(a: Any, minlength: int, device: Device, variant: str | None) -> Any:
@@ -463,7 +465,7 @@ def _length(a: Any, minlength: int, call: Call) -> int:
     high = int(call.fold(bits, "max")) if a.size else -1
     if a.dtype.kind == "i" and high >= 1 << 8 * a.itemsize - 1:
         low = int(call.fold(a, "min"))
-        a = _host(a)
+        a = on_host(a)
         where = int(np.argmax(a < 0))
         raise ValueError(
             "'list' argument must have no negative elements; the smallest is "

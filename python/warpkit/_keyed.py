@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
 from warpkit import _core, _interop
-from warpkit._array import DeviceArray, asarray
+from warpkit._array import DeviceArray, asarray, beside, on_host
 from warpkit._ops import NO_VALUE, Device
 from warpkit._reduce import _cast
 
@@ -50,7 +50,7 @@ def _bring(
     if there is None and isinstance(out, DeviceArray):
         there = out
     if there is not None:
-        moved = [a if isinstance(a, DeviceArray) else _upload(a, there, stream) for a in taken]
+        moved = [a if isinstance(a, DeviceArray) else beside(a, there, stream) for a in taken]
         return moved, _Place(device, stream, variant, library, False)
     name = _device_of(op, device, sum(a.nbytes for a in taken))
     if name.startswith("cpu"):
@@ -59,16 +59,10 @@ def _bring(
     return moved, _Place(None, stream, variant, library, True)
 
 
-def _upload(a: Any, like: DeviceArray, stream: Any) -> DeviceArray:
-    if stream is None:
-        stream = like._stream if like._stream_owner is None else like._stream_owner
-    return asarray(a, device=like.device, stream=stream)
-
-
 def _device_of(op: str, device: Device, nbytes: int) -> str:
     """The one device that host arrays go to; of several the first."""
     if device is None:
-        device = _core.default_device() or "cuda"
+        device = _core.default_device()
     if not isinstance(device, str):
         device = next(iter(device), "cpu")
     if device == "auto":
@@ -111,17 +105,7 @@ def _spread(a: Any, shape: tuple[int, ...]) -> Any:
 
 def _last(a: Any, axis: int) -> Any:
     """A view with the axis as the last one."""
-    axis = normalize_axis_index(axis, a.ndim)
-    if axis == a.ndim - 1:
-        return a
-    return _permuted(a, [d for d in range(a.ndim) if d != axis] + [axis])
-
-
-def _permuted(a: Any, order: list[int]) -> Any:
-    if not isinstance(a, DeviceArray):
-        return a.transpose(order)
-    shape, strides = (tuple(x[d] for d in order) for x in (a.shape, a.strides))
-    return a._view(a._pointer, shape, strides, a.dtype)
+    return np.moveaxis(a, normalize_axis_index(axis, a.ndim), -1)
 
 
 def _dot(
@@ -140,7 +124,7 @@ def _dot(
         dtype = np.result_type(x.dtype, y.dtype)
         x, y = (_core.operand(_as_dtype(z, dtype))[0] for z in (x, y))
     if axis is None and conjugate:
-        x, y = _flat(x), _flat(y)
+        x, y = x.reshape(-1), y.reshape(-1)
     if axis is None:
         for one in (x, y):
             if one.ndim != 1:
@@ -160,16 +144,6 @@ def _dot(
         x, y = _spread(x, shape), _spread(y, shape)
     result = place.call(_core.dot, x, y, conjugate, out=out)
     return place.give(result) if place.staged or place.library is not None else result
-
-
-def _flat(a: Any) -> Any:
-    """The elements in C order, along one axis."""
-    if a.ndim == 1:
-        return a
-    if not isinstance(a, DeviceArray):
-        return a.reshape(-1)
-    packed = a.copy()
-    return packed._view(packed._pointer, (packed.size,), (packed.itemsize,), packed.dtype)
 
 
 def dot(
@@ -291,7 +265,7 @@ def segment_reduce(
     fold = "any" if op == "count" else op
     result, wrong, empty = place.call(_core.segment_reduce, a, fold, ddof, None, at, None, 0)
     if wrong >= 0:
-        host = _host(at)
+        host = on_host(at)
         before = f" after {host[wrong - 1]}" if wrong else ""
         raise ValueError(
             f"offsets must ascend within 0 .. {a.size}: offsets[{wrong}] is {host[wrong]}{before}"
@@ -308,13 +282,9 @@ def _contiguous(a: Any) -> Any:
     return a if a.strides == (a.itemsize,) else a.copy()
 
 
-def _host(a: Any) -> np.ndarray:
-    return a.numpy() if isinstance(a, DeviceArray) else a
-
-
 def _differences(offsets: Any) -> Any:
-    counts = np.diff(_host(offsets))
-    return _upload(counts, offsets, None) if isinstance(offsets, DeviceArray) else counts
+    counts = np.diff(on_host(offsets))
+    return beside(counts, offsets) if isinstance(offsets, DeviceArray) else counts
 
 
 def group_reduce(
@@ -357,7 +327,7 @@ def group_reduce(
     if keys.shape != a.shape:
         raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
     groups = _number_of_groups(keys, groups, place)
-    keys, a = _flat(keys), _flat(a)
+    keys, a = keys.reshape(-1), a.reshape(-1)
     if op == "count" or op == "sum":
         return place.give(_tally(keys, a, op, groups, place))
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
@@ -384,7 +354,7 @@ def _number_of_groups(keys: Any, groups: int | None, place: _Place) -> int:
 
 
 def _raise_stray(keys: Any, at: int, groups: int) -> None:
-    key = int(_host(keys)[at])
+    key = int(on_host(keys)[at])
     raise ValueError(f"key {key} at index {at} is none of 0 .. {groups - 1}")
 
 
@@ -400,7 +370,7 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
         if keys.size:
             _raise_first(keys, groups)
         empty = np.zeros(0, np.int64 if sums is None else sums)
-        return _upload(empty, keys, None) if there else empty
+        return beside(empty, keys) if there else empty
     if op == "sum" and not there and keys.size:  # on a device the sums tell
         low, high = _fold(keys, ("min", "max"), place)
         if low < 0 or high >= groups:
@@ -417,18 +387,11 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
 
 
 def _raise_first(keys: Any, groups: int) -> None:
-    host = _host(keys)
+    host = on_host(keys)
     _raise_stray(host, int(np.argmax((host < 0) | (host >= groups))), groups)
 
 
 # ---- prefixes ----------------------------------------------------------------------------------
-
-
-def _moved_back(a: Any, axis: int) -> Any:
-    """A view with the last axis in that place."""
-    order = list(range(a.ndim - 1))
-    order.insert(axis, a.ndim - 1)
-    return _permuted(a, order)
 
 
 def _cumsum(
@@ -445,19 +408,19 @@ def _cumsum(
     given = None if dtype is None else np.dtype(dtype)
     if given is not None and not (given.kind in "iu" and a.dtype.kind in "biu"):
         a, given = _core.operand(_as_dtype(a, given))[0], None
-    a = _flat(a) if axis is None or a.ndim == 0 else a
+    a = a.reshape(-1) if axis is None or a.ndim == 0 else a
     axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
     last = axis == a.ndim - 1
     call = place.call
     result = call(_core.cumsum, _last(a, axis), skip_nan, given, out=out if last else None)
     if last:
         return place.give(result)
-    result = _moved_back(result, axis)
+    result = np.moveaxis(result, -1, axis)
     result = result.copy() if isinstance(result, DeviceArray) else np.ascontiguousarray(result)
     if out is None or out is ...:
         return place.give(result)
     if not isinstance(out, DeviceArray):
-        result = _host(result)
+        result = on_host(result)
     if tuple(out.shape) != tuple(result.shape) or out.dtype != result.dtype:
         raise ValueError(f"out must be {result.dtype} of shape {result.shape}")
     out[...] = result

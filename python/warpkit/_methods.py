@@ -10,10 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike
 
 from warpkit import _core
-
-Axis = int | tuple[int, ...] | None
-
-NO_VALUE: Any = np._NoValue  # of an argument that was not given
+from warpkit._ops import NO_VALUE, Axis
 
 NO_ARITHMETIC = (
     "a DeviceArray compares nothing and adds nothing: take float(a) or a.numpy(), which wait for "
@@ -52,10 +49,11 @@ class Methods(_core.DeviceArray):
         new = one.reshape(shape).shape  # or NumPy's error
         strides = _strides_in(self.shape, self.strides, new, self.itemsize)
         if strides is not None and not copy:
-            return self._over(new, strides)
+            return self._at(self._pointer, new, strides)
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
-        return self.copy()._over(new, _row_major(new, self.itemsize))
+        there = self.copy()
+        return there._at(there._pointer, new, _row_major(new, self.itemsize))
 
     def ravel(self, order: str = "C") -> Self:
         """The elements on one axis: reshape(-1)."""
@@ -72,10 +70,16 @@ class Methods(_core.DeviceArray):
         if len(turned) != self.ndim:
             raise ValueError("axes don't match array")
         shape, strides = self.shape, self.strides
-        return self._over(tuple(shape[d] for d in turned), tuple(strides[d] for d in turned))
+        places = tuple(shape[d] for d in turned), tuple(strides[d] for d in turned)
+        return self._at(self._pointer, *places)
 
-    def _over(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> Self:
-        view: Self = self._view(self._pointer, shape, strides, self.dtype)
+    @property
+    def T(self) -> Self:
+        """The view with the axes reversed."""
+        return self.transpose()
+
+    def _at(self, start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Self:
+        view: Self = self._view(start, shape, strides, self.dtype)
         return view
 
     def tolist(self) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from warpkit import _core, _interop
 
+Axis = int | tuple[int, ...] | None
 Device = str | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
 Mode = Literal[

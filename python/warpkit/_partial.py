@@ -16,11 +16,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from warpkit import _core, _interop
-from warpkit._array import DeviceArray, asarray
+from warpkit._array import DeviceArray, asarray, on_host
 from warpkit._bins import is_float
-from warpkit._histogram import bincount, histogram, weigh, weigh_values
-from warpkit._ops import NO_VALUE, Device
-from warpkit._reduce import Axis, _fields
+from warpkit._histogram import bincount, histogram, least_length, weigh, weigh_values
+from warpkit._ops import NO_VALUE, Axis, Device
+from warpkit._reduce import _fields
 from warpkit._transpose import transpose
 
 Ops = tuple[str, ...]  # of histograms too
@@ -310,7 +310,7 @@ class _Folding(NamedTuple):
     def _of(self, s: Segment, result: Any, words: np.ndarray) -> np.ndarray:
         if s.fields[0] is COUNT and s.fold not in ENDS:
             return words.reshape(*words.shape[: np.ndim(result)], _width(s.fields))
-        x = result.numpy() if isinstance(result, DeviceArray) else np.asarray(result)
+        x = np.asarray(on_host(result))
         if s.fold in ENDS:
             return _end_words(s, x, words[..., :2])
         if s.fold in ARGS:
@@ -864,7 +864,7 @@ def _with_few_axes(a: Any, axes: tuple[int, ...], where: Any) -> tuple[Any, Axis
     n = math.prod(a.shape[d] for d in axes)
     shape = (a.size // n, n)
     if where is not True:
-        host = where.numpy() if isinstance(where, DeviceArray) else np.asarray(where)
+        host = np.asarray(on_host(where))
         where = np.broadcast_to(host, a.shape).transpose(order).reshape(shape)
     packed = transpose(a, order)
     return packed._at(packed._pointer, shape, (n * a.itemsize, a.itemsize)), 1, where
@@ -884,17 +884,12 @@ def _partial_histogram(
     exact = weights is not None and _dtype_of(weights).kind not in "biu"
     call: Any = weigh if exact else histogram
     found, edges = call(a, bins, range, weights=weights, **options)
-    edges = edges.numpy() if isinstance(edges, DeviceArray) else edges
     kind = None if weights is None else _dtype_of(weights)
-    return _of_bins("histogram", kind, found, np.asarray(edges, order="C"), exact)
+    return _of_bins("histogram", kind, found, np.asarray(on_host(edges), order="C"), exact)
 
 
 def _partial_bincount(a: Any, weights: Any, minlength: int, options: dict[str, Any]) -> Partial:
-    if isinstance(minlength, bool):
-        raise TypeError("an integer is required for minlength, not bool")
-    minlength = operator.index(minlength)
-    if minlength < 0:
-        raise ValueError(f"'minlength' must not be negative, not {minlength}")
+    minlength = least_length(minlength)
     if weights is None:
         counts = bincount(a, None, minlength, **options)
         return _of_bins("bincount", None, counts, np.zeros(0), False)
@@ -913,7 +908,7 @@ def _of_bins(
     name: str, dtype: np.dtype[Any] | None, found: Any, edges: np.ndarray, exact: bool
 ) -> Partial:
     """found: words of sums, or counts."""
-    found = found.numpy() if isinstance(found, DeviceArray) else found
+    found = on_host(found)
     of = _Histogram(name, dtype, (len(found),), edges.tobytes(), edges.dtype)
     if exact:
         words = found.reshape(len(found), _width(of.fields))

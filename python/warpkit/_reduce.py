@@ -13,10 +13,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike
 
 from warpkit import _core, _methods
-from warpkit._array import DeviceArray, asarray
-from warpkit._ops import NO_VALUE, Device, Progress, with_options
+from warpkit._array import DeviceArray, beside, on_host
+from warpkit._ops import NO_VALUE, Axis, Device, Progress, with_options
 
-Axis = int | tuple[int, ...] | None
 Op = Literal[
     "sum", "prod", "min", "max", "mean", "var", "std", "norm", "sumsq", "any", "all",
     "count_nonzero", "argmin", "argmax", "ptp", "nansum", "nanprod", "nanmin", "nanmax", "nanmean",
@@ -164,16 +163,14 @@ def _cast(a: Any, dtype: Any, ops: Ops) -> Any:
         cast = library.cast(a, dtype)
         if cast is not None:
             return cast
-    host = array.numpy() if isinstance(array, DeviceArray) else array
+    host = on_host(array)
     if skip_nan:
         host = np.where(np.isnan(host), 1 if ops[0] == "nanprod" else 0, host)
     # The order in memory is kept: a product's rounding goes by it.
     backwards = tuple(slice(None, None, -1 if step < 0 else 1) for step in host.strides)
     cast = host[backwards].astype(dtype)[backwards]
     if isinstance(array, DeviceArray):
-        owner = array._stream_owner
-        stream = array._stream if owner is None else owner
-        cast = asarray(cast, device=array.device, stream=stream)
+        cast = beside(cast, array)
     return cast if library is None else library.finish(cast)
 
 

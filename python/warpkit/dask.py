@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 import warpkit
 from warpkit._histogram import UINT8
-from warpkit._ops import Device
+from warpkit._ops import Axis, Device
 from warpkit._partial import ARGS, Partial, merge, partial
-from warpkit._reduce import Axis, Op, Ops, _cast, _fields
+from warpkit._reduce import Op, Ops, _cast, _fields
 
 _range = range
 MERGED = 16  # of dask's arrays, 4
@@ -78,21 +78,27 @@ def _finished(p: Partial, axis: tuple[int, ...], op: str | None, like: Any) -> A
 
 
 def _merged(
-    x: Any, chunk: Any, axes: tuple[int, ...], where: Any, every: Any, keepdims: bool = False
+    x: Any,
+    chunk: Any,
+    axes: tuple[int, ...],
+    where: Any,
+    every: Any,
+    keepdims: bool = False,
+    **result: Any,
 ) -> Any:
-    """A Dask array whose blocks are partials."""
+    """A Dask array whose blocks are partials, or what aggregate makes of these."""
+    empty = np.zeros((0,) * (x.ndim if keepdims else x.ndim - len(axes)), object)
+    given: dict[str, Any] = {"aggregate": _combined, "dtype": object, "meta": empty, **result}
     return da.reduction(
         x,
         chunk,
-        _combined,
         axis=axes,
         keepdims=keepdims,
         combine=_combined,
-        dtype=object,
         concatenate=False,
         split_every=every,
         weights=where,
-        meta=np.zeros((0,) * (x.ndim if keepdims else x.ndim - len(axes)), object),
+        **given,
     )
 
 
@@ -163,19 +169,10 @@ def reduce(
     split_every = _split(a, axes, split_every)
     like = meta_from_array(a._meta)
     if not isinstance(op, tuple):
-        return da.reduction(
-            x,
-            chunk,
-            functools.partial(_aggregate, like=like),
-            axis=axes,
-            keepdims=keepdims,
-            combine=_combined,
-            dtype=dtypes[0],
-            concatenate=False,
-            split_every=split_every,
-            weights=mask,
-            meta=_meta(a, a.ndim if keepdims else a.ndim - len(axes), dtypes[0]),
-        )
+        finish_all = functools.partial(_aggregate, like=like)
+        meta = _meta(a, a.ndim if keepdims else a.ndim - len(axes), dtypes[0])
+        given = {"aggregate": finish_all, "dtype": dtypes[0], "meta": meta}
+        return _merged(x, chunk, axes, mask, split_every, keepdims, **given)
     parts = _merged(x, chunk, axes, mask, split_every, keepdims)
     found = []
     for name, result in zip(ops, dtypes, strict=True):

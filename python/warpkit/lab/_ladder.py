@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import html
-import time
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import warpkit
+from warpkit import _bench, _tables
 from warpkit.lab import _run, _trace
 from warpkit.lab._plan import roofline
 
 TAPS, BINS = 9, 64
-_CALLS = 20  # that are timed together
+_TIMED = 0.02  # seconds that a rung is timed
 _LIMITS = _run.Limits(threads=1 << 22, records=256)
 
 
@@ -40,6 +40,7 @@ _HEADS = (
     "DRAM, MB",
     "floor, us",
     "time, us",
+    "what it teaches",
 )
 
 
@@ -69,27 +70,10 @@ class Ladder(list[Rung]):
         ]
 
     def __repr__(self) -> str:
-        rows = [[*_HEADS, "what it teaches"], *self._rows()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
-        lines = [
-            " ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=False)),
-                ]
-            )
-            + f"  {row[-1]}"
-            for row in rows
-        ]
-        return "\n".join([self.title, *lines])
+        return _tables.text(self.title, _HEADS, self._rows(), "<>>>>>>>><")
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{h}</th>" for h in (*_HEADS, "what it teaches"))
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self._rows()
-        )
-        return f"<table><caption>{html.escape(self.title)}</caption><tr>{heads}</tr>{rows}</table>"
+        return _tables.markup(self.title, _HEADS, self._rows())
 
     def plot(self, axes: Any = None) -> Any:
         """Sectors and wavefronts of each rung, ideal and in excess: Matplotlib's Axes."""
@@ -184,14 +168,6 @@ def _trace_of(
 
 
 def _seconds(function: Any, a: Any, more: Sequence[Any], given: dict[str, Any]) -> float:
-    """Of one call on a GPU's own array, launches included: the median of a few rounds."""
+    """Of one call on a GPU's own array, launches included."""
     there = warpkit.asarray(a, device="cuda")
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        for _ in range(_CALLS):
-            result = function(there, *more, **given)
-        first = result[0] if isinstance(result, tuple) else result
-        first[(slice(1),) * first.ndim].numpy()  # waits for all of them
-        times.append((time.perf_counter() - start) / _CALLS)
-    return sorted(times)[3]
+    return _bench.best(functools.partial(function, there, *more, **given), _TIMED)
