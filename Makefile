@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test test-all attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -28,7 +28,7 @@ $(INSTALLED): $(PY) $(SOURCES)
 	  echo "no GPU here, so no CUDA code is compiled; with it: WARPKIT_CUDA=1 make $(MAKECMDGOALS)"; \
 	  export WARPKIT_CUDA=0; fi; \
 	echo "pip install: packages first, then compilers; minutes on two processors"; \
-	export WARPKIT_PROGRESS=/proc/$$$$/fd/2; $(PY) -m pip install -q '.[test,demo]'
+	if [ -t 2 ]; then export WARPKIT_PROGRESS=/proc/$$$$/fd/2; fi; $(PY) -m pip install -q '.[test,demo]'
 	@rm -f $(VENV)/installed*
 	@touch $@
 
@@ -53,10 +53,13 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 # In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
 # is not for those: some tests, and what is Python's alone.
 PYTHONS = bench dask distributed house gpu_record lab
-test: $(INSTALLED) ## the test suite on every device present
-	$(PY) -m pytest tests $(if $(CI),--device cpu)
+test: $(INSTALLED) ## the test suite at small sizes on every device present; in CI the CPU's at all sizes
+	$(PY) -m pytest tests $(if $(CI),--device cpu,--small)
 	$(if $(CI),$(PY) -m pytest tests --device emu --small -m unsanitized)
 	$(if $(CI),$(PY) -m pytest $(PYTHONS:%=tests/test_%.py) --device emu --small)
+
+test-all: $(INSTALLED) ## the whole test suite on every device present
+	$(PY) -m pytest tests
 
 # The row suite, where the threads of the emulated device take turns otherwise than in make test.
 ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
