@@ -272,12 +272,14 @@ def test_prefixes_of_any_exponents(row, dtype, binades):
 def test_what_is_far_below_decides_a_tie(row):
     for dtype, digits in (("bfloat16", 8), ("float32", 24), ("float64", 53)):
         for sign in (1, -1):
-            for tiny in (2.0**-100, -(2.0**-100), 0):
+            for tiny in (0, *(s * 2.0**-e for s in (1, -1) for e in (100, 108, 130))):
                 for more in (0, 2.0 ** (1 - digits)):  # an even and an odd number below the tie
                     x = sign * np.array([1, more, 2.0**-digits, tiny])
                     check(row, "cumsum", x.astype(dtype))
                     got = warpkit.dot(x.astype(dtype), np.ones(4, dtype), device=row.device)
                     assert_same(got, reference.dot(x.astype(dtype), np.ones(4, dtype)))
+    x = np.full(25, 0.1)  # 2^-2 (1 + 2^-54)^2
+    assert_same(warpkit.dot(x, x, device=row.device), reference.dot(x, x))
 
 
 @pytest.mark.parametrize("row", rows("cumsum"), ids=str)
@@ -298,6 +300,12 @@ def test_prefixes_of_long_lines_begin_where_others_ended(row):
         got = row(x)
         for i in (0, 4095, 4096, 32_767, 32_768, 65_536, 70_001, 100_002):
             assert_same(got[i], warpkit.reduce(x[: i + 1], device="cpu"))
+    x = np.full(70_000, -0.0)
+    for k, first in ((3, -1.0), (3, -1e-320), (40_000, 0.0)):
+        x[k] = first
+        want = np.where(np.arange(x.size) < k, -0.0, first)
+        assert_same(row(x), want)
+        x[k] = -0.0
 
 
 @pytest.mark.parametrize("row", rows("cumsum"), ids=str)

@@ -470,6 +470,12 @@ def near_ties():
     for k in (3355445, 4194305, 5592403):
         for rest in (0, 2.0**-20, 2.0**-30, 2.0**-60, 2.0**-149):
             yield "norm", np.array([[3 * k, 4 * k, rest]], np.float32)
+    half = 2.0**-27  # of two squares, beside 1: a tie
+    ties = np.tile([1, half, half, 0], (7, 1))
+    ties[:, 3] = [0, *(2.0**-k for k in (50, 53, 54, 55, 90, 400))]
+    for op in ("sumsq", "var", "norm"):
+        yield op, np.hstack([ties, -ties])
+    yield "sumsq", np.full((1, 25), 0.1)  # 2^-2 (1 + 2^-54)^2
     d = 1.5 + 2.0**-52
     for op in ("var", "std"):
         for scale in (1.0, 2.0**-200, 2.0**200, 2.0**-520, 2.0**505):
@@ -497,13 +503,14 @@ def test_a_tie_is_decided_by_what_lies_far_below(device, dtype):
             check(device, a, "sum")
 
 
-@pytest.mark.parametrize("op", ["mean", "norm", "var", "std"])
+@pytest.mark.parametrize("op", ["mean", "sumsq", "norm", "var", "std"])
 def test_results_beside_a_tie_are_rounded_to_their_side(device, op):
     for which, a in near_ties():
         if which != op:
             continue
         check(device, a, op, axis=1)
-        check(device, a, "nan" + op if op != "norm" else op, axis=1)
+        if "nan" + op in NAN:
+            check(device, a, "nan" + op, axis=1)
         if op in ("var", "std"):
             check(device, a, op, axis=1, ddof=1)
         check(device, np.tile(a, (20, 1)), op, axis=1)

@@ -165,7 +165,9 @@ bounds_of(double *x, double *c, double *slack, int root, wk_dtype dtype, int64_t
         slack[w] = a.slack;
     }
     for (int64_t w = 0; w < width; w++) {
-        const double most = (c[w] != 0) | (slack[w] != 0) ? slack[w] + more * x[w] : 0;
+        const double spare = fabs(c[w]) * 0x1p-50; /* or c + slack would round it off */
+        const double off = slack[w] != 0 ? slack[w] + spare : 0;
+        const double most = (c[w] != 0) | (slack[w] != 0) ? off + more * x[w] : 0;
         const double least = x[w] + (c[w] - most);
         high[w] = usual(least) ? x[w] + (c[w] + most) : low[w];
         low[w] = usual(least) ? least : low[w];

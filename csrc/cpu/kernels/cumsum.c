@@ -116,7 +116,8 @@ carry_of(const before *b)
     const wk_exact *e = &b->sum;
     carry c = {.known = 0};
     if (e->flags & WK_IS_ODD) return c;
-    c.minus = !(e->flags & WK_NOT_MINUS_ZERO) && signbit(e->part[0].f) && e->part[1].f == 0;
+    c.minus = !(e->flags & WK_NOT_MINUS_ZERO) && e->part[0].f == 0 && signbit(e->part[0].f) &&
+              e->part[1].f == 0;
     double left = fabs(put(c.c, e->part[0].f)) + fabs(put(c.c, e->part[1].f));
     if (e->used) {
         int64_t room[WK_SUM_LIMBS];
@@ -239,7 +240,8 @@ scan_parts(double *x, int64_t n, int top, const carry *c, int parts, int wide, d
         h = two_sum(h, m, &t);
         t = two_sum(t, l, &w);
         h = two_sum(h, t, &t);
-        const wk_vd e = lost + lost + size_of(w);
+        const wk_vd off = lost + lost + size_of(w), spare = size_of(t) * 0x1p-50;
+        const wk_vd e = off + (wk_vd)((wk_vl)spare & (off > 0)); /* t + off may round it off */
         if (wide) {
             const wk_vd below = h + (t - e), above = h + (t + e);
             unknown |= below != above;

@@ -41,10 +41,11 @@ wk_moderate(double x)
     return m > 0x1p-400 && m < 0x1p400;
 }
 
-/* q + c, of which c is known but for `slack`. */
+/* q + c, of which c is known but for `slack`; with some to spare, or the sums below would round it off. */
 static inline wk_near
 wk_settle(double q, double c, double slack)
 {
+    if (slack > 0) slack += fabs(c) * 0x1p-50;
     wk_near near = {q + (c - slack), 0, 0};
     near.rest = (q - near.d) + c;
     near.known = near.d == q + (c + slack) && (slack == 0 || fabs(near.rest) > slack);
