@@ -16,10 +16,10 @@ struct float_dots {
     using F = value_t<E>;
     static constexpr bool kPairs = true, kCertain = false;
     static constexpr bool kWide = std::is_same_v<F, double>;
-    // Vectors of each array at once: no more than 16 products of each part, in registers.
-    static constexpr int kTurn = is_half<E> || kParts == 2 ? 2 : 4;
+    // Vectors of each array at once: no more than 8 products of each part, in registers.
+    static constexpr int kTurn = sizeof(T) == 2 || sizeof(T) == 16 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kBlocks = kWide ? 2 : 3;
+    static constexpr int kBlocks = 2;
     static constexpr int kS = kWide ? 4 : 3, kWords = 1 + kParts * (kS + 1);
     static constexpr int kMost = 900, kLeast = -860; // binades of a batch's sum
 
@@ -38,64 +38,59 @@ struct float_dots {
     }
     __device__ __forceinline__ void settle(const reduce_task &) {}
 
-    // 8 at once.
+    // 8 products at once.
     template <int N>
     __device__ __forceinline__ void take(const T (&x)[N], const T (&y)[N],
                                          const reduce_task &task)
     {
         if constexpr (kParts == 2) {
-            double a[2 * N], b[2 * N];
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                a[2 * j] = (double)x[j].re, b[2 * j] = (double)y[j].re;
-                a[2 * j + 1] = task.flip ? (double)x[j].im : -(double)x[j].im;
-                b[2 * j + 1] = (double)y[j].im;
-            }
-            add(0, a, b);
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                b[2 * j] = (double)y[j].im;
-                a[2 * j + 1] = task.flip ? -(double)x[j].im : (double)x[j].im;
-                b[2 * j + 1] = (double)y[j].re;
-            }
-            add(1, a, b);
+            add<2 * N>(0, [&](int j, double *a, double *b) {
+                const double im = task.flip ? (double)x[j / 2].im : -(double)x[j / 2].im;
+                *a = j % 2 ? im : (double)x[j / 2].re;
+                *b = (double)(j % 2 ? y[j / 2].im : y[j / 2].re);
+            });
+            add<2 * N>(1, [&](int j, double *a, double *b) {
+                const double im = task.flip ? -(double)x[j / 2].im : (double)x[j / 2].im;
+                *a = j % 2 ? im : (double)x[j / 2].re;
+                *b = (double)(j % 2 ? y[j / 2].re : y[j / 2].im);
+            });
         } else {
-            constexpr int M = N > 8 ? 8 : N;
-            static_assert(N % M == 0);
+            constexpr int M = kWide ? 8 : 16; // in two sums (doubles.cuh)
+            static_assert(N % M == 0 || N < M);
 #pragma unroll
-            for (int i = 0; i < N; i += M) {
-                double a[M], b[M];
-#pragma unroll
-                for (int j = 0; j < M; j++) {
-                    a[j] = (double)value_of(x[i + j]);
-                    b[j] = (double)value_of(y[i + j]);
-                }
-                add(0, a, b);
-            }
+            for (int i = 0; i < N; i += M)
+                add<(N < M ? N : M)>(0, [&](int j, double *a, double *b) {
+                    *a = (double)value_of(x[i + j]);
+                    *b = (double)value_of(y[i + j]);
+                });
         }
     }
-    template <int N>
-    __device__ __forceinline__ void add(int part, const double (&a)[N], const double (&b)[N])
+    // `read` tells the factors, which need no registers meanwhile: of few digits the products are exact.
+    template <int N, class Read>
+    __device__ __forceinline__ void add(int part, const Read &read)
     {
         batch_range<double> range;
-        double p[N], rest[kWide ? N : 1];
+        double p[N], rest[kWide ? N : 1], a, b;
 #pragma unroll
-        for (int j = 0; j < N; j++) p[j] = a[j] * b[j];
-        range.find(p);
+        for (int j = 0; j < N; j++) {
+            read(j, &a, &b);
+            p[j] = a * b;
+        }
+        range.template find<!kWide>(p);
         const bool large = !range.finite() || range.exponent() > kMost;
         if (large) { // rarely
-            set_apart(part, a, b, p);
-            range.find(p);
+            set_apart<N>(part, read, p);
+            range.template find<!kWide>(p);
         }
         bool tiny = false; // no product, but less than what keeps its rest
         if constexpr (kWide) {
-            const bool some = range.least < (uint32_t)(1023 - kMost) << 21;
+            tiny = range.least < (uint32_t)(1023 - kMost) << 21;
 #pragma unroll
-            for (int j = 0; j < N; j++)
-                rest[j] = large && p[j] == 0 ? 0 : __fma_rn(a[j], b[j], -p[j]);
-            tiny = some;
-#pragma unroll
-            for (int j = 0; j < N; j++) tiny |= p[j] == 0 && a[j] != 0 && b[j] != 0;
+            for (int j = 0; j < N; j++) {
+                read(j, &a, &b);
+                rest[j] = large && p[j] == 0 ? 0 : __fma_rn(a, b, -p[j]);
+                tiny |= p[j] == 0 && a != 0 && b != 0;
+            }
         }
         if (range.magnitude == 0 && !tiny) return;
         const int e = range.exponent() > kLeast ? range.exponent() : kLeast;
@@ -111,26 +106,18 @@ struct float_dots {
         }
         if (!range.within(46) || tiny) sum[part].lost += power_of_two(e - 88);
     }
-    // Infinities, NaN, and what is too large.
-    template <int N>
-    __device__ __forceinline__ void set_apart(int part, const double (&a)[N],
-                                              const double (&b)[N], double (&p)[N])
+    // Infinities, NaN, and what is too large; no product of two numbers of few digits is.
+    template <int N, class Read>
+    __device__ __forceinline__ void set_apart(int part, const Read &read, double (&p)[N])
     {
-#pragma unroll 1
+#pragma unroll
         for (int j = 0; j < N; j++) {
-            double x = 0, y = 0;
-#pragma unroll
-            for (int k = 0; k < N; k++)
-                if (k == j) x = a[k], y = b[k];
-            const double size = fabs(x * y);
-            if (size < power_of_two(kMost - 5)) continue;
-            if (x - x != 0 || y - y != 0)
-                flags |= note(part, wk_odd_flag(x * y));
-            else
-                flags |= WK_TOO_LARGE;
-#pragma unroll
-            for (int k = 0; k < N; k++)
-                if (k == j) p[k] = 0;
+            if (fabs(p[j]) < power_of_two(kMost - 5)) continue;
+            double a, b;
+            read(j, &a, &b);
+            const bool numbers = kWide && a - a == 0 && b - b == 0;
+            flags |= numbers ? (int)WK_TOO_LARGE : note(part, wk_odd_flag(p[j]));
+            p[j] = 0;
         }
     }
     __device__ __forceinline__ void save(uint64_t *words) const

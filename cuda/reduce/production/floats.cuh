@@ -47,15 +47,17 @@ struct batch_range {
     F magnitude;
     uint32_t least;
 
-    template <int N>
+    // kSome: a float64 that is less than 2^-1042 is zero.
+    template <bool kSome = false, int N>
     __device__ __forceinline__ void find(const F (&x)[N])
     {
         F sum[2] = {0, 0};
         uint32_t low[2] = {UINT32_MAX, UINT32_MAX};
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            const uint32_t key = key_of_size(x[j]);
-            sum[j % 2] += size_of(x[j]);
+            uint32_t key = key_of_size(x[j]);
+            if constexpr (kSome && kWide) key = (uint32_t)(wk_bits_f64(x[j]) >> 32) * 2u - 1u;
+            sum[j % 2] = j < 2 ? size_of(x[j]) : sum[j % 2] + size_of(x[j]);
             low[j % 2] = key < low[j % 2] ? key : low[j % 2];
         }
         magnitude = sum[0] + sum[1];

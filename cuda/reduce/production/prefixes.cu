@@ -1,15 +1,16 @@
 // cumsum / runs -- each line's sums of its first element, its first two, ...; each rounded once.
 //
 // In, out   x[lines][n] -> sums[lines][n], of floats, of parts of complex numbers, of integers.
-// How       a line is cut into runs of tiles, as many as blocks fill the device. Each run is summed; what
-//           stands before each is found by one block a line; then each run goes through its tiles once
-//           more: threads have a few neighbouring elements each, whose sums are scanned, and round each
-//           prefix. No block waits for another: three launches, two reads and a write.
+// How       a line is cut into runs of tiles, as many as warps fill the device. A warp sums each run; what
+//           stands before each is found by one block a line; then warps go through the tiles of each run
+//           once more: lanes have a few neighbouring elements each, whose sums are scanned, and round
+//           each prefix. Nobody waits for another: three launches, two reads and a write.
 // Floats    a sum is a few doubles and a bound of what these have lost, as in all reductions
 //           (doubles.cuh). A prefix that the bound leaves open marks its line, of which all prefixes
 //           are then found by integers: limbs of each chunk, scanned limb by limb, then a thread a
 //           chunk, which rounds from limbs (num/exact.h). Slow, and rare.
-// Rounding  results.cuh: h + l is the prefix but for e; where all of that rounds alike it is right.
+// Rounding  results.cuh: h + l is the prefix but for e; where all of that rounds alike it is right. Of
+//           few digits h is nearly always enough: one double, from which the elements are not far.
 // Source    D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016),
 //           which saves a read, and waits.
 #include "reduce/production/exact.cuh"
@@ -20,9 +21,8 @@ namespace wk
 namespace
 {
 
-constexpr int kEach = 16; // elements of a thread in a tile: exact in two sums (doubles.cuh)
-constexpr int kTileOf = kThreads * kEach;
-constexpr int kRuns = 2; // blocks of a multiprocessor
+constexpr int kEach = 16; // elements of a lane in a tile: exact in two sums (doubles.cuh)
+constexpr int kTileOf = kWarp * kEach;
 
 struct prefix_task {
     const void *in;
@@ -66,9 +66,23 @@ round_prefix(const double_pair &p, bool some, int dtype, double *x)
     return a.known;
 }
 
+__device__ __forceinline__ bool
+is_minus_zero(double x)
+{
+    return wk_bits_f64(x) == 1ull << 63;
+}
+
+__device__ __forceinline__ bool
+is_minus_zero(float x)
+{
+    return wk_bits_f32(x) == 1u << 31;
+}
+
 template <int K>
 struct float_prefix {
     static constexpr int kWords = K + 2;
+    static constexpr int kBlocks = K > 2 ? 2 : 3; // of a multiprocessor; a run for each warp
+    static constexpr bool kAhead = K > 2;         // are elements read while others are scanned?
     few<K> sum;
     int flags;
 
@@ -80,7 +94,7 @@ struct float_prefix {
     // One by one, whatever they are.
     __device__ __forceinline__ void add(double x)
     {
-        flags |= wk_bits_f64(x) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
+        flags |= is_minus_zero(x) ? 0 : WK_NOT_MINUS_ZERO;
         if (!(fabs(x) < 0x1p880)) {
             flags |= x - x != 0 ? wk_odd_flag(x) : (int)WK_TOO_LARGE;
             return;
@@ -112,44 +126,41 @@ struct float_prefix {
     }
 };
 
-// How a thread's elements are cut so that no sum of some of them is rounded; but for `lost`.
-struct thread_cut {
-    int e;
-    bool plain; // else they are added one by one
-    double lost;
+// A lane's elements, cut so that no sum of some of them is rounded; but for `lost`.
+struct lane_cut {
+    static constexpr int kMost = 880, kLeast = -800;
+    int e; // they are below two to this, all together; beyond kMost: they are not to be cut
+    bool zeros; // all of them are
+    bool wide;  // their last bits may lie so far below that sums of them are rounded
 
-    __device__ __forceinline__ explicit thread_cut(const double (&x)[kEach])
+    template <typename F>
+    __device__ __forceinline__ explicit lane_cut(const F (&x)[kEach])
     {
-        constexpr int kMost = 880, kLeast = -800;
-        batch_range<double> range;
+        batch_range<F> range;
         range.find(x);
-        plain = range.finite() && range.exponent() <= kMost;
-        e = range.exponent() > kLeast ? range.exponent() : kLeast;
-        lost = range.within(46) || range.magnitude == 0 ? 0 : power_of_two(e - 90);
-    }
-    template <int K>
-    __device__ __forceinline__ void sum(const double (&x)[kEach], int n,
-                                        float_prefix<K> *to) const
-    {
-        if (!plain) {
-#pragma unroll
-            for (int j = 0; j < kEach; j++)
-                if (j < n) to->add(x[j]);
-            return;
-        }
-        cut_sum all(e + 1);
-#pragma unroll
-        for (int j = 0; j < kEach; j++) {
-            all.add(x[j]);
-            if (j < n && wk_bits_f64(x[j]) != 1ull << 63) to->flags |= WK_NOT_MINUS_ZERO;
-        }
-        all.put_to(&to->sum);
-        to->sum.lost += lost;
+        zeros = range.magnitude == 0;
+        wide = !zeros && !range.within(40);
+        e = range.exponent();
+        e = !range.finite() || e > kMost ? kMost + 1 : e > kLeast ? e : kLeast;
     }
 };
 
+// Is one of them not -0.0?
+template <typename F>
+__device__ __forceinline__ bool
+some_other(const F (&x)[kEach], bool zeros)
+{
+    bool some = !zeros;
+    if (zeros) {
+#pragma unroll
+        for (int j = 0; j < kEach; j++) some |= !is_minus_zero(x[j]);
+    }
+    return some;
+}
+
 struct word_prefix {
-    static constexpr int kWords = 1;
+    static constexpr int kWords = 1, kBlocks = 3;
+    static constexpr bool kAhead = true;
     uint64_t sum;
 
     __device__ __forceinline__ void start()
@@ -170,55 +181,48 @@ struct word_prefix {
     }
 };
 
-// A thread's elements, of which the first n are there, the others zero.
-template <int K>
-__device__ __forceinline__ void
-add_some(const double (&x)[kEach], int n, float_prefix<K> *to)
-{
-    thread_cut(x).sum(x, n, to);
-}
-
-__device__ __forceinline__ void
-add_some(const uint64_t (&x)[kEach], int, word_prefix *to)
-{
-#pragma unroll
-    for (int j = 0; j < kEach; j++) to->sum += x[j];
-}
+template <class P>
+constexpr bool is_whole = std::is_same_v<P, word_prefix>;
 
 // Elements as they are scanned.
-template <class P>
-using scanned = std::conditional_t<std::is_same_v<P, word_prefix>, uint64_t, double>;
+template <typename T, class P>
+using scanned = std::conditional_t<is_whole<P>, uint64_t, value_t<T>>;
 
 // An element that is known by its size and dtype.
 template <typename T, class P>
-__device__ __forceinline__ scanned<P>
+__device__ __forceinline__ scanned<T, P>
 number_of(T x, const prefix_task &t)
 {
-    if constexpr (std::is_same_v<P, word_prefix>) {
+    if constexpr (is_whole<P>) {
         const uint64_t bias = t.dtype == WK_I8    ? (uint64_t)1 << 7
                               : t.dtype == WK_I16 ? (uint64_t)1 << 15
                               : t.dtype == WK_I32 ? (uint64_t)1 << 31
                                                   : 0; // sign bits of smaller integers
         return t.dtype == WK_BOOL ? (uint64_t)(x != 0) : ((uint64_t)x ^ bias) - bias;
     } else {
-        const double v = (double)value_of(x);
-        return t.skip_nan && v != v ? 0.0 : v;
+        const value_t<T> v = value_of(x);
+        return t.skip_nan && v != v ? 0 : v;
     }
 }
 
-template <class P>
-struct scan_memory {
-    uint64_t word[kWarps][P::kWords]; // of warps, and then what stands before them
-    uint64_t carry[P::kWords];        // what stands before the block
-};
+// Elements that lie `hop` apart, one by one: of a lane that has large ones.
+template <typename T, class P>
+__device__ WK_NOINLINE P
+with_each(P sum, const T *x, int hop, int n, const prefix_task &t)
+{
+    for (int j = 0; j < n; j++) sum.add(number_of<T, P>(x[j * (int64_t)hop], t));
+    return sum;
+}
 
+// Each lane's sum becomes that of all lanes up to it.
 template <class P>
 __device__ __forceinline__ void
-scan_lanes(P *sum, int lane, int lanes)
+scan_lanes(P *sum)
 {
+    const int lane = threadIdx.x % kWarp;
     uint64_t words[P::kWords];
 #pragma unroll 1
-    for (int hop = 1; hop < lanes; hop *= 2) {
+    for (int hop = 1; hop < kWarp; hop *= 2) {
         sum->save(words);
 #pragma unroll
         for (int w = 0; w < P::kWords; w++) words[w] = __shfl_up_sync(kAllLanes, words[w], hop);
@@ -226,251 +230,431 @@ scan_lanes(P *sum, int lane, int lanes)
     }
 }
 
-// What stands before a thread, of which `own` is what it has; the block's sum is added to the carry. A
-// barrier must follow before the memory is used again.
+// One lane's sum, or that of the lane before: in the first one `first`.
 template <class P>
 __device__ __forceinline__ P
-before_in_block(const P &own, scan_memory<P> *memory)
+of_lane(const P &sum, int lane)
 {
-    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     uint64_t words[P::kWords];
-    P sum = own, before;
-    scan_lanes(&sum, lane, kWarp);
+    P other;
     sum.save(words);
 #pragma unroll
-    for (int w = 0; w < P::kWords; w++) {
-        if (lane == kWarp - 1) memory->word[warp][w] = words[w];
-        words[w] = __shfl_up_sync(kAllLanes, words[w], 1);
-    }
-    before.start();
-    if (lane > 0) before.load(words);
-    __syncthreads(); // every warp's sum is there
-    if (warp == 0) {
-        P all;
-        all.start();
-        if (lane < kWarps) all.load(memory->word[lane]);
-        if (lane == 0) all.merge(memory->carry);
-        scan_lanes(&all, lane, kWarps);
-        __syncwarp(); // all have read what is written now
-        if (lane == 0) {
-#pragma unroll
-            for (int w = 0; w < P::kWords; w++) memory->word[0][w] = memory->carry[w];
-        }
-        __syncwarp(); // the carry has been read
-        all.save(words);
-#pragma unroll
-        for (int w = 0; w < P::kWords; w++) {
-            if (lane < kWarps - 1) memory->word[lane + 1][w] = words[w];
-            if (lane == kWarps - 1) memory->carry[w] = words[w];
-        }
-    }
-    __syncthreads(); // what stands before each warp is there
-    before.merge(memory->word[warp]);
-    return before;
+    for (int w = 0; w < P::kWords; w++) words[w] = __shfl_sync(kAllLanes, words[w], lane);
+    other.load(words);
+    return other;
 }
 
 template <class P>
-__device__ __forceinline__ void
-start_carry(scan_memory<P> *memory, const uint64_t *from)
+__device__ __forceinline__ P
+of_lane_before(const P &sum)
 {
-    for (int w = threadIdx.x; w < P::kWords; w += kThreads)
-        memory->carry[w] = from ? from[w] : 0;
-    __syncthreads(); // the carry is there
+    const int lane = threadIdx.x % kWarp;
+    P other = of_lane(sum, (lane - 1) & (kWarp - 1));
+    if (lane == 0) other.start();
+    return other;
 }
 
-// ---- the kernels --------------------------------------------------------------------------------
+// ---- the sums of runs ---------------------------------------------------------------------------
+
+// A lane's share of the tile that begins there; zeros from the end on.
+template <typename T>
+__device__ __forceinline__ void
+read_tile(const T *x, int64_t first, int64_t end, int step, T (&e)[kEach])
+{
+    const int lane = threadIdx.x % kWarp;
+    const T *from = x + (first + lane) * step;
+    const int64_t left = end - first;
+    if (left >= kTileOf) { // without conditions they are read at once
+#pragma unroll
+        for (int j = 0; j < kEach; j++) e[j] = from[j * kWarp * step];
+    } else {
+#pragma unroll
+        for (int j = 0; j < kEach; j++) {
+            e[j] = T{};
+            if (j * kWarp + lane < left) e[j] = from[j * kWarp * step];
+        }
+    }
+}
+
+struct run_of {
+    int64_t line, begin, end, at; // at: where its line's elements begin
+
+    __device__ __forceinline__ run_of(const prefix_task &t, int64_t item)
+    {
+        line = item / t.runs;
+        begin = item % t.runs * t.per * kTileOf;
+        end = begin + t.per * kTileOf < t.n ? begin + t.per * kTileOf : t.n;
+        at = line_at(t, line);
+    }
+};
+
+// Of floats, n of which are there.
+template <typename T, int K>
+__device__ __forceinline__ void
+add_some(const value_t<T> (&x)[kEach], const T *there, int hop, int n, const prefix_task &t,
+         float_prefix<K> *to)
+{
+    const lane_cut cut(x);
+    if (cut.e > lane_cut::kMost) {
+        *to = with_each(*to, there, hop, n, t);
+        return;
+    }
+    cut_sum all(cut.e + 1);
+#pragma unroll
+    for (int j = 0; j < kEach; j++) all.add((double)x[j]);
+    all.put_to(&to->sum);
+    if (cut.wide) to->sum.lost += power_of_two(cut.e - 90);
+    to->flags |= some_other(x, cut.zeros) ? WK_NOT_MINUS_ZERO : 0;
+}
 
 template <typename T, class P>
 __global__ void
-__launch_bounds__(kThreads, kRuns) sum_runs(const prefix_task __grid_constant__ t)
+__launch_bounds__(kThreads, P::kBlocks) sum_runs(const prefix_task __grid_constant__ t)
 {
-    __shared__ scan_memory<P> memory;
-    for (int64_t item = blockIdx.x; item < t.lines * t.runs; item += gridDim.x) {
-        const int64_t line = item / t.runs, begin = item % t.runs * t.per * kTileOf;
-        const int64_t stop = begin + t.per * kTileOf, end = stop < t.n ? stop : t.n;
-        const T *x = static_cast<const T *>(t.in) + line_at(t, line);
+    const int lane = threadIdx.x % kWarp;
+    const int64_t hop = (int64_t)gridDim.x * kWarps;
+    for (int64_t item = (int64_t)blockIdx.x * kWarps + threadIdx.x / kWarp;
+         item < t.lines * t.runs; item += hop) { // alike for a warp's lanes
+        const run_of run(t, item);
+        const T *x = static_cast<const T *>(t.in) + run.at;
         P own;
         own.start();
-        start_carry<P>(&memory, nullptr);
 #pragma unroll 1
-        for (int64_t i = begin + threadIdx.x; i < end; i += kTileOf) {
-            const int64_t more = (end - i + kThreads - 1) / kThreads;
-            const int n = more < kEach ? (int)more : kEach;
-            scanned<P> some[kEach];
+        for (int64_t first = run.begin; first < run.end; first += kTileOf) {
+            scanned<T, P> some[kEach];
             T e[kEach];
+            read_tile(x, first, run.end, t.step, e);
 #pragma unroll
-            for (int j = 0; j < kEach; j++)
-                if (j < n) e[j] = x[(i + j * kThreads) * t.step];
+            for (int j = 0; j < kEach; j++) some[j] = number_of<T, P>(e[j], t);
+            if constexpr (is_whole<P>) {
 #pragma unroll
-            for (int j = 0; j < kEach; j++) {
-                some[j] = 0;
-                if (j < n) some[j] = number_of<T, P>(e[j], t);
+                for (int j = 0; j < kEach; j++) own.sum += some[j];
+            } else {
+                const int64_t left = run.end - first < kTileOf ? run.end - first : kTileOf;
+                add_some(some, x + (first + lane) * t.step, kWarp * t.step,
+                         (int)(left - lane + kWarp - 1) / kWarp, t, &own);
             }
-            add_some(some, n, &own);
         }
-        __syncwarp(); // lanes that had less have waited
-        before_in_block(own, &memory);
-        if (threadIdx.x < P::kWords)
-            t.states[item * P::kWords + threadIdx.x] = memory.carry[threadIdx.x];
-        __syncthreads(); // the memory has been read
+        __syncwarp(); // lanes that added one by one have waited
+        scan_lanes(&own);
+        uint64_t words[P::kWords];
+        own.save(words);
+#pragma unroll
+        for (int w = 0; w < P::kWords; w++)
+            if (lane == kWarp - 1) t.states[item * P::kWords + w] = words[w];
     }
 }
+
+constexpr int kMany = 1024; // threads that scan the sums of a line's runs: three or four each
 
 // Each run's sum becomes that of all before it in its line.
 template <class P>
 __global__ void
-__launch_bounds__(kThreads) scan_runs(const prefix_task __grid_constant__ t)
+__launch_bounds__(kMany) scan_runs(const prefix_task __grid_constant__ t)
 {
-    __shared__ scan_memory<P> memory;
+    __shared__ uint64_t word[kMany / kWarp][P::kWords]; // of warps
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    const int64_t each = (t.runs + kMany - 1) / kMany;
     for (int64_t line = blockIdx.x; line < t.lines; line += gridDim.x) {
-        uint64_t *states = t.states + line * t.runs * P::kWords;
-        start_carry<P>(&memory, nullptr);
-        for (int64_t first = 0; first < t.runs; first += kThreads) { // alike for all threads
-            const int64_t r = first + threadIdx.x;
+        uint64_t *states = t.states + line * t.runs * P::kWords, words[P::kWords];
+        const int64_t begin = threadIdx.x * each;
+        const int64_t end = begin + each < t.runs ? begin + each : t.runs;
+        P sum, before;
+        sum.start();
+        for (int64_t r = begin; r < end; r++) sum.merge(states + r * P::kWords);
+        __syncwarp(); // lanes that had fewer have waited
+        scan_lanes(&sum);
+        before = of_lane_before(sum);
+        sum.save(words);
+#pragma unroll
+        for (int w = 0; w < P::kWords; w++)
+            if (lane == kWarp - 1) word[warp][w] = words[w];
+        __syncthreads(); // the warps' sums are there
+        for (int k = 0; k < warp; k++) before.merge(word[k]);
+        for (int64_t r = begin; r < end; r++) {
             P own;
-            own.start();
-            if (r < t.runs) own.load(states + r * P::kWords);
-            const P before = before_in_block(own, &memory);
-            if (r < t.runs) before.save(states + r * P::kWords);
-            __syncthreads(); // the memory has been read
+            own.load(states + r * P::kWords);
+            before.save(states + r * P::kWords);
+            own.save(words);
+            before.merge(words);
         }
+        __syncthreads(); // they have been read
     }
 }
 
-// Of a tile, element m lies at m + m / kEach: neighbours of a thread in banks of their own.
+// ---- prefixes -----------------------------------------------------------------------------------
+
+// Of a tile, element m lies at m + m / kEach: neighbours of a lane in banks of their own.
 __device__ __forceinline__ int
 place_of(int m)
 {
     return m + m / kEach;
 }
 
-// A prefix in the place of its element.
-template <typename E>
-__device__ __forceinline__ void
-set_prefix(E *to, double x, const prefix_task &t)
+template <typename T>
+constexpr int digits_of = std::is_same_v<T, float> ? WK_F32
+                          : is_half<T> ? (std::is_same_v<T, half16> ? WK_F16 : WK_BF16)
+                                       : WK_F64;
+
+// Sums of lanes as integers of 50 bits: multiples of two units, which no sum of 32 lanes rounds.
+struct lane_words {
+    double bias[2];
+    int64_t word[2];
+    bool left; // something is
+
+    // e is that of all lanes, each of whose sums is below 2^e.
+    template <typename F>
+    __device__ __forceinline__ lane_words(const F (&x)[kEach], int e)
+    {
+        cut_sum all(e + 6); // a unit of 2^(e - 45)
+        bias[0] = all.bias;
+        bias[1] = 1.5 * power_of_two(e - 35); // 2^(e - 87)
+#pragma unroll
+        for (int j = 0; j < kEach; j++) all.add((double)x[j]);
+        const double lower = all.lower + bias[1];
+        word[0] = (int64_t)(wk_bits_f64(all.upper) - wk_bits_f64(bias[0]));
+        word[1] = (int64_t)(wk_bits_f64(lower) - wk_bits_f64(bias[1]));
+        left = all.lower != lower - bias[1];
+    }
+    __device__ __forceinline__ void put_to(const int64_t (&of)[2], double *high,
+                                           double *low) const
+    {
+        *high = wk_from_bits_f64(wk_bits_f64(bias[0]) + (uint64_t)of[0]) - bias[0];
+        *low = wk_from_bits_f64(wk_bits_f64(bias[1]) + (uint64_t)of[1]) - bias[1];
+    }
+};
+
+// What stands before a lane, of which `x` is what it has; the tile's sum is added to the carry. e: the
+// sums of lanes are below two to it. False: some are no numbers, or too large.
+template <int K, typename F>
+__device__ __forceinline__ bool
+scan_cut(const F (&x)[kEach], float_prefix<K> *carry, float_prefix<K> *before, int *e)
 {
-    if constexpr (std::is_same_v<E, double>)
-        *to = wk_one_nan_f64(x);
-    else if constexpr (std::is_same_v<E, float>)
-        *to = wk_one_nan_f32((float)x);
-    else
-        store(to, real_of(t.to), 0, x);
+    const lane_cut cut(x);
+    *e = __reduce_max_sync(kAllLanes, cut.e);
+    if (*e > lane_cut::kMost || (carry->flags & (WK_IS_ODD | WK_TOO_LARGE))) return false;
+    const lane_words own(x, *e);
+    const int lane = threadIdx.x % kWarp;
+    const bool lost = __any_sync(kAllLanes, own.left || cut.wide);
+    const unsigned some = __ballot_sync(kAllLanes, some_other(x, cut.zeros));
+    int64_t sum[2] = {own.word[0], own.word[1]};
+#pragma unroll
+    for (int hop = 1; hop < kWarp; hop *= 2)
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const int64_t more = __shfl_up_sync(kAllLanes, sum[k], hop);
+            sum[k] += lane >= hop ? more : 0;
+        }
+    const int64_t all[2] = {__shfl_sync(kAllLanes, sum[0], kWarp - 1),
+                            __shfl_sync(kAllLanes, sum[1], kWarp - 1)};
+#pragma unroll
+    for (int k = 0; k < 2; k++) sum[k] -= own.word[k];
+    if (lost) carry->sum.lost += power_of_two(*e - 80);
+    *before = *carry;
+    double high, low;
+    own.put_to(sum, &high, &low);
+    before->sum.put(high);
+    before->sum.template put<1>(low);
+    before->flags |= some & ((1u << lane) - 1) ? WK_NOT_MINUS_ZERO : 0;
+    own.put_to(all, &high, &low);
+    carry->sum.put(high);
+    carry->sum.template put<1>(low);
+    carry->flags |= some ? WK_NOT_MINUS_ZERO : 0;
+    return true;
 }
 
-// A thread's n elements of a tile become prefixes, of which `sum` stands before the first.
+template <class P>
+struct scanned_tile {
+    P before, carry;
+};
+
+// The same of what is large: n elements of a lane, which lie there.
+template <typename T, class P>
+__device__ WK_NOINLINE scanned_tile<P>
+scan_large(P carry, const T *there, int hop, int n, const prefix_task &t)
+{
+    const bool first = threadIdx.x % kWarp == 0;
+    P own;
+    own.start();
+    own = with_each<T, P>(first ? carry : own, there, hop, n, t);
+    __syncwarp(); // lanes that had less have waited
+    scan_lanes(&own);
+    const P before = of_lane_before(own);
+    return {first ? carry : before, of_lane(own, kWarp - 1)};
+}
+
+// Prefixes of a lane, in doubles that are all off by less than some bound: does each round as what it
+// stands for? Of float32 their ties are far from them, and they are large beside the bound. Halves:
+// results.cuh.
+template <typename T>
+struct near_prefixes {
+    static constexpr int kOff = -42; // binades of the bound below a number
+    static constexpr uint32_t kTie = 1u << 28,
+                              kNear = 1u << (52 + 1 + kOff); // of its last digits
+    uint32_t least = UINT32_MAX;                             // upper half of the smallest
+    uint32_t apart = UINT32_MAX;                             // from the ties
+    bool known = true;
+
+    // The prefix is high + low, but for `off`.
+    __device__ __forceinline__ T round(double high, double low, double off)
+    {
+        T y;
+        if constexpr (std::is_same_v<T, double>) {
+            y = high + (low - off);
+            known &= y == high + (low + off);
+        } else if constexpr (is_half<T>) {
+            const near_answer near = settled_near<digits_of<T>>(high, off);
+            known &= near.known;
+            store_float<digits_of<T>>(&y, 0, near.value);
+        } else {
+            const uint64_t b = wk_bits_f64(high);
+            const uint32_t size = (uint32_t)(b >> 32) & 0x7fffffff,
+                           tie = ((uint32_t)b & (2 * kTie - 1)) - (kTie - kNear);
+            least = size < least ? size : least;
+            apart = tie < apart ? tie : apart;
+            y = (float)high;
+        }
+        return y;
+    }
+    // All are below 2^most.
+    __device__ __forceinline__ bool told(double off, int most) const
+    {
+        if constexpr (!std::is_same_v<T, float>) return known;
+        const double smallest = wk_from_bits_f64((uint64_t)least << 32);
+        return off == 0 || (apart > 2 * kNear && smallest > 0x1p-120 && most < 120 &&
+                            off < smallest * power_of_two(kOff));
+    }
+};
+
+// A lane's elements of a tile become prefixes, of which `sum` stands before the first; the elements are
+// below 2^e, all together. False: not all are told. The double that they are added to is biased, so that
+// what it rounds off is known: of float64 it is the prefix's second double, else it is a bound.
 template <typename T, int K>
 __device__ __forceinline__ bool
-set_prefixes(T *own, int n, float_prefix<K> sum, const thread_cut &cut, const prefix_task &t)
+set_near_prefixes(T *own, const value_t<T> (&x)[kEach], const float_prefix<K> &sum, int e)
 {
-    using P = float_prefix<K>;
     constexpr bool kWide = std::is_same_v<T, double>;
-    const int dtype = kWide ? (int)WK_F64 : real_of(t.to);
-    bool known = true;
-    if (!cut.plain || (sum.flags & (WK_IS_ODD | WK_TOO_LARGE))) {
-#pragma unroll 1
-        for (int j = 0; j < n; j++) {
-            double x;
-            sum.add(number_of<T, P>(own[j], t));
-            known &= sum.round(dtype, &x);
-            set_prefix(own + j, x, t);
-        }
-        return known;
+    const double *s = sum.sum.s;
+    const int before = (int)((uint32_t)(wk_bits_f64(s[0]) >> 32) >> 20 & 0x7ff) - 1022;
+    e = before > e ? before : e;
+    if (e > lane_cut::kMost ||
+        (!kWide && !(sum.flags & WK_NOT_MINUS_ZERO) && is_minus_zero(x[0])))
+        return false;
+    const double bias = 1.5 * power_of_two(e + 2); // over the sum of both
+    double all = bias + s[0], low = s[0] - (all - bias), off = sum.sum.lost;
+    if constexpr (kWide) {
+        low += s[1];
+        off += fabs(s[2]) + power_of_two(e - 94); // and 17 sums below 2^(e - 46) are rounded
+    } else {
+        off += fabs(low) + fabs(s[1]);
     }
-    cut_sum all(cut.e + 1);
-    const double lost = sum.sum.lost + cut.lost, third = K > 2 ? sum.sum.s[K - 1] : 0;
-    bool some = sum.flags & WK_NOT_MINUS_ZERO;
-#pragma unroll 4
+    near_prefixes<T> near;
+#pragma unroll
+    for (int j = 0; j < kEach; j++) {
+        const double next = all + (double)x[j], rest = (double)x[j] - (next - all);
+        if constexpr (kWide)
+            low += rest;
+        else
+            off += fabs(rest);
+        all = next;
+        own[j] = near.round(all - bias, low, off);
+    }
+    return near.told(off, e + 1);
+}
+
+// The same of n elements that lie there, one by one: seldom. False: integers tell.
+template <typename T, int K>
+__device__ WK_NOINLINE bool
+set_prefixes(T *own, const T *there, int n, float_prefix<K> sum, const prefix_task &t)
+{
+    bool known = true;
     for (int j = 0; j < n; j++) {
-        const double e = number_of<T, P>(own[j], t);
-        double x, rest, more, last;
-        double_pair p = {0, 0, lost};
-        all.add(e);
-        some |= wk_bits_f64(e) != 1ull << 63;
-        p.high = two_sum(sum.sum.s[0], all.upper - all.bias, &p.low);
-        const double second = two_sum(sum.sum.s[1], all.lower, &rest);
-        p.low = two_sum(p.low, second, &more);
-        p.high = two_sum(p.high, p.low, &p.low);
-        last = third;
-        if (rest != 0 || more != 0 || last != 0) {
-            p.add(more);
-            p.add(rest);
-            p.add(last);
-        }
-        known &= round_prefix(p, some, dtype, &x);
-        set_prefix(own + j, x, t);
+        double x;
+        sum.add(number_of<T, float_prefix<K>>(there[j * t.step], t));
+        known &= sum.round(digits_of<T>, &x);
+        store_as<digits_of<T>>(own, j, x);
     }
     return known;
 }
 
 template <typename T, class P>
 __global__ void
-__launch_bounds__(kThreads, kRuns) scan_tiles(const prefix_task __grid_constant__ t)
+__launch_bounds__(kThreads, P::kBlocks) scan_tiles(const prefix_task __grid_constant__ t)
 {
-    constexpr bool kWhole = std::is_same_v<P, word_prefix>;
-    using E = std::conditional_t<kWhole, uint64_t, T>;
-    __shared__ scan_memory<P> memory;
-    __shared__ E tile[kTileOf + kThreads];
-    for (int64_t item = blockIdx.x; item < t.lines * t.runs; item += gridDim.x) {
-        const int64_t line = item / t.runs, begin = item % t.runs * t.per * kTileOf;
-        const int64_t stop = begin + t.per * kTileOf, end = stop < t.n ? stop : t.n;
-        const int64_t from = line_at(t, line);
-        const T *x = static_cast<const T *>(t.in) + from;
+    constexpr int kHop = kWarp + kWarp / kEach; // between a lane's elements that it reads
+    using E = std::conditional_t<is_whole<P>, uint64_t, T>;
+    __shared__ E tiles[kWarps][kTileOf + kWarp];
+    const int lane = threadIdx.x % kWarp;
+    E *tile = tiles[threadIdx.x / kWarp], *mine = tile + place_of(lane * kEach),
+      *at = tile + place_of(lane);
+    const int64_t hop = (int64_t)gridDim.x * kWarps;
+    for (int64_t item = (int64_t)blockIdx.x * kWarps + threadIdx.x / kWarp;
+         item < t.lines * t.runs; item += hop) { // alike for a warp's lanes
+        const run_of run(t, item);
+        const T *x = static_cast<const T *>(t.in) + run.at;
         bool known = !t.integers_only;
-        start_carry<P>(&memory, t.states + item * P::kWords);
+        P carry;
+        carry.load(t.states + item * P::kWords);
+        T next[kEach];
+        if (P::kAhead) read_tile(x, run.begin, run.end, t.step, next);
 #pragma unroll 1
-        for (int64_t first = begin; first < end; first += kTileOf) {
-            const int left = (int)(end - first < kTileOf ? end - first : kTileOf);
-            const int own_first = (int)threadIdx.x * kEach,
-                      own_left = left - own_first < kEach ? left - own_first : kEach;
-            E *mine = tile + place_of(own_first);
+        for (int64_t first = run.begin; first < run.end; first += kTileOf) {
+            const int left = (int)(run.end - first < kTileOf ? run.end - first : kTileOf);
+            const int own_left = left - lane * kEach < kEach ? left - lane * kEach : kEach;
+            if (!P::kAhead) read_tile(x, first, run.end, t.step, next);
 #pragma unroll
             for (int j = 0; j < kEach; j++) {
-                const int m = j * kThreads + (int)threadIdx.x;
-                if (m >= left) continue;
-                if constexpr (kWhole)
-                    tile[place_of(m)] = number_of<T, P>(x[first + m], t);
+                if constexpr (is_whole<P>)
+                    at[j * kHop] = number_of<T, P>(next[j], t);
                 else
-                    tile[place_of(m)] = x[(first + m) * t.step];
+                    at[j * kHop] = next[j];
             }
-            __syncthreads(); // the tile is there
-            scanned<P> some[kEach];
-            P own;
-            own.start();
+            if (P::kAhead) read_tile(x, first + kTileOf, run.end, t.step, next);
+            __syncwarp(); // the tile is there
+            if constexpr (is_whole<P>) {
+                P own;
+                own.start();
 #pragma unroll
-            for (int j = 0; j < kEach; j++) {
-                some[j] = 0;
-                if (j >= own_left) continue;
-                if constexpr (kWhole)
-                    some[j] = mine[j];
-                else
-                    some[j] = number_of<T, P>(mine[j], t);
-            }
-            if constexpr (kWhole) {
-                add_some(some, own_left, &own);
-                uint64_t sum = before_in_block(own, &memory).sum;
+                for (int j = 0; j < kEach; j++) own.sum += mine[j];
+                scan_lanes(&own);
+                uint64_t sum = of_lane_before(own).sum + carry.sum;
+                carry.sum += of_lane(own, kWarp - 1).sum;
 #pragma unroll
-                for (int j = 0; j < kEach; j++) {
-                    sum += some[j];
-                    if (j < own_left) mine[j] = sum;
-                }
+                for (int j = 0; j < kEach; j++) mine[j] = sum += mine[j];
             } else {
-                const thread_cut cut(some);
-                cut.sum(some, own_left, &own);
-                known &= set_prefixes(mine, own_left, before_in_block(own, &memory), cut, t);
-            }
-            __syncthreads(); // all prefixes are there, and the sums have been read
+                const T *there = x + (first + lane * kEach) * t.step;
+                value_t<T> some[kEach];
 #pragma unroll
-            for (int j = 0; j < kEach; j++) {
-                const int m = j * kThreads + (int)threadIdx.x;
-                if (m >= left) continue;
-                if constexpr (kWhole)
-                    store(t.out, t.to, from + first + m, tile[place_of(m)]);
-                else
-                    static_cast<T *>(t.out)[from + (first + m) * t.step] = tile[place_of(m)];
+                for (int j = 0; j < kEach; j++) some[j] = number_of<T, P>(mine[j], t);
+                P before;
+                int e;
+                bool set = scan_cut(some, &carry, &before, &e); // alike for all lanes
+                if (set) {
+                    set = set_near_prefixes(mine, some, before, e);
+                } else {
+                    const auto large = scan_large(carry, there, t.step, own_left, t);
+                    before = large.before;
+                    carry = large.carry;
+                }
+                if (!set) known &= set_prefixes(mine, there, own_left, before, t);
             }
-            __syncthreads(); // the tile has been read before the next one comes
+            __syncwarp(); // all prefixes are there
+            const auto put = [&](int j) {
+                const int64_t to = run.at + (first + lane + j * kWarp) * t.step;
+                if constexpr (is_whole<P>)
+                    store(t.out, t.to, to, at[j * kHop]);
+                else
+                    static_cast<T *>(t.out)[to] = at[j * kHop];
+            };
+            if (left == kTileOf) {
+#pragma unroll
+                for (int j = 0; j < kEach; j++) put(j);
+            } else {
+                for (int j = 0; j * kWarp + lane < left; j++) put(j);
+            }
+            __syncwarp(); // the tile has been read before the next one comes
         }
-        if (!known) atomicOr(&t.open[line], 1u);
+        if (!known) atomicOr(&t.open[run.line], 1u);
     }
 }
 
@@ -487,8 +671,7 @@ element_of(const prefix_task &t, int64_t line, int64_t i)
 __device__ __forceinline__ int
 flags_of(double x)
 {
-    return (wk_bits_f64(x) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO) |
-           (x - x != 0 ? wk_odd_flag(x) : 0);
+    return (is_minus_zero(x) ? 0 : WK_NOT_MINUS_ZERO) | (x - x != 0 ? wk_odd_flag(x) : 0);
 }
 
 // Each chunk's limbs.
@@ -604,11 +787,10 @@ scan_exactly(wk_call *call, const prefix_task &t)
 
 // Memory for states, for marks, and for limbs where these are more than one chunk's.
 wk_status
-plan_prefixes(wk_call *call, int words, prefix_task *t)
+plan_prefixes(wk_call *call, int words, int64_t warps, prefix_task *t)
 {
-    const int64_t blocks = (int64_t)processors(call) * kRuns;
     t->tiles = (t->n + kTileOf - 1) / kTileOf;
-    const int64_t runs = std::clamp<int64_t>(blocks / t->lines, 1, t->tiles);
+    const int64_t runs = std::clamp<int64_t>(warps / t->lines, 1, t->tiles);
     t->per = (t->tiles + runs - 1) / runs;
     t->runs = (t->tiles + t->per - 1) / t->per;
     const int64_t most = (t->n + kLeastChunk - 1) / kLeastChunk;
@@ -631,12 +813,12 @@ template <typename T, class P>
 wk_status
 scan(wk_call *call, prefix_task t)
 {
-    if (plan_prefixes(call, P::kWords, &t) != WK_OK) return call->error.status;
-    const int64_t items = t.lines * t.runs, most = (int64_t)processors(call) * kRuns;
-    const auto grid = (unsigned)std::min(items, most);
+    const int64_t most = (int64_t)processors(call) * P::kBlocks;
+    if (plan_prefixes(call, P::kWords, most * kWarps, &t) != WK_OK) return call->error.status;
+    const auto grid = (unsigned)std::min((t.lines * t.runs + kWarps - 1) / kWarps, most);
     if (t.runs > 1 &&
         (launch(call, grid, kThreads, 0, sum_runs<T, P>, t) != WK_OK ||
-         launch(call, grid_for(call, t.lines, 1), kThreads, 0, scan_runs<P>, t) != WK_OK))
+         launch(call, grid_for(call, t.lines, 1), kMany, 0, scan_runs<P>, t) != WK_OK))
         return call->error.status;
     if (launch(call, grid, kThreads, 0, scan_tiles<T, P>, t) != WK_OK)
         return call->error.status;
