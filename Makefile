@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test test-all attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test test-all wheels core-wheel all-wheels sdist cuda-wheel wheel-test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -22,14 +22,19 @@ $(PY):
 
 # CUDA code is for the GPU that is here: for all those that are not it takes 40 minutes of processor
 # time, and nothing here could run it.
+# The demo does without the emulated device, which is half of what there is to compile.
 INSTALLED := $(VENV)/installed$(WARPKIT_CUDA:%=-%)
-$(INSTALLED): $(PY) $(SOURCES)
+DEMO := $(or $(wildcard $(INSTALLED)),$(VENV)/demo)
+$(INSTALLED) $(VENV)/demo: $(PY) $(SOURCES)
 	@if [ -z "$$WARPKIT_CUDA" ] && ! nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then \
 	  echo "no GPU here, so no CUDA code is compiled; with it: WARPKIT_CUDA=1 make $(MAKECMDGOALS)"; \
 	  export WARPKIT_CUDA=0; fi; \
+	extras=test,demo; if [ $@ = $(VENV)/demo ]; then extras=demo; \
+	  echo "the emulated GPU is not compiled either, as the demo needs none: make test does that"; \
+	  export WARPKIT_EMU=0; fi; \
 	echo "pip install: packages first, then compilers; minutes on two processors"; \
-	if [ -t 2 ]; then export WARPKIT_PROGRESS=/proc/$$$$/fd/2; fi; $(PY) -m pip install -q '.[test,demo]'
-	@rm -f $(VENV)/installed*
+	if [ -t 2 ]; then export WARPKIT_PROGRESS=/proc/$$$$/fd/2; fi; $(PY) -m pip install -q ".[$$extras]"
+	@rm -f $(VENV)/installed* $(VENV)/demo
 	@touch $@
 
 # mypy reads the types of what the examples and the benchmarks import
@@ -37,7 +42,7 @@ $(VENV)/linters: $(INSTALLED)
 	$(PY) -m pip install -q --group lint
 	@touch $@
 
-demo: $(INSTALLED) ## all five operations on real data, with pictures in examples/out
+demo: $(DEMO) ## all five operations on real data, with pictures in examples/out
 	$(PY) examples/quickstart.py
 
 $(VENV)/notebooks: $(INSTALLED)
@@ -60,6 +65,58 @@ test: $(INSTALLED) ## the test suite at small sizes on every device present; in 
 
 test-all: $(INSTALLED) ## the whole test suite on every device present
 	$(PY) -m pytest tests
+
+# Wheels hold the same bytes whenever and wherever a commit is built, by one compiler.
+core-wheel all-wheels cuda-wheel sdist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
+WHEEL = $(PY) -m pip wheel -q --no-deps --no-build-isolation -w build/wheels
+REPAIR = PATH="$(abspath $(VENV)/bin):$$PATH" auditwheel repair --strip -w dist
+
+$(VENV)/wheels: $(PY)
+	$(PY) -m pip install -q --group wheels
+	@touch $@
+
+wheels: core-wheel cuda-wheel ## dist/*.whl: the core (CPU, emulated device), and the plug-in for GPUs, which takes half an hour
+
+core-wheel: $(VENV)/wheels
+	rm -rf build/lib.* build/wheels/pywarpkit-*
+	WARPKIT_CUDA=0 $(WHEEL) .
+	$(REPAIR) build/wheels/pywarpkit-*.whl
+
+# In containers of old systems, so that the wheels run on those too; pyproject.toml says which.
+all-wheels: $(VENV)/wheels ## dist/*.whl: the core for every Python, by cibuildwheel (needs docker)
+	$(PY) -m pip install -q cibuildwheel
+	$(PY) -m cibuildwheel --output-dir dist
+
+sdist: $(VENV)/wheels ## dist/*.tar.gz: the source distribution
+	$(PY) -c 'from setuptools import build_meta; build_meta.build_sdist("dist")'
+
+# CUDA's compiler, where the machine has none.
+NVCC = $(or $(CUDA_HOME),$(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+build/cuda: | $(PY)
+	$(PY) -m pip install -q --target $@ 'nvidia-cuda-nvcc==13.0.*' 'nvidia-cuda-runtime==13.0.*' \
+	  'nvidia-cuda-crt==13.0.*' 'nvidia-nvvm==13.0.*'
+
+# The distribution of CUDA's major version; PTX of the last serves newer chips.
+cuda-wheel: export WARPKIT_CUDA_ARCHS ?= 80 86 89 90 100 120
+cuda-wheel: export CUDA_HOME ?= $(if $(NVCC),,$(CURDIR)/build/cuda/nvidia/cu13)
+cuda-wheel: $(VENV)/wheels $(if $(NVCC),,build/cuda)
+	rm -rf cuda13/build build/wheels/pywarpkit_cuda13-*
+	WARPKIT_CUDA=1 $(WHEEL) ./cuda13
+	$(REPAIR) build/wheels/pywarpkit_cuda13-*.whl
+
+# Only Python is in PATH: neither a compiler nor CUDA.
+BARE = build/wheel-test
+ALONE = cd $(BARE) && env -i PATH="$$PWD/bin" HOME="$$PWD" LC_ALL=C.UTF-8 WARPKIT_DEVICE=cpu bin/python
+NUMPY ?= numpy>=2.0
+wheel-test: ## try dist's wheels in a new environment, with NUMPY='numpy==2.0.*', say: quickstart, part of the suite
+	$(PYTHON) -m venv --clear $(BARE)
+	$(BARE)/bin/python -m pip install -q --no-index --no-deps --find-links dist pywarpkit \
+	  $(if $(wildcard dist/pywarpkit_cuda13-*),pywarpkit-cuda13)
+	$(BARE)/bin/python -m pip install -q --only-binary :all: '$(NUMPY)' 'pywarpkit[test,demo]'
+	$(ALONE) $(CURDIR)/examples/quickstart.py
+	$(ALONE) -m warpkit config
+	$(ALONE) -m pytest -p no:cacheprovider --small -k 'float32 or int8 or against' \
+	  $(CURDIR)/tests/test_rows.py $(CURDIR)/tests/test_against_numpy.py
 
 # The row suite, where the threads of the emulated device take turns otherwise than in make test.
 ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
@@ -189,10 +246,11 @@ lint: $(VENV)/linters ## fail on what make format would change, on type errors a
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(VENV)/bin/lizard -m -C 20 -L 60 -w -l c -l cpp $(HOST_FILES)
 
 readme: $(INSTALLED) ## run README's examples and renew its output and tables
 	$(PY) tools/readme.py
 
 clean: ## remove what was built
-	rm -rf build $(VENV) python/warpkit/*.so python/*.egg-info
+	rm -rf build dist $(VENV) python/warpkit/*.so python/*.egg-info cuda13/build cuda13/*.egg-info

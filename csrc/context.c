@@ -60,19 +60,31 @@ no_memory(int code, const char *text)
     return code == ENOMEM || (all >= own && strcmp(text + all - own, mapping) == 0);
 }
 
+/* The plug-in's file: beside the core, or where the distribution pywarpkit-cuda13 has it. */
+static wk_status
+locate(const char *folder, wk_kind kind, char *path, size_t room, wk_error *why)
+{
+    const char *name = wk_kind_names[kind];
+    snprintf(path, room, "%s/_%s.so", folder, name);
+    if (access(path, R_OK) == 0) return WK_OK;
+    if (kind != WK_CUDA)
+        return WK_FAIL(why, WK_EDEVICE, "this build of warpkit has no %s plug-in (no file %s)",
+                       name, path);
+    snprintf(path, room, "%s/../warpkit_cuda13/_cuda.so", folder);
+    if (access(path, R_OK) == 0) return WK_OK;
+    return WK_FAIL(why, WK_EDEVICE,
+                   "this build of warpkit has no cuda plug-in; pip install pywarpkit[cuda13] "
+                   "adds it (no file %s/_cuda.so)",
+                   folder);
+}
+
 static void
 load(wk_context *context, wk_kind kind)
 {
     wk_slot *slot = &context->slots[kind];
     char path[sizeof context->folder + 32];
     slot->why.status = WK_OK;
-    snprintf(path, sizeof path, "%s/_%s.so", context->folder, wk_kind_names[kind]);
-
-    if (access(path, R_OK) != 0) {
-        WK_FAIL(&slot->why, WK_EDEVICE, "this build of warpkit has no %s plug-in (no file %s)",
-                wk_kind_names[kind], path);
-        return;
-    }
+    if (locate(context->folder, kind, path, sizeof path, &slot->why) != WK_OK) return;
     errno = 0;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {

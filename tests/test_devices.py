@@ -154,6 +154,28 @@ def test_a_plug_in_of_another_build_is_refused(tmp_path):
     assert str(copy) in helpers.python(REFUSED, env={"PYTHONPATH": str(tmp_path)})
 
 
+NO_CUDA = """
+import warpkit
+try:
+    warpkit.reduce([1], device="cuda")
+except warpkit.DeviceError as error:
+    print(error)
+"""
+
+
+def test_the_plug_in_for_gpus_may_be_a_package_of_its_own(tmp_path):
+    """As the wheel pywarpkit-cuda13 installs it; here the file is none that can be loaded."""
+    package = Path(warpkit.__file__).parent
+    ignored = shutil.ignore_patterns("_cuda*", "_emu*", "__pycache__")
+    shutil.copytree(package, tmp_path / "warpkit", ignore=ignored)
+    alone = helpers.python(NO_CUDA, env={"PYTHONPATH": str(tmp_path)})
+    assert "has no cuda plug-in; pip install pywarpkit[cuda13] adds it" in alone
+    (tmp_path / "warpkit_cuda13").mkdir()
+    (tmp_path / "warpkit_cuda13" / "_cuda.so").write_bytes(b"")
+    beside = helpers.python(NO_CUDA, env={"PYTHONPATH": str(tmp_path)})
+    assert re.search(r"cannot load the cuda plug-in: \S*/warpkit_cuda13/_cuda.so: file", beside)
+
+
 # ---- with warpkit.device(...) --------------------------------------------------------------------
 
 
