@@ -79,9 +79,18 @@ class Bench:
     def plot(self, ax: Any = None) -> Any:
         """Bars of GB/s, in the order of the table.
 
-        ax       of matplotlib; None: a new one
-        Returns  the axes
-        Raises   ImportError (no matplotlib)
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            None: a new one.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ImportError (no matplotlib)
         """
         import matplotlib.pyplot as plt
 
@@ -106,19 +115,46 @@ def bench(
 ) -> Bench:
     """Every variant of an operation on every device, timed side by side.
 
-    op       "reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram",
-             "run_length" or "unique_counts"
-    a        array-like; it is taken to each device before the clock starts
-    args, options  the others that the operation takes, such as bins; not device, stream, out
-    devices  a name or several; None: the CPU and the GPUs. "emu" is to be named: its times say
-             nothing of a GPU
-    seconds  that each variant is given, beside the first call
-    Returns  Bench: a sequence of Timing (device, variant, production, seconds, gb_s, of_a_copy,
-             teaches, error), which prints as a table, in a notebook too; plot() draws it
-    Raises   ValueError (op, devices), TypeError (an option that is not taken)
-    Notes    each call allocates its result. A GPU's clock runs until all calls of a batch are done:
-             so short a call's time is that of asking for it. A variant that does not take a's dtype
-             has its error in the table
+    Parameters
+    ----------
+    op : str
+        "reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram", "run_length"
+        or "unique_counts".
+    a : array_like
+        It is taken to each device before the clock starts.
+    devices : str or sequence of str, optional
+        A name or several; None: the CPU and the GPUs. "emu" is to be named: its times say nothing
+        of a GPU.
+    seconds : float
+        That each variant is given, beside the first call.
+    args, options : optional
+        The others that the operation takes, such as bins; not device, stream, out.
+
+    Returns
+    -------
+    Bench
+        A sequence of Timing (device, variant, production, seconds, gb_s, of_a_copy, teaches,
+        error), which prints as a table, in a notebook too; plot() draws it.
+
+    Raises
+    ------
+    ValueError (op, devices), TypeError (an option that is not taken)
+
+    See Also
+    --------
+    variants
+
+    Notes
+    -----
+    Each call allocates its result. A GPU's clock runs until all calls of a batch are done: so short
+    a call's time is that of asking for it. A variant that does not take a's dtype has its error in
+    the table.
+
+    Examples
+    --------
+    >>> table = warpkit.bench("transpose", np.ones((64, 64)), devices="cpu", seconds=0.001)
+    >>> {t.device for t in table}
+    {'cpu'}
     """
     if op not in OPERATIONS:
         raise ValueError(f"unknown op {op!r}; there are: {', '.join(OPERATIONS)}")

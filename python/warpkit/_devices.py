@@ -28,9 +28,25 @@ class Variant(NamedTuple):
 def variants(op: str | None = None) -> list[Variant]:
     """The kernels of one operation, or of all; ``name`` is what ``variant=`` takes.
 
-    op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram",
-             "run_length", "unique_counts"
-    Raises   ValueError (op)
+    Parameters
+    ----------
+    op : str, optional
+        "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram",
+        "run_length", "unique_counts".
+
+    Returns
+    -------
+    list of Variant
+        Named tuples (op, device, name, production, teaches, ...), in the table's order.
+
+    Raises
+    ------
+    ValueError (op)
+
+    Examples
+    --------
+    >>> [row.name for row in warpkit.variants("transpose") if row.production]
+    ['blocked', 'tiles']
     """
     rows = [Variant(o, d, n, tuple(t), p, w) for o, d, n, t, p, w in _core.rows()]
     ops = list(dict.fromkeys(row.op for row in rows))
@@ -42,14 +58,30 @@ def variants(op: str | None = None) -> list[Variant]:
 
 
 def devices() -> list[str]:
-    """The devices present, such as ["cpu", "cuda:0"]; show_config says why one is missing."""
+    """The devices present, such as ["cpu", "cuda:0"]; show_config says why one is missing.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> warpkit.devices()[0]
+    'cpu'
+    """
     return _core.devices()
 
 
 def set_default_device(device: Device) -> None:
     """The device of calls that name none; None returns to the rule in the module's docstring.
 
-    Raises   ValueError (unknown name), DeviceError (no such device here)
+    Raises
+    ------
+    ValueError (unknown name), DeviceError (no such device here)
+
+    See Also
+    --------
+    device, get_default_device
     """
     _core.set_default_device(device)
 
@@ -58,10 +90,29 @@ def set_default_device(device: Device) -> None:
 def device(name: Device) -> Iterator[None]:
     """``with warpkit.device("emu"):`` the device of calls in the block that name none.
 
-    name     as device= of every operation; None: what it is without any of these
-    Raises   ValueError (unknown name), DeviceError (no such device here)
-    Notes    of this thread, or task, alone; within another the inner one counts. Also a decorator
-             of functions. It goes before set_default_device's and the environment's
+    Parameters
+    ----------
+    name : str or sequence of str, optional
+        As device= of every operation; None: what it is without any of these.
+
+    Raises
+    ------
+    ValueError (unknown name), DeviceError (no such device here)
+
+    See Also
+    --------
+    set_default_device
+
+    Notes
+    -----
+    Of this thread, or task, alone; within another the inner one counts. Also a decorator of
+    functions. It goes before set_default_device's and the environment's.
+
+    Examples
+    --------
+    >>> with warpkit.device("cpu"):
+    ...     warpkit.get_default_device()
+    'cpu'
     """
     _core.check_device(name)
     token = _core.scope.set(name)
@@ -72,34 +123,71 @@ def device(name: Device) -> Iterator[None]:
 
 
 def get_default_device() -> str | tuple[str, ...]:
-    """The device of calls that name none: such as "cpu", "auto", or a tuple of several GPUs."""
+    """The device of calls that name none: such as "cpu", "auto", or a tuple of several GPUs.
+
+    Returns
+    -------
+    str or tuple of str
+
+    See Also
+    --------
+    device, set_default_device
+    """
     return _core.default_device()
 
 
 def memory_info(device: str | None = None) -> dict[str, Any]:
     """Bytes on a device.
 
-    Returns  dict: device, name, compute_capability (90 for 9.0; 0 for a CPU), total and free
-             memory; pool_used, handed out now; pool_reserved, held from the device; pool_keep,
-             held between calls at most; pool_limit, handed out at most (0: no limit); staging,
-             pinned host memory that copies go through, of which there is at most 96 MiB (384 MiB
-             for calls whose pieces cannot be 8 MiB), held until release_memory; results, the memory
-             of freed NumPy results of 32 MiB and more that waits for the next, results_keep at
-             most, which the system may take where memory is short. The pool's keep
-             and limit are read from WARPKIT_POOL_KEEP (default: a sixteenth of the memory, at
-             least 256 MiB) and WARPKIT_POOL_LIMIT, in bytes, at the first use of the device;
-             results_keep is WARPKIT_RESULTS_KEEP (default: an eighth of the memory, at most
-             4 GiB)
-    Raises   ValueError (unknown name), DeviceError
+    Parameters
+    ----------
+    device : str, optional
+        None: the default one.
+
+    Returns
+    -------
+    dict
+        - device, name, compute_capability (90 for 9.0; 0 for a CPU), total and free memory
+        - pool_used, handed out now; pool_reserved, held from the device; pool_keep, held between
+          calls at most; pool_limit, handed out at most (0: no limit)
+        - staging, pinned host memory that copies go through, of which there is at most 96 MiB
+          (384 MiB for calls whose pieces cannot be 8 MiB), held until release_memory
+        - results, the memory of freed NumPy results of 32 MiB and more that waits for the next,
+          results_keep at most, which the system may take where memory is short
+
+    Raises
+    ------
+    ValueError (unknown name), DeviceError
+
+    Notes
+    -----
+    The pool's keep and limit are read from WARPKIT_POOL_KEEP (default: a sixteenth of the memory,
+    at least 256 MiB) and WARPKIT_POOL_LIMIT, in bytes, at the first use of the device; results_keep
+    is WARPKIT_RESULTS_KEEP (default: an eighth of the memory, at most 4 GiB).
+
+    Examples
+    --------
+    >>> warpkit.memory_info("cpu")["device"]
+    'cpu'
     """
     return _core.device_info(device)
 
 
 def release_memory(device: str | None = None) -> None:
-    """Give back what is kept for later calls: the pool's unused memory, pinned host memory, and
-    the memory of freed NumPy results.
+    """Give back what is kept for later calls: the pool's unused memory, pinned host memory, and the
+    memory of freed NumPy results.
 
-    Raises   ValueError (unknown name), DeviceError
+    Raises
+    ------
+    ValueError (unknown name), DeviceError
+
+    See Also
+    --------
+    memory_info
+
+    Examples
+    --------
+    >>> warpkit.release_memory("cpu")
     """
     _core.trim(device)
 

@@ -24,13 +24,33 @@ def explain(
 ) -> str:
     """How a call would be run: on a GPU, how threads would share the work.
 
-    function "reduce" or "transpose"
-    a, op, axis, where, device   as reduce takes them; nothing is computed
-    a, axes, device              as transpose takes them
-    Returns  text; of a reduction a paragraph for each pass over a
-    Raises   ValueError (function), and what the function raises
-    Notes    a host array crosses to a GPU in pieces, each of which is planned by itself; a product
-             of floats goes by a fixed tree whatever the shape
+    Parameters
+    ----------
+    function : str
+        "reduce" or "transpose".
+    a, op, axis, where, device : optional
+        As reduce takes them; nothing is computed.
+    a, axes, device : optional
+        As transpose takes them.
+
+    Returns
+    -------
+    str
+        Of a reduction a paragraph for each pass over ``a``.
+
+    Raises
+    ------
+    ValueError (function), and what the function raises
+
+    Notes
+    -----
+    A host array crosses to a GPU in pieces, each of which is planned by itself; a product of floats
+    goes by a fixed tree whatever the shape.
+
+    Examples
+    --------
+    >>> print(warpkit.explain("reduce", np.ones((4, 4), np.float32), axis=0, device="cpu"))
+    exact sum: 4 outputs of 4 elements each
     """
     if function == "transpose":
         return explain_transpose(a, axes, device)

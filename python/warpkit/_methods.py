@@ -36,10 +36,27 @@ class Methods(_core.DeviceArray):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Self:
         """The elements in another shape: a view where NumPy gives one, else of a copy.
 
-        shape    ints, or one tuple of them; one may be -1
-        order    "C" alone
-        copy     True: always; False: ValueError where one is needed; None: if it is needed
-        Raises   ValueError (shape, order, copy), MemoryError, DeviceError
+        Parameters
+        ----------
+        order : str
+            "C" alone.
+        copy : bool, optional
+            True: always; False: ValueError where one is needed; None: if it is needed.
+        shape : int or sequence of int
+            Ints, or one tuple of them; one may be -1.
+
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        ValueError (shape, order, copy), MemoryError, DeviceError
+
+        Examples
+        --------
+        >>> warpkit.zeros(6, device="emu").reshape(2, -1).shape
+        (2, 3)
         """
         if order != "C":
             raise ValueError(f"a DeviceArray is reshaped in order 'C', not {order!r}")
@@ -56,14 +73,28 @@ class Methods(_core.DeviceArray):
         return there._at(there._pointer, new, _row_major(new, self.itemsize))
 
     def ravel(self, order: str = "C") -> Self:
-        """The elements on one axis: reshape(-1)."""
+        """The elements on one axis: reshape(-1).
+
+        Returns
+        -------
+        DeviceArray
+        """
         return self.reshape(-1, order=order)
 
     def transpose(self, *axes: Any) -> Self:
         """The view with the axes in another order: none for reversed, ints, or one tuple of them.
 
-        Raises   AxisError, ValueError
-        Notes    warpkit.transpose(a, axes) is a contiguous copy
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        AxisError, ValueError
+
+        Notes
+        -----
+        warpkit.transpose(a, axes) is a contiguous copy.
         """
         given = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
         turned = normalize_axis_tuple(given or range(self.ndim)[::-1], self.ndim)
@@ -83,7 +114,12 @@ class Methods(_core.DeviceArray):
         return view
 
     def tolist(self) -> Any:
-        """The elements as Python scalars in nested lists; waits for the device."""
+        """The elements as Python scalars in nested lists; waits for the device.
+
+        Returns
+        -------
+        list or scalar
+        """
         return self._numpy().tolist()
 
     # ---- reductions: numpy.sum(a) calls them, and so computes where the array lies --------------
@@ -216,7 +252,13 @@ class Methods(_core.DeviceArray):
     def copy(self) -> Self:
         """A C-contiguous copy on the same device.
 
-        Raises   MemoryError, DeviceError
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        MemoryError, DeviceError
         """
         owner = self._stream_owner
         stream = self._stream if owner is None else (self._stream, owner)

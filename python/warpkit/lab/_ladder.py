@@ -114,13 +114,30 @@ def ladder(
 ) -> Ladder:
     """Trace every rung of an operation's ladder.
 
-    op       "reduce", "transpose", "stencil1d" (9 taps), "histogram" (64 bins), "warp_histogram"
-    shape    of the array
-    dtype    of its elements; rungs that do not take it are left out
-    rate     bytes a second that a copy moves, for the floor; None: measured by a rung that copies,
-             where there is a GPU; else there is no floor
-    Returns  Ladder, a list of Rung
-    Raises   ValueError (no such ladder, no rung takes the dtype)
+    Parameters
+    ----------
+    op : str
+        "reduce", "transpose", "stencil1d" (9 taps), "histogram" (64 bins), "warp_histogram".
+    shape : tuple of int, optional
+        Of the array.
+    dtype : dtype
+        Of its elements; rungs that do not take it are left out.
+    rate : float, optional
+        Bytes a second that a copy moves, for the floor; None: measured by a rung that copies, where
+        there is a GPU; else there is no floor.
+
+    Returns
+    -------
+    Ladder
+        A list of Rung.
+
+    Raises
+    ------
+    ValueError (no such ladder, no rung takes the dtype)
+
+    See Also
+    --------
+    trace
     """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     name = np.dtype(dtype).name
