@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test test-all attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test test-all attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme docs docs-serve clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -188,11 +188,22 @@ lint: $(VENV)/linters ## fail on what make format would change, on type errors a
 	$(VENV)/bin/clang-format --dry-run -Werror $(C_FILES)
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
+	$(VENV)/bin/codespell
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lizard -m -C 20 -L 60 -w -l c -l cpp $(HOST_FILES)
 
 readme: $(INSTALLED) ## run README's examples and renew its output and tables
 	$(PY) tools/readme.py
+
+$(VENV)/docs: $(INSTALLED)
+	$(PY) -m pip install -q --group docs
+	@touch $@
+
+docs: $(VENV)/docs ## the documentation as a site, in build/docs; a warning is an error
+	WARPKIT_DEVICE=cpu $(PY) -m sphinx -q -n -W --keep-going -c docs . build/docs
+
+docs-serve: docs ## the site at http://localhost:8000
+	$(PY) -m http.server -d build/docs -b localhost 8000
 
 clean: ## remove what was built
 	rm -rf build $(VENV) python/warpkit/*.so python/*.egg-info

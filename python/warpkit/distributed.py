@@ -45,7 +45,7 @@ def allreduce(partial: Partial, comm: Any = None) -> Partial:
 
     See Also
     --------
-    merge
+    warpkit.merge
 
     Notes
     -----
