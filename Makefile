@@ -199,8 +199,9 @@ $(VENV)/docs: $(INSTALLED)
 	$(PY) -m pip install -q --group docs
 	@touch $@
 
+# Notebooks are run a first time, in a minute; CI, which runs them anyway, shows them as they are.
 docs: $(VENV)/docs ## the documentation as a site, in build/docs; a warning is an error
-	WARPKIT_DEVICE=cpu $(PY) -m sphinx -q -n -W --keep-going -c docs . build/docs
+	WARPKIT_DEVICE=cpu $(PY) -m sphinx -q -n -W --keep-going -c docs -D nb_execution_mode=$(if $(CI),off,cache) . build/docs
 
 docs-serve: docs ## the site at http://localhost:8000
 	$(PY) -m http.server -d build/docs -b localhost 8000

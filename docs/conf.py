@@ -33,6 +33,11 @@ exclude_patterns = ["build", ".*", "SECURITY.md"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say it
 numpydoc_show_class_members = False
+# Sections that are known, in order, parameters that there are, a summary of one line.
+numpydoc_validation_checks = {
+    *("GL03", "GL06", "GL07", "GL08", "PR02", "PR03", "PR04", "PR10", "SS01", "SS03", "SS06"),
+}
+numpydoc_validation_exclude = {r"\.Kernel$"}  # whose parameters are its calls'
 myst_heading_anchors = 4
 nb_execution_cache_path = str(ROOT / "build" / "docs-notebooks")
 nb_execution_timeout = 300

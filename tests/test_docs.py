@@ -1,9 +1,12 @@
-"""The examples in docstrings print what they say."""
+"""The examples in docstrings print what they say, and the reference has all of them."""
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
 
+import helpers
 import numpy as np
 import pytest
 import warpkit
@@ -31,3 +34,23 @@ def test_examples_print_what_they_say(test):
     with warpkit.device("cpu"):
         doctest.DocTestRunner().run(test, out=told.append)
     assert "".join(told) == ""
+
+
+def public(module):
+    """Names of functions and classes, of a module with no __all__ its own."""
+    there = vars(module)
+    own = (n for n, v in there.items() if getattr(v, "__module__", "") == module.__name__)
+    names = getattr(module, "__all__", None) or [n for n in own if n[0] != "_"]
+    values = {name: getattr(module, name) for name in names}
+    return {n for n, v in values.items() if inspect.isroutine(v) or inspect.isclass(v)}
+
+
+def test_the_reference_has_all_that_is_public_once():
+    listed = {}
+    for page in (helpers.ROOT / "docs" / "api").glob("*.md"):
+        for block in re.findall(r"^```names\n(.*?)^```$", page.read_text(), re.M | re.S):
+            module, *names = block.split()
+            listed.setdefault(module, []).extend(names)
+    for name, names in listed.items():
+        module = pytest.importorskip(name)
+        assert sorted(names) == sorted(public(module)), name

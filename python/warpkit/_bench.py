@@ -122,13 +122,15 @@ def bench(
         or "unique_counts".
     a : array_like
         It is taken to each device before the clock starts.
+    *args : optional
+        The others that the operation takes, such as bins.
     devices : str or sequence of str, optional
         A name or several; None: the CPU and the GPUs. "emu" is to be named: its times say nothing
         of a GPU.
     seconds : float
         That each variant is given, beside the first call.
-    args, options : optional
-        The others that the operation takes, such as bins; not device, stream, out.
+    **options : optional
+        As args; not device, stream, out.
 
     Returns
     -------

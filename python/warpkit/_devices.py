@@ -174,8 +174,9 @@ def memory_info(device: str | None = None) -> dict[str, Any]:
 
 
 def release_memory(device: str | None = None) -> None:
-    """Give back what is kept for later calls: the pool's unused memory, pinned host memory, and the
-    memory of freed NumPy results.
+    """Give back what is kept for later calls.
+
+    That is the pool's unused memory, pinned host memory, and the memory of freed NumPy results.
 
     Raises
     ------

@@ -28,10 +28,10 @@ def explain(
     ----------
     function : str
         "reduce" or "transpose".
-    a, op, axis, where, device : optional
-        As reduce takes them; nothing is computed.
-    a, axes, device : optional
-        As transpose takes them.
+    a : array_like
+        As reduce or transpose takes it; nothing is computed.
+    op, axis, axes, where, device : optional
+        Likewise.
 
     Returns
     -------

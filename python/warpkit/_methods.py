@@ -38,12 +38,12 @@ class Methods(_core.DeviceArray):
 
         Parameters
         ----------
+        *shape : int or sequence of int
+            Ints, or one tuple of them; one may be -1.
         order : str
             "C" alone.
         copy : bool, optional
             True: always; False: ValueError where one is needed; None: if it is needed.
-        shape : int or sequence of int
-            Ints, or one tuple of them; one may be -1.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class Methods(_core.DeviceArray):
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
-        """warpkit.reduce(a, "sum", ...)"""
+        """``warpkit.reduce(a, "sum", ...)``."""
         return fold(
             self, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where
         )
@@ -147,7 +147,7 @@ class Methods(_core.DeviceArray):
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
-        """warpkit.reduce(a, "prod", ...)"""
+        """``warpkit.reduce(a, "prod", ...)``."""
         return fold(
             self,
             "prod",
@@ -167,7 +167,7 @@ class Methods(_core.DeviceArray):
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
-        """warpkit.reduce(a, "min", ...)"""
+        """``warpkit.reduce(a, "min", ...)``."""
         return fold(self, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
     def max(
@@ -178,7 +178,7 @@ class Methods(_core.DeviceArray):
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
-        """warpkit.reduce(a, "max", ...)"""
+        """``warpkit.reduce(a, "max", ...)``."""
         return fold(self, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
     def mean(
@@ -190,7 +190,7 @@ class Methods(_core.DeviceArray):
         *,
         where: Any = True,
     ) -> Any:
-        """warpkit.reduce(a, "mean", ...)"""
+        """``warpkit.reduce(a, "mean", ...)``."""
         return fold(self, "mean", axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
 
     def var(
@@ -203,7 +203,7 @@ class Methods(_core.DeviceArray):
         *,
         where: Any = True,
     ) -> Any:
-        """warpkit.reduce(a, "var", ...)"""
+        """``warpkit.reduce(a, "var", ...)``."""
         return fold(
             self, "var", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
         )
@@ -218,7 +218,7 @@ class Methods(_core.DeviceArray):
         *,
         where: Any = True,
     ) -> Any:
-        """warpkit.reduce(a, "std", ...)"""
+        """``warpkit.reduce(a, "std", ...)``."""
         return fold(
             self, "std", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
         )
@@ -226,25 +226,25 @@ class Methods(_core.DeviceArray):
     def any(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Any:
-        """warpkit.reduce(a, "any", ...)"""
+        """``warpkit.reduce(a, "any", ...)``."""
         return fold(self, "any", axis, out=out, keepdims=keepdims, where=where)
 
     def all(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Any:
-        """warpkit.reduce(a, "all", ...)"""
+        """``warpkit.reduce(a, "all", ...)``."""
         return fold(self, "all", axis, out=out, keepdims=keepdims, where=where)
 
     def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """warpkit.reduce(a, "argmin", ...)"""
+        """``warpkit.reduce(a, "argmin", ...)``."""
         return fold(self, "argmin", axis, out=out, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """warpkit.reduce(a, "argmax", ...)"""
+        """``warpkit.reduce(a, "argmax", ...)``."""
         return fold(self, "argmax", axis, out=out, keepdims=keepdims)
 
     def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
-        """warpkit.reduce(a, "ptp", ...)"""
+        """``warpkit.reduce(a, "ptp", ...)``."""
         return fold(self, "ptp", axis, out=out, keepdims=keepdims)
 
     # ---- copies --------------------------------------------------------------------------------

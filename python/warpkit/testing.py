@@ -66,7 +66,7 @@ def assert_same_bits(*results: Any, **named: Any) -> None:
 
     Parameters
     ----------
-    results, named : array_like, or tuple of them
+    *results, **named : array_like, or tuple of them
         At least two. The names are in the message.
 
     Raises
@@ -251,7 +251,7 @@ def settings(**variables: str | None) -> Iterator[None]:
 
     Parameters
     ----------
-    variables : str or None
+    **variables : str or None
         Such as WARPKIT_EMU_SCHEDULE="reverse"; None: not set.
 
     Notes

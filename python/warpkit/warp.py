@@ -82,10 +82,12 @@ def shfl(
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     src_lane : int or array_like of int
         Modulo the width; or an array of a's shape on the host, for each lane its own.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -115,10 +117,12 @@ def broadcast(a: Any, /, lane: int = 0, *, width: int = WARP, **options: Unpack[
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     lane : int
         Modulo the width.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -137,10 +141,12 @@ def shfl_up(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Optio
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     delta : int
         Not negative; the instruction takes it modulo 32.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -159,10 +165,12 @@ def shfl_down(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Opt
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     delta : int
         Not negative; the instruction takes it modulo 32.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -181,10 +189,12 @@ def shfl_xor(a: Any, /, mask: int, *, width: int = WARP, **options: Unpack[Optio
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     mask : int
         0 to 31.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -199,15 +209,16 @@ def shfl_xor(a: Any, /, mask: int, *, width: int = WARP, **options: Unpack[Optio
 
 
 def rotate(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
-    """Give each lane what lane ``own + delta`` holds, counted around its segment; delta may be
-    negative.
+    """Give each lane what lane ``own + delta`` holds, counted around its segment.
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     delta : int
         Lanes; may be negative.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -224,17 +235,18 @@ def rotate(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Option
 def shfl_xor_array(
     a: Any, /, mask: int, elements: int = 4, *, width: int = WARP, **options: Unpack[Options]
 ) -> Any:
-    """Exchange arrays: lanes hold ``elements`` consecutive ones each, and get those of lane ``own ^
-    mask``.
+    """Exchange arrays: lanes hold ``elements`` consecutive ones, and get those of ``own ^ mask``.
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     mask : int
         0 to 31.
     elements : int
         2, 4, 8 or 16; the last axis is a multiple of it.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -252,19 +264,22 @@ def swap(
     a: Any, /, mask: int, first: int, second: int, elements: int = 4, *,
     width: int = WARP, **options: Unpack[Options],
 ) -> Any:  # fmt: skip
-    """Exchange one element of each lane: the lower one's ``first`` of lanes ``own`` and ``own ^
-    mask``, and the upper one's ``second``, change places.
+    """Exchange one element of each lane with lane ``own ^ mask``.
+
+    The lower one's ``first`` and the upper one's ``second`` change places.
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     mask : int
         0 to 31.
     first, second : int
         Which of the elements.
     elements : int
         2, 4, 8 or 16 consecutive ones a lane; the last axis is a multiple of it.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -395,10 +410,12 @@ def reduce(a: Any, /, op: str = "sum", *, width: int = WARP, **options: Unpack[O
 
     Parameters
     ----------
-    a, width, **options : optional
-        Common arguments: see ``help(warpkit.warp)``.
+    a : array_like
+        See ``help(warpkit.warp)``.
     op : str
         "sum", "min", "max", and of integers "and", "or", "xor".
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
 
     Returns
     -------
@@ -433,12 +450,14 @@ def scan(
 
     Parameters
     ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
     op : str
         As reduce's; result and notes too.
     exclusive : bool
         A segment's first lane gets 0, or what changes nothing: the largest number for "min", the
         smallest for "max" (of floats infinities), all ones for "and".
-    a, width, **options : optional
+    width, **options : optional
         Common arguments: see ``help(warpkit.warp)``.
 
     Examples

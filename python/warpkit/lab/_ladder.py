@@ -19,7 +19,10 @@ _LIMITS = _run.Limits(threads=1 << 22, records=256)
 
 
 class Rung(NamedTuple):
-    """floor, seconds: None where no rate, no GPU is known; counts: of all its launches."""
+    """A rung of a ladder: what was counted of all its launches.
+
+    floor and seconds are None where no rate, no GPU is known.
+    """
 
     variant: str
     counts: _trace.Counts

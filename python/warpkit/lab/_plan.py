@@ -37,8 +37,19 @@ CHIPS = {
 
 
 class Occupancy(NamedTuple):
-    """blocks, warps: of a multiprocessor at a time; fraction: of the warps that it could have;
-    limits: what each resource allows, in blocks; limited_by: those that allow fewest."""
+    """How many blocks a multiprocessor has at a time.
+
+    Attributes
+    ----------
+    blocks, warps : int
+        Of a multiprocessor at a time.
+    fraction : float
+        Of the warps that it could have.
+    limits : dict of str to int
+        What each resource allows, in blocks.
+    limited_by : tuple of str
+        Those that allow fewest.
+    """
 
     blocks: int
     warps: int

@@ -333,6 +333,7 @@ class Trace:
         }
 
     def to_json(self) -> str:
+        """That as a text of JSON."""
         return json.dumps(self.to_dict(), indent=1)
 
     def to_html(self, file: str | os.PathLike[str]) -> None:
