@@ -74,6 +74,7 @@ ELSEWHERE = {
     "pandas": "https://pandas.pydata.org/docs/reference/api/{}.html",
     "dask": "https://docs.dask.org/en/stable/generated/{}.html",
 }
+COLOURS = "*Blue: the production kernel. Orange: other libraries'. Dashed: the rate of a copy.*"
 LINK = re.compile(r"^\| \[([^]]+)\]\(([^)]+)\)", re.MULTILINE)
 
 
@@ -120,7 +121,7 @@ def read(app: Any, page: str, source: list[str]) -> None:
     if page == root_doc:
         text += "\n\n" + navigation()
     for mark, script in CHARTS.get(page, {}).items():
-        picture = f"![The ladder, in GB/s](/build/docs-charts/ladder_{script}.svg)"
+        picture = f"![The ladder, in GB/s](/build/docs-charts/ladder_{script}.svg)\n\n{COLOURS}"
         text = text.replace(f"<!-- {mark} -->", f"{picture}\n\n<!-- {mark} -->")
     source[0] = re.sub(r"^```names\n(.*?)^```$", reference, text, flags=re.M | re.S)
 
