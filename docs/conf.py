@@ -94,7 +94,7 @@ def navigation() -> str:
 
 
 def reference(match: re.Match[str]) -> str:
-    """A fence of names as a summary and their docstrings."""
+    """A fence of names as a summary and their docstrings, after their module's."""
     module, *names = match[1].split()
     table = ["| | |", "|---|---|"]
     lines = [f".. currentmodule:: {module}"]
@@ -104,11 +104,23 @@ def reference(match: re.Match[str]) -> str:
         told = inspect.getdoc(value).partition("\n\n")[0].replace("\n", " ").replace("|", r"\|")
         table.append(f"| {{py:obj}}`~{module}.{name}` | {told} |")
         lines += ["", f".. auto{kind}:: {name}"]
-        if kind == "class" and not issubclass(value, tuple | Exception):
-            lines += ["   :members:", "   :inherited-members:"]
-    body = "\n".join(lines)
-    summary = "\n".join(table)
-    return f"{summary}\n\n```{{eval-rst}}\n{body}\n```"
+        if kind == "class" and members(value):
+            lines += [f"   :members: {', '.join(members(value))}"]
+    told = f".. automodule:: {module}" if module != "warpkit" or "reduce" in names else ""
+    summary, body = "\n".join(table), "\n".join(lines)
+    return f"```{{eval-rst}}\n{told}\n```\n\n{summary}\n\n```{{eval-rst}}\n{body}\n```"
+
+
+def members(value: type) -> list[str]:
+    """Of a class and of its bases here; a named tuple's fields are told as its attributes."""
+    own = [
+        name
+        for base in value.__mro__
+        if base.__module__.startswith("warpkit")
+        for name in vars(base)
+    ]
+    known = (name for name in dict.fromkeys(own) if not name.startswith("_"))
+    return [name for name in known if name not in getattr(value, "_fields", ())]
 
 
 def read(app: Any, page: str, source: list[str]) -> None:

@@ -4,8 +4,6 @@ Every operation takes an array-like with any strides, or an array of a device (D
 PyTorch, JAX, Numba: anything with __cuda_array_interface__ or __dlpack__) without a copy, and
 returns arrays of the caller's kind. Results are the same bits on every device. All take:
 
-Parameters
-----------
 device : str or sequence of str, optional
     Where to compute: "cpu", "cuda", "cuda:1"; "cuda:all" or a list of GPUs, over which a host array
     is split; "auto", whichever finishes first by a measured model; "emu", which runs the CUDA
@@ -23,9 +21,7 @@ progress : bool or callable
     True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done, total),
     in pieces. Not of dot, vdot, cumsum, nancumsum, segment_reduce and group_reduce.
 
-Notes
------
-PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
+.. PYTEST_DONT_REWRITE tells pytest, which has a plugin of this, that no assert here is a test's.
 """
 
 import importlib

@@ -6,9 +6,7 @@ turns. ``tile`` and ``read`` are experiments: what comes out, what a GPU's clock
 rule predicts. ``wavefronts``, ``conflicts`` and ``bank_map`` are the rule alone: no device is
 needed.
 
-References
-----------
-NVIDIA, "CUDA C++ Programming Guide", shared memory; J. Cheng, M. Grossman, T. McKercher,
+Source: NVIDIA, "CUDA C++ Programming Guide", shared memory; J. Cheng, M. Grossman, T. McKercher,
 "Professional CUDA C Programming" (2014), chapter 5.
 """
 

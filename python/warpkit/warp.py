@@ -6,8 +6,6 @@ whoever would read an absent one keeps its own value; in all else absent lanes c
 
 Common arguments:
 
-Parameters
-----------
 a : array_like
     Any dtype of at most 8 bytes, at least one axis, any strides; host or device.
 width : int
@@ -16,17 +14,10 @@ width : int
 out, device, stream, variant : optional
     As of every operation: see ``help(warpkit)``.
 
-Returns
--------
-array of a's kind and shape
+All return arrays of a's kind and shape, and raise TypeError (dtype), ValueError (no axis, width,
+operand, variant), MemoryError, DeviceError.
 
-Raises
-------
-TypeError (dtype), ValueError (no axis, width, operand, variant), MemoryError, DeviceError
-
-References
-----------
-NVIDIA, "CUDA C++ Programming Guide", warp vote, match, reduce and shuffle functions.
+Source: NVIDIA, "CUDA C++ Programming Guide", warp vote, match, reduce and shuffle functions.
 """
 
 from __future__ import annotations

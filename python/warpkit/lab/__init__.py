@@ -58,10 +58,8 @@ def trace(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import warpkit
     >>> a = np.zeros((64, 64), np.float32)
-    >>> t = trace(warpkit.transpose, a, variant="smem")
+    >>> t = warpkit.lab.trace(warpkit.transpose, a, variant="smem")
     >>> t.totals.sectors, t.totals.ideal_sectors, t.totals.wavefronts, t.totals.ideal_wavefronts
     (1024, 1024, 4224, 256)
     """

@@ -121,7 +121,7 @@ def ladder(
     ----------
     op : str
         "reduce", "transpose", "stencil1d" (9 taps), "histogram" (64 bins), "warp_histogram".
-    shape : tuple of int, optional
+    shape : tuple of int
         Of the array.
     dtype : dtype
         Of its elements; rungs that do not take it are left out.
