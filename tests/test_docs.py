@@ -1,4 +1,4 @@
-"""The examples in docstrings print what they say, and the reference has all of them."""
+"""The examples in docstrings print what they say; pages list all that is public, and settings."""
 
 import doctest
 import importlib
@@ -54,3 +54,9 @@ def test_the_reference_has_all_that_is_public_once():
     for name, names in listed.items():
         module = pytest.importorskip(name)
         assert sorted(names) == sorted(public(module)), name
+
+
+def test_the_pages_have_every_setting():
+    pages = ("settings.md", "emulator.md")
+    text = "".join((helpers.ROOT / "docs" / page).read_text() for page in pages)
+    assert [name for name, *_ in warpkit._core.settings() if f"`{name}`" not in text] == []

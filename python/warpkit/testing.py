@@ -1,14 +1,14 @@
 """For tests of kernels: hostile inputs, comparisons to the bit, schedules, canaries, mutations.
 
-What the pytest plugin is made of (docs/testing.md), and what tests of any CUDA code can use:
+What the pytest plugin is made of (docs/testing.md), and what tests of any CUDA code can use::
 
-hostile, values, specials, special_floats, raw_bits   shapes and values that break kernels
-ARRAYS, hostile_array                                 arrays with odd strides, orders and types
-assert_same_bits, assert_within_ulps, check_kernel    comparisons; NaN passes for nothing else
-settings, schedules, under_schedules                  the emulated device's orders of threads
-shrink                                                a failing order, as short as it still fails
-canaries                                              arrays at the edge of what may be touched
-mutations                                             a source with one barrier or atomic less
+  hostile, values, specials, special_floats, raw_bits   shapes and values that break kernels
+  ARRAYS, hostile_array                                 arrays with odd strides, orders and types
+  assert_same_bits, assert_within_ulps, check_kernel    comparisons; NaN passes for nothing else
+  settings, schedules, under_schedules                  the emulated device's orders of threads
+  shrink                                                a failing order, as short as it still fails
+  canaries                                              arrays at the edge of what may be touched
+  mutations                                             a source with one barrier or atomic less
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from warpkit import _core
 from warpkit._hostile import (
-    ARRAYS,
+  ARRAYS,
     hostile,
     hostile_array,
     joined,
