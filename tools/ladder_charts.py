@@ -57,17 +57,14 @@ def draw(script: str, target: Path) -> None:
             rate = rates.get(name, 0)
             ax.barh(at, rate, height * 0.95, color=color, alpha=1 if k == 0 else 0.5)
             inside = rate > 300
-            look = {
-                "color": "white" if inside and k == 0 else "black",
-                "ha": "right" if inside else "left",
-            }
             ax.text(
-                rate + (-25 if inside else 25),
+                rate - 25 if inside else rate + 25,
                 at,
                 f"{rate:.0f}" if rate else "",
+                color="white" if inside and k == 0 else "black",
+                ha="right" if inside else "left",
                 va="center",
                 fontsize=8,
-                **look,
             )
     copy = section["copy_gb_s"]
     ax.axvline(copy, color="black", linewidth=1, linestyle="--")

@@ -22,7 +22,7 @@ import numpy as np
 
 from warpkit import _core
 from warpkit._hostile import (
-  ARRAYS,
+    ARRAYS,
     hostile,
     hostile_array,
     joined,
