@@ -30,16 +30,32 @@ HEAD = ("device", "variant", "ms", "GB/s", "of a copy", "what it teaches")
 
 
 class Timing(NamedTuple):
-    """One variant of an operation on one device."""
+    """One variant of an operation on one device.
+
+    Attributes
+    ----------
+    device, variant, teaches : str
+        As in the table of kernels.
+    production : bool
+        It is the one that is used where none is named.
+    seconds : float
+        Of a call, of many one after another; the least of several.
+    gb_s : float
+        10^9 bytes of input and results a second.
+    of_a_copy : float
+        That over the rate at which the device copies the input.
+    error : str
+        Why it does not run; "": it does.
+    """
 
     device: str
     variant: str
     production: bool
-    seconds: float  # of a call, of many one after another; the least of several
-    gb_s: float  # 10^9 bytes of input and results a second
-    of_a_copy: float  # that over the rate at which the device copies the input
+    seconds: float
+    gb_s: float
+    of_a_copy: float
     teaches: str
-    error: str  # why it does not run; "": it does
+    error: str
 
 
 class Bench:

@@ -15,7 +15,19 @@ from warpkit._ops import Device
 
 
 class Variant(NamedTuple):
-    """One row of the kernel table."""
+    """One row of the kernel table.
+
+    Attributes
+    ----------
+    op, device, name : str
+        ``name`` is what ``variant=`` takes; device is "cpu" or "cuda", which "emu" runs too.
+    dtypes : tuple of str
+        That it takes.
+    production : bool
+        It is the one that is used where none is named.
+    teaches : str
+        What is to be learnt from it.
+    """
 
     op: str
     device: str
@@ -73,7 +85,12 @@ def devices() -> list[str]:
 
 
 def set_default_device(device: Device) -> None:
-    """The device of calls that name none; None returns to the rule in the module's docstring.
+    """The device of calls that name none.
+
+    Parameters
+    ----------
+    device : str or sequence of str, optional
+        None: return to the rule in the module's docstring.
 
     Raises
     ------

@@ -19,9 +19,21 @@ _LIMITS = _run.Limits(threads=1 << 22, records=256)
 
 
 class Rung(NamedTuple):
-    """A rung of a ladder: what was counted of all its launches.
+    """A rung of a ladder.
 
-    floor and seconds are None where no rate, no GPU is known.
+    Attributes
+    ----------
+    variant, teaches : str
+        As in the table of kernels.
+    counts : Counts
+        Of all its launches.
+    dram_bytes : int
+        By the caches' model.
+    floor : float or None
+        Seconds, by the rate of a copy; None where that is not known.
+    seconds : float or None
+        Measured; None where there is no GPU.
+    trace : Trace
     """
 
     variant: str

@@ -155,7 +155,17 @@ class Line(NamedTuple):
 
 
 class Access(NamedTuple):
-    """One request of a warp. addresses: of the 32 lanes; None: it takes no part."""
+    """One request of a warp.
+
+    Attributes
+    ----------
+    line, file, op, space, size, array
+        As Line's.
+    addresses : tuple of int or None
+        Of the 32 lanes; None: it takes no part.
+    sectors, wavefronts : int
+        As Counts's.
+    """
 
     line: int
     file: str
