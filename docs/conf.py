@@ -55,10 +55,9 @@ html_theme_options = {
     "navbar_center": [],
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
-    "footer_start": ["copyright"],
+    "footer_start": [],
     "footer_end": [],
 }
-copyright = "Apache-2.0"
 
 CHARTS = {  # before which marks of which page
     "docs/ladder": {"ladder table": "reduce"},

@@ -1,7 +1,7 @@
 """The examples in docstrings print what they say; pages list all that is public, and settings."""
 
 import doctest
-import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import warpkit
 
+NAME = r"\b(warpkit(?:\.[a-z_]\w*)+)(?<!\.h)\b"
 PROGRAMS = {"warpkit.__main__"}  # which importing would run
 
 
@@ -60,3 +61,14 @@ def test_the_pages_have_every_setting():
     pages = ("settings.md", "emulator.md")
     text = "".join((helpers.ROOT / "docs" / page).read_text() for page in pages)
     assert [name for name, *_ in warpkit._core.settings() if f"`{name}`" not in text] == []
+
+
+def test_names_on_the_pages_are_there():
+    pages = [helpers.ROOT / "README.md", *(helpers.ROOT / "docs").rglob("*.md")]
+    for path in {p for page in pages for p in re.findall(NAME, page.read_text())}:
+        module, _, name = path.rpartition(".")
+        try:
+            found = pkgutil.resolve_name(f"{module}:{name}")
+        except AttributeError:  # a module that nobody has imported
+            found = importlib.util.find_spec(path)
+        assert found is not None, path
