@@ -29,6 +29,7 @@ def examples():
     return found
 
 
+@pytest.mark.skipif("cpu" not in helpers.devices, reason="run with the CPU's tests, once")
 @pytest.mark.parametrize("test", examples(), ids=lambda test: test.name)
 def test_examples_print_what_they_say(test):
     told = []
