@@ -15,7 +15,7 @@ stream   for an array on a device: the CUDA stream in whose order the work goes,
          call returns without waiting, unless out is on the host
 variant  one row of the kernel table (see variants); None: the production kernel
 progress True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done,
-         total), in pieces. Not of dot, vdot, cumsum, nancumsum, segment_reduce and group_reduce
+         total), in pieces
 
 PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
 """

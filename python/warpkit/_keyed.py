@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
-from warpkit import _core, _interop
+from warpkit import _core
 from warpkit._array import DeviceArray, asarray, beside, on_host
-from warpkit._ops import NO_VALUE, Device
+from warpkit._ops import NO_VALUE, Device, Progress, with_options
 from warpkit._reduce import _cast
 
 
@@ -24,9 +24,11 @@ class _Place(NamedTuple):
     library: Any
     staged: bool  # host arrays were brought to a GPU
 
-    def call(self, function: Any, *arguments: Any, out: Any = None) -> Any:
-        pair = None if self.stream is None else _interop.stream_pair(self.stream)
-        return function(*arguments, out, self.device, pair, self.variant, None)
+    def call(
+        self, function: Any, *arguments: Any, out: Any = None, progress: Progress = False
+    ) -> Any:
+        options = (out, self.device, self.stream, self.variant, progress)
+        return with_options(function, arguments, *options)
 
     def give(self, result: Any) -> Any:
         """A result in the caller's kind of array; NumPy's scalar where none of its axes is left."""
@@ -118,6 +120,7 @@ def _dot(
     device: Device,
     stream: Any,
     variant: str | None,
+    progress: Progress,
 ) -> Any:
     (x, y), place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
     if x.dtype != y.dtype:
@@ -142,7 +145,7 @@ def _dot(
     if x.shape != y.shape:
         shape = np.broadcast_shapes(x.shape, y.shape)
         x, y = _spread(x, shape), _spread(y, shape)
-    result = place.call(_core.dot, x, y, conjugate, out=out)
+    result = place.call(_core.dot, x, y, conjugate, out=out, progress=progress)
     return place.give(result) if place.staged or place.library is not None else result
 
 
@@ -156,6 +159,7 @@ def dot(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sum of the products of ``a`` and ``b``, exact and rounded once.
 
@@ -178,7 +182,7 @@ def dot(
     Source   numpy.dot, numpy.vecdot; T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product"
              (2005)
     """
-    return _dot("dot", a, b, axis, False, out, device, stream, variant)
+    return _dot("dot", a, b, axis, False, out, device, stream, variant, progress)
 
 
 def vdot(
@@ -191,6 +195,7 @@ def vdot(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sum of the products of conj(``a``) and ``b``, exact and rounded once.
 
@@ -199,11 +204,15 @@ def vdot(
     out, Returns, Raises, Notes   as dot's
     Source   numpy.vdot, numpy.vecdot
     """
-    return _dot("vdot", a, b, axis, True, out, device, stream, variant)
+    return _dot("vdot", a, b, axis, True, out, device, stream, variant, progress)
 
 
 # ---- segments and groups -----------------------------------------------------------------------
 
+SegmentOp = Literal[
+    "sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "ptp", "argmin", "argmax", "any",
+    "all", "count_nonzero", "count",
+]  # fmt: skip
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
@@ -224,12 +233,13 @@ def segment_reduce(
     a: Any,
     offsets: Any,
     /,
-    op: str = "sum",
+    op: SegmentOp = "sum",
     *,
     ddof: float = 0,
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """Fold each of the segments that ``offsets`` cut ``a`` into.
 
@@ -263,7 +273,8 @@ def segment_reduce(
         raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
     at = _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
     fold = "any" if op == "count" else op
-    result, wrong, empty = place.call(_core.segment_reduce, a, fold, ddof, None, at, None, 0)
+    arguments = (a, fold, ddof, None, at, None, 0)
+    result, wrong, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     if wrong >= 0:
         host = on_host(at)
         before = f" after {host[wrong - 1]}" if wrong else ""
@@ -291,13 +302,14 @@ def group_reduce(
     keys: Any,
     a: Any,
     /,
-    op: str = "sum",
+    op: SegmentOp = "sum",
     groups: int | None = None,
     *,
     ddof: float = 0,
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """Fold the elements of ``a`` that have the same key, in any order.
 
@@ -329,12 +341,13 @@ def group_reduce(
     groups = _number_of_groups(keys, groups, place)
     keys, a = keys.reshape(-1), a.reshape(-1)
     if op == "count" or op == "sum":
-        return place.give(_tally(keys, a, op, groups, place))
+        return place.give(_tally(keys, a, op, groups, place, progress))
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
     place = place._replace(variant=None)
     if stray >= 0:
         _raise_stray(keys, stray, groups)
-    result, _, empty = place.call(_core.segment_reduce, a, op, ddof, None, offsets, order, mask)
+    arguments = (a, op, ddof, None, offsets, order, mask)
+    result, _, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     _check_lengths(op, a.dtype, empty, "group")
     return place.give(result)
 
@@ -358,7 +371,7 @@ def _raise_stray(keys: Any, at: int, groups: int) -> None:
     raise ValueError(f"key {key} at index {at} is none of 0 .. {groups - 1}")
 
 
-def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
+def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Progress) -> Any:
     """Counts, or exact sums, of each key."""
     weights, sums = None, None
     if op == "sum":
@@ -376,7 +389,7 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
         if low < 0 or high >= groups:
             _raise_first(keys, groups)
     arguments = (keys, "values", groups, None, None, weights, sums, False, there)
-    found = place._replace(variant=None).call(_core.histogram, *arguments)
+    found = place._replace(variant=None).call(_core.histogram, *arguments, progress=progress)
     if op == "sum" and there:
         found, stray = found
         if stray:
@@ -403,6 +416,7 @@ def _cumsum(
     device: Device,
     stream: Any,
     variant: str | None,
+    progress: Progress,
 ) -> Any:
     (a,), place = _bring("cumsum", (_array(a),), device, stream, variant, out)
     given = None if dtype is None else np.dtype(dtype)
@@ -411,8 +425,8 @@ def _cumsum(
     a = a.reshape(-1) if axis is None or a.ndim == 0 else a
     axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
     last = axis == a.ndim - 1
-    call = place.call
-    result = call(_core.cumsum, _last(a, axis), skip_nan, given, out=out if last else None)
+    arguments = (_last(a, axis), skip_nan, given)
+    result = place.call(_core.cumsum, *arguments, out=out if last else None, progress=progress)
     if last:
         return place.give(result)
     result = np.moveaxis(result, -1, axis)
@@ -437,6 +451,7 @@ def cumsum(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sums of the first element, the first two, and so on; each exact and rounded once.
 
@@ -455,7 +470,7 @@ def cumsum(
              device, stream and variant are the module's (see help(warpkit))
     Source   numpy.cumsum, cub::DeviceScan
     """
-    return _cumsum(a, axis, dtype, out, False, device, stream, variant)
+    return _cumsum(a, axis, dtype, out, False, device, stream, variant, progress)
 
 
 def nancumsum(
@@ -468,10 +483,11 @@ def nancumsum(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """cumsum with 0 in place of each NaN; of complex numbers of each part that is NaN.
 
     Arguments, Returns, Raises, Notes   as cumsum's
     Source   numpy.nancumsum
     """
-    return _cumsum(a, axis, dtype, out, True, device, stream, variant)
+    return _cumsum(a, axis, dtype, out, True, device, stream, variant, progress)

@@ -1,5 +1,7 @@
 """What a DeviceArray does as NumPy's arrays do, and the arithmetic that it does not do."""
 
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -96,7 +98,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "sum", ...)"""
         return fold(
             self, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where
@@ -110,7 +112,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "prod", ...)"""
         return fold(
             self,
@@ -130,7 +132,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "min", ...)"""
         return fold(self, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
@@ -141,7 +143,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "max", ...)"""
         return fold(self, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
@@ -153,7 +155,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "mean", ...)"""
         return fold(self, "mean", axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
 
@@ -166,7 +168,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "var", ...)"""
         return fold(
             self, "var", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
@@ -181,7 +183,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "std", ...)"""
         return fold(
             self, "std", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
@@ -189,25 +191,25 @@ class Methods(_core.DeviceArray):
 
     def any(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "any", ...)"""
         return fold(self, "any", axis, out=out, keepdims=keepdims, where=where)
 
     def all(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
+    ) -> Self:
         """warpkit.reduce(a, "all", ...)"""
         return fold(self, "all", axis, out=out, keepdims=keepdims, where=where)
 
-    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
         """warpkit.reduce(a, "argmin", ...)"""
         return fold(self, "argmin", axis, out=out, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
         """warpkit.reduce(a, "argmax", ...)"""
         return fold(self, "argmax", axis, out=out, keepdims=keepdims)
 
-    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Self:
         """warpkit.reduce(a, "ptp", ...)"""
         return fold(self, "ptp", axis, out=out, keepdims=keepdims)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -14,6 +14,7 @@ from warpkit import _core, _interop
 Axis = int | tuple[int, ...] | None
 Device = str | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
+ResultT = TypeVar("ResultT")  # whose fields a named tuple has
 Mode = Literal[
     "reflect", "constant", "nearest", "mirror", "wrap", "valid", "grid-mirror", "grid-constant",
     "grid-wrap",
