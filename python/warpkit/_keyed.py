@@ -75,8 +75,8 @@ def _device_of(op: str, device: Device, nbytes: int) -> str:
 
 
 def _array(a: Any) -> Any:
-    """Lists and scalars as NumPy has them."""
-    return a if hasattr(a, "dtype") else np.asarray(_core.unmasked(a))
+    """Lists and scalars as NumPy has them; what has no numbers is refused as it was given."""
+    return a if hasattr(a, "dtype") else _core.operand(a)[0]
 
 
 def _integers(a: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -21,6 +21,16 @@ Mode = Literal[
 ]  # fmt: skip
 
 NO_VALUE: Any = np._NoValue  # of an argument that was not given
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> str:
+    """The message of an error: which there are, and the one that may be meant."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    meant = get_close_matches(name, known, 1) if isinstance(name, str) else []
+    hint = f" (did you mean {meant[0]!r}?)" if meant else ""
+    return f"unknown {what} {name!r}{hint}; there are: {', '.join(known)}"
 
 
 def with_options(
