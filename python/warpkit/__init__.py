@@ -14,8 +14,9 @@ stream   for an array on a device: the CUDA stream in whose order the work goes,
          object with __cuda_stream__ (CuPy's and PyTorch's streams too); None: the array's own. The
          call returns without waiting, unless out is on the host
 variant  one row of the kernel table (see variants); None: the production kernel
-progress True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done,
-         total), in pieces
+progress True: show a bar (tqdm); or a function of (done, total), in pieces: those of a host array
+         that cross to a GPU, else of the work, of which more may come up. Of an array on a GPU
+         only the end is told
 
 PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
 """

@@ -13,6 +13,7 @@ from warpkit import _core
 from warpkit._array import DeviceArray, asarray, beside, on_host
 from warpkit._ops import NO_VALUE, Device, Progress, with_options
 from warpkit._reduce import _cast
+from warpkit._transpose import moveaxis, transpose
 
 
 class _Place(NamedTuple):
@@ -27,14 +28,20 @@ class _Place(NamedTuple):
     def call(
         self, function: Any, *arguments: Any, out: Any = None, progress: Progress = False
     ) -> Any:
+        given = [_dense(x) if isinstance(x, np.ndarray) else x for x in arguments]
         options = (out, self.device, self.stream, self.variant, progress)
-        return with_options(function, arguments, *options)
+        return with_options(function, tuple(given), *options)
 
     def give(self, result: Any) -> Any:
         """A result in the caller's kind of array; NumPy's scalar where none of its axes is left."""
         if self.staged and isinstance(result, DeviceArray):
             return result.numpy() if result.ndim else result.numpy()[()]
         return result if self.library is None else self.library.finish(result)
+
+
+def _dense(a: np.ndarray) -> np.ndarray:
+    """C-contiguous, as kernels of the CPU want it; NumPy's copy cannot be interrupted."""
+    return a if a.flags.c_contiguous else transpose(a, range(a.ndim), device="cpu")
 
 
 def _bring(
@@ -429,16 +436,10 @@ def _cumsum(
     result = place.call(_core.cumsum, *arguments, out=out if last else None, progress=progress)
     if last:
         return place.give(result)
-    result = np.moveaxis(result, -1, axis)
-    result = result.copy() if isinstance(result, DeviceArray) else np.ascontiguousarray(result)
-    if out is None or out is ...:
-        return place.give(result)
-    if not isinstance(out, DeviceArray):
-        result = on_host(result)
-    if tuple(out.shape) != tuple(result.shape) or out.dtype != result.dtype:
-        raise ValueError(f"out must be {result.dtype} of shape {result.shape}")
-    out[...] = result
-    return out
+    out = None if out is ... else out
+    there = isinstance(result, DeviceArray)
+    turned = moveaxis(result, -1, axis, out=out, device=None if there else "cpu", stream=stream)
+    return place.give(turned) if out is None else turned
 
 
 def cumsum(
