@@ -190,6 +190,7 @@ lint: $(VENV)/linters ## fail on what make format would change, on type errors a
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/codespell
 	$(VENV)/bin/mypy
+	$(VENV)/bin/pyright --pythonpath $(PY)
 	$(VENV)/bin/lizard -m -C 20 -L 60 -w -l c -l cpp $(HOST_FILES)
 
 readme: $(INSTALLED) ## run README's examples and renew its output and tables

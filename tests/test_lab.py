@@ -451,7 +451,7 @@ def test_a_ladder_has_its_rungs_in_order(monkeypatch):
     assert all(one.floor == one.dram_bytes / 1e12 for one in ladder)
     assert "one column of padding" in repr(ladder)
     assert ladder._repr_html_().count("<tr>") == 3
-    with pytest.raises(ValueError, match="there is no ladder of 'bincount'; there are: "):
+    with pytest.raises(ValueError, match="unknown ladder 'bincount'; there are: "):
         lab.ladder("bincount", 10)
 
 

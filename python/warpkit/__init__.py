@@ -18,8 +18,9 @@ stream : object, optional
 variant : str, optional
     One row of the kernel table (see variants); None: the production kernel.
 progress : bool or callable
-    True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done, total),
-    in pieces. Not of dot, vdot, cumsum, nancumsum, segment_reduce and group_reduce.
+    True: show a bar (tqdm); or a function of (done, total), in pieces: those of a host array that
+    cross to a GPU, else of the work, of which more may come up. Of an array on a GPU only the end
+    is told.
 
 .. PYTEST_DONT_REWRITE tells pytest, which has a plugin of this, that no assert here is a test's.
 """

@@ -14,6 +14,7 @@ import warpkit
 from warpkit import _core, _tables
 from warpkit._array import DeviceArray, asarray
 from warpkit._devices import variants
+from warpkit._ops import unknown
 
 OPERATIONS = {  # and whose rows of the table they run
     "reduce": "reduce",
@@ -175,7 +176,7 @@ def bench(
     {'cpu'}
     """
     if op not in OPERATIONS:
-        raise ValueError(f"unknown op {op!r}; there are: {', '.join(OPERATIONS)}")
+        raise ValueError(unknown("op", op, OPERATIONS))
     for name in ("device", "stream", "out", "variant", "progress"):
         if name in options:
             raise TypeError(f"bench takes no {name}: it tries all variants on all devices")

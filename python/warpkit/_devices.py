@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import platform
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warpkit import _core
-from warpkit._ops import Device
+from warpkit._ops import Device, unknown
 
 
 class Variant(NamedTuple):
@@ -63,9 +62,7 @@ def variants(op: str | None = None) -> list[Variant]:
     rows = [Variant(o, d, n, tuple(t), p, w) for o, d, n, t, p, w in _core.rows()]
     ops = list(dict.fromkeys(row.op for row in rows))
     if op is not None and op not in ops:
-        meant = difflib.get_close_matches(str(op), ops, 1)
-        hint = f" (did you mean {meant[0]!r}?)" if meant else ""
-        raise ValueError(f"unknown op {op!r}{hint}; there are: {', '.join(ops)}")
+        raise ValueError(unknown("op", op, ops))
     return [row for row in rows if op in (None, row.op)]
 
 

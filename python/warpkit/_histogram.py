@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray, on_host
 from warpkit._bins import TAKEN, bins_between, bins_of_range, comparable, given_edges, is_float
-from warpkit._ops import NO_VALUE, Device, Progress, with_options
+from warpkit._ops import NO_VALUE, Device, Progress, ResultT, with_options
 
 MOST_INDEX = int(np.iinfo(np.intp).max)
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
@@ -540,12 +540,12 @@ def _length(a: Any, minlength: int, call: Call) -> int:
 # ---- warp_histogram ----------------------------------------------------------------------------
 
 
-class WarpHistogram(NamedTuple):
+class WarpHistogram(NamedTuple, Generic[ResultT]):
     """What warp_histogram returns."""
 
-    values: Any
-    counts: Any
-    totals: Any
+    values: ResultT
+    counts: ResultT
+    totals: ResultT
 
 
 def warp_histogram(
@@ -558,7 +558,7 @@ def warp_histogram(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> WarpHistogram:
+) -> WarpHistogram[Any]:
     """Count the distinct values in each 32 consecutive elements.
 
     Parameters

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
-from warpkit import _core, _interop
+from warpkit import _core
 from warpkit._array import DeviceArray, asarray, beside, on_host
-from warpkit._ops import NO_VALUE, Device
+from warpkit._ops import NO_VALUE, Device, Progress, with_options
 from warpkit._reduce import _cast
+from warpkit._transpose import moveaxis, transpose
 
 
 class _Place(NamedTuple):
@@ -24,15 +25,23 @@ class _Place(NamedTuple):
     library: Any
     staged: bool  # host arrays were brought to a GPU
 
-    def call(self, function: Any, *arguments: Any, out: Any = None) -> Any:
-        pair = None if self.stream is None else _interop.stream_pair(self.stream)
-        return function(*arguments, out, self.device, pair, self.variant, None)
+    def call(
+        self, function: Any, *arguments: Any, out: Any = None, progress: Progress = False
+    ) -> Any:
+        given = [_dense(x) if isinstance(x, np.ndarray) else x for x in arguments]
+        options = (out, self.device, self.stream, self.variant, progress)
+        return with_options(function, tuple(given), *options)
 
     def give(self, result: Any) -> Any:
         """A result in the caller's kind of array; NumPy's scalar where none of its axes is left."""
         if self.staged and isinstance(result, DeviceArray):
             return result.numpy() if result.ndim else result.numpy()[()]
         return result if self.library is None else self.library.finish(result)
+
+
+def _dense(a: np.ndarray) -> np.ndarray:
+    """C-contiguous, as kernels of the CPU want it; NumPy's copy cannot be interrupted."""
+    return a if a.flags.c_contiguous else transpose(a, range(a.ndim), device="cpu")
 
 
 def _bring(
@@ -73,8 +82,8 @@ def _device_of(op: str, device: Device, nbytes: int) -> str:
 
 
 def _array(a: Any) -> Any:
-    """Lists and scalars as NumPy has them."""
-    return a if hasattr(a, "dtype") else np.asarray(_core.unmasked(a))
+    """Lists and scalars as NumPy has them; what has no numbers is refused as it was given."""
+    return a if hasattr(a, "dtype") else _core.operand(a)[0]
 
 
 def _integers(a: Any) -> Any:
@@ -118,6 +127,7 @@ def _dot(
     device: Device,
     stream: Any,
     variant: str | None,
+    progress: Progress,
 ) -> Any:
     (x, y), place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
     if x.dtype != y.dtype:
@@ -142,7 +152,7 @@ def _dot(
     if x.shape != y.shape:
         shape = np.broadcast_shapes(x.shape, y.shape)
         x, y = _spread(x, shape), _spread(y, shape)
-    result = place.call(_core.dot, x, y, conjugate, out=out)
+    result = place.call(_core.dot, x, y, conjugate, out=out, progress=progress)
     return place.give(result) if place.staged or place.library is not None else result
 
 
@@ -156,6 +166,7 @@ def dot(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sum of the products of ``a`` and ``b``, exact and rounded once.
 
@@ -207,7 +218,7 @@ def dot(
     >>> float(warpkit.dot([1e8, 1.0, -1e8], [1e8, 1.0, 1e8]))
     1.0
     """
-    return _dot("dot", a, b, axis, False, out, device, stream, variant)
+    return _dot("dot", a, b, axis, False, out, device, stream, variant, progress)
 
 
 def vdot(
@@ -220,6 +231,7 @@ def vdot(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sum of the products of conj(``a``) and ``b``, exact and rounded once.
 
@@ -241,11 +253,15 @@ def vdot(
     >>> complex(warpkit.vdot([1 + 2j, 1j], [1 + 2j, 1j]))
     (6+0j)
     """
-    return _dot("vdot", a, b, axis, True, out, device, stream, variant)
+    return _dot("vdot", a, b, axis, True, out, device, stream, variant, progress)
 
 
 # ---- segments and groups -----------------------------------------------------------------------
 
+SegmentOp = Literal[
+    "sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "ptp", "argmin", "argmax", "any",
+    "all", "count_nonzero", "count",
+]  # fmt: skip
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
@@ -266,12 +282,13 @@ def segment_reduce(
     a: Any,
     offsets: Any,
     /,
-    op: str = "sum",
+    op: SegmentOp = "sum",
     *,
     ddof: float = 0,
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """Fold each of the segments that ``offsets`` cut ``a`` into.
 
@@ -333,7 +350,8 @@ def segment_reduce(
         raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
     at = _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
     fold = "any" if op == "count" else op
-    result, wrong, empty = place.call(_core.segment_reduce, a, fold, ddof, None, at, None, 0)
+    arguments = (a, fold, ddof, None, at, None, 0)
+    result, wrong, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     if wrong >= 0:
         host = on_host(at)
         before = f" after {host[wrong - 1]}" if wrong else ""
@@ -361,13 +379,14 @@ def group_reduce(
     keys: Any,
     a: Any,
     /,
-    op: str = "sum",
+    op: SegmentOp = "sum",
     groups: int | None = None,
     *,
     ddof: float = 0,
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """Fold the elements of ``a`` that have the same key, in any order.
 
@@ -429,12 +448,13 @@ def group_reduce(
     groups = _number_of_groups(keys, groups, place)
     keys, a = keys.reshape(-1), a.reshape(-1)
     if op == "count" or op == "sum":
-        return place.give(_tally(keys, a, op, groups, place))
+        return place.give(_tally(keys, a, op, groups, place, progress))
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
     place = place._replace(variant=None)
     if stray >= 0:
         _raise_stray(keys, stray, groups)
-    result, _, empty = place.call(_core.segment_reduce, a, op, ddof, None, offsets, order, mask)
+    arguments = (a, op, ddof, None, offsets, order, mask)
+    result, _, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     _check_lengths(op, a.dtype, empty, "group")
     return place.give(result)
 
@@ -458,7 +478,7 @@ def _raise_stray(keys: Any, at: int, groups: int) -> None:
     raise ValueError(f"key {key} at index {at} is none of 0 .. {groups - 1}")
 
 
-def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
+def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Progress) -> Any:
     """Counts, or exact sums, of each key."""
     weights, sums = None, None
     if op == "sum":
@@ -476,7 +496,7 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
         if low < 0 or high >= groups:
             _raise_first(keys, groups)
     arguments = (keys, "values", groups, None, None, weights, sums, False, there)
-    found = place._replace(variant=None).call(_core.histogram, *arguments)
+    found = place._replace(variant=None).call(_core.histogram, *arguments, progress=progress)
     if op == "sum" and there:
         found, stray = found
         if stray:
@@ -503,6 +523,7 @@ def _cumsum(
     device: Device,
     stream: Any,
     variant: str | None,
+    progress: Progress,
 ) -> Any:
     (a,), place = _bring("cumsum", (_array(a),), device, stream, variant, out)
     given = None if dtype is None else np.dtype(dtype)
@@ -511,20 +532,14 @@ def _cumsum(
     a = a.reshape(-1) if axis is None or a.ndim == 0 else a
     axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
     last = axis == a.ndim - 1
-    call = place.call
-    result = call(_core.cumsum, _last(a, axis), skip_nan, given, out=out if last else None)
+    arguments = (_last(a, axis), skip_nan, given)
+    result = place.call(_core.cumsum, *arguments, out=out if last else None, progress=progress)
     if last:
         return place.give(result)
-    result = np.moveaxis(result, -1, axis)
-    result = result.copy() if isinstance(result, DeviceArray) else np.ascontiguousarray(result)
-    if out is None or out is ...:
-        return place.give(result)
-    if not isinstance(out, DeviceArray):
-        result = on_host(result)
-    if tuple(out.shape) != tuple(result.shape) or out.dtype != result.dtype:
-        raise ValueError(f"out must be {result.dtype} of shape {result.shape}")
-    out[...] = result
-    return out
+    out = None if out is ... else out
+    there = isinstance(result, DeviceArray)
+    turned = moveaxis(result, -1, axis, out=out, device=None if there else "cpu", stream=stream)
+    return place.give(turned) if out is None else turned
 
 
 def cumsum(
@@ -537,6 +552,7 @@ def cumsum(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sums of the first element, the first two, and so on; each exact and rounded once.
 
@@ -579,7 +595,7 @@ def cumsum(
     >>> warpkit.cumsum([1e16, 1.0, -1e16])
     array([1.e+16, 1.e+16, 1.e+00])
     """
-    return _cumsum(a, axis, dtype, out, False, device, stream, variant)
+    return _cumsum(a, axis, dtype, out, False, device, stream, variant, progress)
 
 
 def nancumsum(
@@ -592,6 +608,7 @@ def nancumsum(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """cumsum with 0 in place of each NaN; of complex numbers of each part that is NaN.
 
@@ -606,4 +623,4 @@ def nancumsum(
     >>> warpkit.nancumsum([1.0, np.nan, 2.0])
     array([1., 1., 3.])
     """
-    return _cumsum(a, axis, dtype, out, True, device, stream, variant)
+    return _cumsum(a, axis, dtype, out, True, device, stream, variant, progress)

@@ -1,5 +1,7 @@
 """What a DeviceArray does as NumPy's arrays do, and the arithmetic that it does not do."""
 
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -132,7 +134,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "sum", ...)``."""
         return fold(
             self, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where
@@ -146,7 +148,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "prod", ...)``."""
         return fold(
             self,
@@ -166,7 +168,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "min", ...)``."""
         return fold(self, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
@@ -177,7 +179,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "max", ...)``."""
         return fold(self, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
@@ -189,7 +191,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "mean", ...)``."""
         return fold(self, "mean", axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
 
@@ -202,7 +204,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "var", ...)``."""
         return fold(
             self, "var", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
@@ -217,7 +219,7 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "std", ...)``."""
         return fold(
             self, "std", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
@@ -225,25 +227,25 @@ class Methods(_core.DeviceArray):
 
     def any(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "any", ...)``."""
         return fold(self, "any", axis, out=out, keepdims=keepdims, where=where)
 
     def all(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
+    ) -> Self:
         """``warpkit.reduce(a, "all", ...)``."""
         return fold(self, "all", axis, out=out, keepdims=keepdims, where=where)
 
-    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
         """``warpkit.reduce(a, "argmin", ...)``."""
         return fold(self, "argmin", axis, out=out, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
         """``warpkit.reduce(a, "argmax", ...)``."""
         return fold(self, "argmax", axis, out=out, keepdims=keepdims)
 
-    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Self:
         """``warpkit.reduce(a, "ptp", ...)``."""
         return fold(self, "ptp", axis, out=out, keepdims=keepdims)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -14,12 +14,23 @@ from warpkit import _core, _interop
 Axis = int | tuple[int, ...] | None
 Device = str | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
+ResultT = TypeVar("ResultT")  # whose fields a named tuple has
 Mode = Literal[
     "reflect", "constant", "nearest", "mirror", "wrap", "valid", "grid-mirror", "grid-constant",
     "grid-wrap",
 ]  # fmt: skip
 
 NO_VALUE: Any = np._NoValue  # of an argument that was not given
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> str:
+    """The message of an error: which there are, and the one that may be meant."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    meant = get_close_matches(name, known, 1) if isinstance(name, str) else []
+    hint = f" (did you mean {meant[0]!r}?)" if meant else ""
+    return f"unknown {what} {name!r}{hint}; there are: {', '.join(known)}"
 
 
 def with_options(

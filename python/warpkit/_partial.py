@@ -19,7 +19,7 @@ from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray, on_host
 from warpkit._bins import is_float
 from warpkit._histogram import bincount, histogram, least_length, weigh, weigh_values
-from warpkit._ops import NO_VALUE, Axis, Device
+from warpkit._ops import NO_VALUE, Axis, Device, unknown
 from warpkit._reduce import _fields
 from warpkit._transpose import transpose
 
@@ -925,6 +925,8 @@ def _check_ops(ops: Ops, dtype: np.dtype[Any], several: bool, where: Any) -> Non
         if not ops:
             raise ValueError("op must be one name, or a tuple of them")
     for op in ops:
+        if isinstance(op, list):
+            raise ValueError(f"op is the list {op}; several ops are a tuple")
         fold = op.removeprefix("nan") if isinstance(op, str) else op
         if op in ("histogram", "bincount"):
             raise TypeError(f"{op} goes with no other op")
@@ -936,7 +938,7 @@ def _check_ops(ops: Ops, dtype: np.dtype[Any], several: bool, where: Any) -> Non
                 f"{op} of {dtype} depends on the order of the elements: no parts of it merge"
             )
         if not known:
-            raise ValueError(f"unknown op {op!r}; there are: {', '.join(map(repr, TAKEN))}")
+            raise ValueError(unknown("op", op, TAKEN))
         if fold == "ptp" and dtype.kind == "b":
             raise TypeError("ptp does not take bool, of which there is no difference")
         if fold in (*ARGS, "ptp") and where is not True:

@@ -6,7 +6,7 @@ import functools
 import math
 import warnings
 from collections import namedtuple
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from warpkit import _core, _methods
 from warpkit._array import DeviceArray, beside, on_host
-from warpkit._ops import NO_VALUE, Axis, Device, Progress, with_options
+from warpkit._ops import NO_VALUE, Axis, Device, Progress, ResultT, with_options
 
 Op = Literal[
     "sum", "prod", "min", "max", "mean", "var", "std", "norm", "sumsq", "any", "all",
@@ -262,14 +262,14 @@ def _counts(a: Any, axis: Axis, where: Any, nan: bool) -> tuple[Any, float]:
 # ---- describe ----------------------------------------------------------------------------------
 
 
-class Description(NamedTuple):
+class Description(NamedTuple, Generic[ResultT]):
     """What describe gives: of each result's elements how many, and their statistics."""
 
     count: int  # type: ignore[assignment]
-    min: Any
-    max: Any
-    mean: Any
-    std: Any
+    min: ResultT
+    max: ResultT
+    mean: ResultT
+    std: ResultT
 
 
 def describe(
@@ -283,7 +283,7 @@ def describe(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> Description:
+) -> Description[Any]:
     """How many elements there are, the least, the greatest, their mean and standard deviation.
 
     Parameters

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from warpkit import _core
-from warpkit._ops import Device, Progress, with_options
+from warpkit._ops import Device, Progress, ResultT, with_options
 
 
-class RunLength(NamedTuple):
+class RunLength(NamedTuple, Generic[ResultT]):
     """What run_length returns."""
 
-    values: Any
-    counts: Any
+    values: ResultT
+    counts: ResultT
 
 
-class UniqueCounts(NamedTuple):
+class UniqueCounts(NamedTuple, Generic[ResultT]):
     """What unique_counts returns."""
 
-    values: Any
-    counts: Any
+    values: ResultT
+    counts: ResultT
 
 
 def _found(
@@ -58,7 +58,7 @@ def run_length(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> RunLength:
+) -> RunLength[Any]:
     """Find the runs of equal neighbours in ``a``: its run-length encoding.
 
     Parameters
@@ -105,7 +105,7 @@ def unique_counts(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> UniqueCounts:
+) -> UniqueCounts[Any]:
     """Find the distinct elements of ``a``, and how often each occurs.
 
     Parameters

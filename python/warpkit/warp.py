@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from warpkit import _core
-from warpkit._ops import Device, with_options
+from warpkit._ops import Device, unknown, with_options
 
 __all__ = (
     *("all", "any", "ballot", "broadcast", "fns", "match_all", "match_any", "popc", "reduce"),
@@ -565,7 +565,7 @@ def _exchange(
 def _foldable(a: Any, op: str) -> Given:
     """a, of a dtype that op takes."""
     if op not in OPS:
-        raise ValueError(f"op must be one of {', '.join(OPS)}, not {op!r}")
+        raise ValueError(unknown("op", op, OPS))
     a, library = _core.operand(a)
     if op in ("and", "or", "xor") and a.dtype.kind not in "biu":
         raise TypeError(f"{op!r} takes integers, not {a.dtype}")

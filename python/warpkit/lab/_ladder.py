@@ -10,6 +10,7 @@ import numpy as np
 
 import warpkit
 from warpkit import _bench, _tables
+from warpkit._ops import unknown
 from warpkit.lab import _run, _trace
 from warpkit.lab._plan import roofline
 
@@ -163,8 +164,8 @@ def ladder(
         if row.device == "cuda" and row.op == op and (op, row.name) in files
     ]
     if not rows:
-        known = ", ".join(dict.fromkeys(o for o, _ in files if hasattr(warpkit, o)))
-        raise ValueError(f"there is no ladder of {op!r}; there are: {known}")
+        known = dict.fromkeys(o for o, _ in files if hasattr(warpkit, o))
+        raise ValueError(unknown("ladder", op, known))
     rows = [row for row in rows if name in row.dtypes]
     if not rows:
         raise ValueError(f"no rung of {op} takes {name}")
