@@ -541,7 +541,17 @@ def _length(a: Any, minlength: int, call: Call) -> int:
 
 
 class WarpHistogram(NamedTuple, Generic[ResultT]):
-    """What warp_histogram returns."""
+    """What warp_histogram returns.
+
+    Attributes
+    ----------
+    values : array
+        Shape (w, 32), of the elements' dtype.
+    counts : array of int32
+        Shape (w, 32).
+    totals : array of int32
+        Shape (w,), how many values are distinct.
+    """
 
     values: ResultT
     counts: ResultT

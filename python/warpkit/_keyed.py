@@ -180,7 +180,7 @@ def dot(
         Along which.
     out : array, optional
         Array of the result's shape and dtype, host or device: written and returned.
-    device, stream, variant : optional
+    device, stream, variant, progress : optional
         As of every operation: see ``help(warpkit)``.
 
     Returns
@@ -241,7 +241,7 @@ def vdot(
         As dot's; axis None: of any shapes and one size, flattened in C order.
     axis : int, optional
         As dot's: numpy.vecdot.
-    out, device, stream, variant : optional
+    out, device, stream, variant, progress : optional
         As dot's; results, errors and notes too.
 
     See Also
@@ -306,7 +306,7 @@ def segment_reduce(
         count_nonzero; count: how many elements each has.
     ddof : float
         var and std divide by the number of elements - ddof.
-    device, stream, variant : optional
+    device, stream, variant, progress : optional
         As of every operation: see ``help(warpkit)``.
 
     Returns
@@ -403,7 +403,7 @@ def group_reduce(
         How many there are; None: the largest key and one.
     ddof : float
         var and std divide by the number of elements - ddof.
-    device, stream, variant : optional
+    device, stream, variant, progress : optional
         As of every operation: see ``help(warpkit)``.
 
     Returns
@@ -567,7 +567,7 @@ def cumsum(
         Elements are cast to it, and the sums are of it.
     out : array, optional
         Array of the result's shape and dtype, host or device: written and returned.
-    device, stream, variant : optional
+    device, stream, variant, progress : optional
         As of every operation: see ``help(warpkit)``.
 
     Returns

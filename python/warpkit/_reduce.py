@@ -263,7 +263,14 @@ def _counts(a: Any, axis: Axis, where: Any, nan: bool) -> tuple[Any, float]:
 
 
 class Description(NamedTuple, Generic[ResultT]):
-    """What describe gives: of each result's elements how many, and their statistics."""
+    """What describe gives: of each result's elements how many, and their statistics.
+
+    Attributes
+    ----------
+    count : int
+    min, max, mean, std : array or scalar
+        Of each fold, as reduce's.
+    """
 
     count: int  # type: ignore[assignment]
     min: ResultT

@@ -12,14 +12,30 @@ from warpkit._ops import Device, Progress, ResultT, with_options
 
 
 class RunLength(NamedTuple, Generic[ResultT]):
-    """What run_length returns."""
+    """What run_length returns.
+
+    Attributes
+    ----------
+    values : array
+        Shape (r,), of the elements' dtype.
+    counts : array of int64
+        Shape (r,), how long each run is.
+    """
 
     values: ResultT
     counts: ResultT
 
 
 class UniqueCounts(NamedTuple, Generic[ResultT]):
-    """What unique_counts returns."""
+    """What unique_counts returns.
+
+    Attributes
+    ----------
+    values : array
+        Shape (d,), of the elements' dtype, ascending.
+    counts : array of int64
+        Shape (d,), how often each occurs.
+    """
 
     values: ResultT
     counts: ResultT
