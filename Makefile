@@ -52,7 +52,7 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 
 # In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
 # is not for those: some tests, and what is Python's alone.
-PYTHONS = bench dask distributed house gpu_record lab
+PYTHONS = bench dask distributed house gpu_record lab notebooks
 test: $(INSTALLED) ## the test suite at small sizes on every device present; in CI the CPU's at all sizes
 	$(PY) -m pytest tests $(if $(CI),--device cpu,--small)
 	$(if $(CI),$(PY) -m pytest tests --device emu --small -m unsanitized)
