@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test test-all wheels core-wheel all-wheels sdist cuda-wheel wheel-test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme clean
+.PHONY: help demo notebooks test test-all wheels core-wheel all-wheels sdist cuda-wheel wheel-test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme docs docs-serve clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -57,7 +57,7 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 
 # In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
 # is not for those: some tests, and what is Python's alone.
-PYTHONS = bench dask distributed house gpu_record lab
+PYTHONS = bench dask distributed house gpu_record lab notebooks
 test: $(INSTALLED) ## the test suite at small sizes on every device present; in CI the CPU's at all sizes
 	$(PY) -m pytest tests $(if $(CI),--device cpu,--small)
 	$(if $(CI),$(PY) -m pytest tests --device emu --small -m unsanitized)
@@ -245,12 +245,25 @@ lint: $(VENV)/linters ## fail on what make format would change, on type errors a
 	$(VENV)/bin/clang-format --dry-run -Werror $(C_FILES)
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
+	$(VENV)/bin/codespell
 	$(VENV)/bin/mypy
 	$(VENV)/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(VENV)/bin/pyright --pythonpath $(PY)
 	$(VENV)/bin/lizard -m -C 20 -L 60 -w -l c -l cpp $(HOST_FILES)
 
 readme: $(INSTALLED) ## run README's examples and renew its output and tables
 	$(PY) tools/readme.py
+
+$(VENV)/docs: $(INSTALLED)
+	$(PY) -m pip install -q --group docs
+	@touch $@
+
+# Notebooks are run a first time, in a minute; CI, which runs them anyway, shows them as they are.
+docs: $(VENV)/docs ## the documentation as a site, in build/docs; a warning is an error
+	WARPKIT_DEVICE=cpu $(PY) -m sphinx -q -n -W --keep-going -c docs -D nb_execution_mode=$(if $(CI),off,cache) . build/docs
+
+docs-serve: docs ## the site at http://localhost:8000
+	$(PY) -m http.server -d build/docs -b localhost 8000
 
 clean: ## remove what was built
 	rm -rf build dist $(VENV) python/warpkit/*.so python/*.egg-info cuda13/build cuda13/*.egg-info

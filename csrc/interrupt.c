@@ -61,6 +61,15 @@ wk_interrupted(void)
     return helping || self->poll == NULL ? 0 : ask(self);
 }
 
+void
+wk_progress(int64_t more, int64_t done)
+{
+    int64_t *counts = current ? current->progress : NULL;
+    if (counts == NULL) return;
+    if (more) __atomic_fetch_add(&counts[1], more, __ATOMIC_RELAXED);
+    if (done) __atomic_fetch_add(&counts[0], done, __ATOMIC_RELAXED);
+}
+
 wk_interrupt *
 wk_interrupt_now(void)
 {

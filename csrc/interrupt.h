@@ -15,6 +15,7 @@ typedef struct wk_interrupt {
     int64_t next;                           /* when to ask again, in ns; 0: not asked yet */
     int asking;                             /* poll is being called                    */
     atomic_int stopped;
+    int64_t *progress; /* NULL or two: pieces of work that are done, and of all so far */
     struct wk_interrupt *outer; /* of a call that a signal's handler makes */
 } wk_interrupt;
 
@@ -34,6 +35,9 @@ void wk_interrupt_join(wk_interrupt *of);
 
 /* Does this thread run a handler within another call? That holds its devices. */
 int wk_within_handler(void);
+
+/* More work has come up, or is done, of this thread's call. */
+void wk_progress(int64_t more, int64_t done);
 
 enum { WK_POLL_MS = 50 };
 

@@ -76,7 +76,7 @@ class Results(NamedTuple):
     counts: list[Array]  # one per channel
     edges: Array
     grey: Array
-    warps: warpkit.WarpHistogram
+    warps: warpkit.WarpHistogram[Array]
 
 
 def load() -> tuple[Array, Terrain]:

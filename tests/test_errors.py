@@ -762,10 +762,10 @@ class Sparse:  # as SciPy's
     [
         (None, "this is of type NoneType; pass an array of numbers"),
         ({"a": 1}, "this is of type dict; "),
-        ([1, None], "this is of type list, and its first element of type int; pass an array"),
+        ([1, None], "this is of type list, and an element of type NoneType; pass an array"),
         (
             np.array(["a", 1], object),
-            "its first element of type str; if they are numbers, pass a.astype(...), of dtype bool",
+            "an element of type str; if they are numbers, pass a.astype(...), of dtype bool",
         ),
         (np.empty(0, object), "this is of type numpy.ndarray; if they are numbers, pass"),
         (Table(), "pass its columns of numbers, by .to_numpy(...)"),

@@ -11,7 +11,7 @@ from typing import get_args
 import helpers
 import pytest
 import warpkit
-from warpkit import _core, _ops, _reduce, reference
+from warpkit import _core, _keyed, _ops, _reduce, reference
 
 ROOT = Path(__file__).resolve().parent.parent
 OPERATIONS = ("reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram")
@@ -173,9 +173,10 @@ def test_whatever_is_public_has_a_docstring(name):
 def test_the_docstring_of_an_operation_names_what_it_takes_and_gives(module, name):
     function = getattr(module, name)
     text = inspect.getdoc(function)
-    wanted = ["Returns", "Source"] + ["Raises"] * (module is warpkit or name != "warp_histogram")
+    wanted = ["Parameters", "Returns", "See Also"]
+    wanted += ["Raises", "Examples"] * (module is warpkit)
     for word in wanted:
-        assert re.search(rf"^{word} ", text, re.MULTILINE), f"{name} has no line {word}"
+        assert f"\n{word}\n{'-' * len(word)}\n" in text, f"{name} has no section {word}"
     if module is warpkit:
         own = set(inspect.signature(function).parameters) - {"device", "variant"}
         assert [p for p in own if not re.search(rf"\b{p}\b", text)] == []
@@ -194,11 +195,42 @@ def test_the_stub_lists_what_core_has():
     assert listed == {name for name in dir(_core) if not name.startswith("__")}
 
 
+def stubs():
+    """Of each function of __init__.pyi the names of its overloads' parameters, and what it
+    defines or imports."""
+    tree = ast.parse((Path(warpkit.__file__).parent / "__init__.pyi").read_text())
+    keys, functions, names = {}, {}, set()
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            own = {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
+            keys[node.name] = own.union(*(keys.get(ast.unparse(base), ()) for base in node.bases))
+        elif isinstance(node, ast.FunctionDef):
+            a, own = node.args, functions.setdefault(node.name, set())
+            own.update(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs))
+            if a.kwarg:
+                own.update(keys[a.kwarg.annotation.slice.id])
+        elif isinstance(node, ast.ImportFrom):
+            names.update(name.asname for name in node.names)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            functions[node.targets[0].id] = functions.get(node.value.id)
+    return functions, names
+
+
+def test_types_are_those_of_the_public_functions():
+    functions, names = stubs()
+    assert set(warpkit.__all__) <= {*functions, *names}
+    assert {"reduce", "vdot", "cumsum"} <= set(functions)
+    for name in sorted(set(warpkit.__all__) & set(functions)):
+        assert functions[name] == set(inspect.signature(getattr(warpkit, name)).parameters), name
+
+
 def test_types_name_what_there_is():
     with pytest.raises(ValueError, match="there are: ") as caught:
         warpkit.reduce([1], "")
     known = re.findall(r"'(\w+)'", str(caught.value).split("there are: ")[1])
     assert list(get_args(_reduce.Op)) == known
+    for op in get_args(_keyed.SegmentOp):
+        warpkit.segment_reduce([1.0], [0, 1], op, device="cpu")
     for mode in get_args(_ops.Mode):
         warpkit.stencil1d([1.0], [1.0], mode=mode, device="cpu")
     assert set(helpers.MODES) <= set(get_args(_ops.Mode))
@@ -206,7 +238,7 @@ def test_types_name_what_there_is():
 
 def test_signatures_begin_and_end_alike():
     """What is taken by position is NumPy's; what is ours comes last, by keyword."""
-    for name in OPERATIONS:
+    for name in (*OPERATIONS, "dot", "vdot", "cumsum", "nancumsum"):
         parameters = list(inspect.signature(getattr(warpkit, name)).parameters.values())
         assert parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY
         last = {p.name: p for p in parameters[-4:]}

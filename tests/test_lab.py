@@ -1,6 +1,5 @@
 """warpkit.lab: what a kernel's accesses cost, against a profiler on a GPU and against NumPy."""
 
-import doctest
 import json
 import os
 import re
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 import warpkit
 from warpkit import lab, testing
-from warpkit.lab import _plan, _run
+from warpkit.lab import _run
 
 pytestmark = [
     pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
@@ -140,11 +139,6 @@ def test_a_profiler_on_a_gpu_counts_the_same_for_rungs():
     names = [("transpose", "naive_row"), ("transpose", "smem"), ("transpose", "smem_pad")]
     names.append(("reduce", "interleaved"))
     assert ncu.differences(GOLDEN, "rungs", ncu.traced_rungs(names)) == (5, [])
-
-
-def test_the_documentations_examples_are_right():
-    assert doctest.testmod(lab).failed == 0
-    assert doctest.testmod(_plan).failed == 0
 
 
 def test_the_comparison_finds_a_difference():
@@ -457,7 +451,7 @@ def test_a_ladder_has_its_rungs_in_order(monkeypatch):
     assert all(one.floor == one.dram_bytes / 1e12 for one in ladder)
     assert "one column of padding" in repr(ladder)
     assert ladder._repr_html_().count("<tr>") == 3
-    with pytest.raises(ValueError, match="there is no ladder of 'bincount'; there are: "):
+    with pytest.raises(ValueError, match="unknown ladder 'bincount'; there are: "):
         lab.ladder("bincount", 10)
 
 

@@ -1,6 +1,5 @@
 """warpkit.testing, and the pytest plugin that is made of it."""
 
-import doctest
 import importlib.metadata
 import inspect
 import json
@@ -337,13 +336,6 @@ class TestRuns:
 
 
 # ---- warpkit.testing -----------------------------------------------------------------------------
-
-
-def test_the_examples_of_the_module_are_right():
-    found = doctest.testmod(testing, extraglobs={"np": np})
-    assert found.attempted > 5
-    assert found.failed == 0
-    assert doctest.testmod(warpkit._mutations).failed == 0
 
 
 def test_the_page_lists_what_is_public():

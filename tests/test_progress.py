@@ -265,6 +265,63 @@ CALLS = {
 }
 
 
+COUNTED = 1 << 20  # elements, of which no device makes one piece
+KEYED = {
+    "dot": lambda a, **options: warpkit.dot(a, a, **options),
+    "cumsum": lambda a, **options: warpkit.cumsum(a, **options),
+    "segment_reduce": lambda a, **options: warpkit.segment_reduce(
+        a, [0, COUNTED // 2, COUNTED], "var", **options
+    ),
+    "group_reduce": lambda a, **options: warpkit.group_reduce(
+        np.arange(COUNTED) % 100, a, "max", **options
+    ),
+    "group sums": lambda a, **options: warpkit.group_reduce(
+        np.arange(COUNTED) % 100, a, "sum", 100, **options
+    ),
+    "unique_counts": lambda a, **options: warpkit.unique_counts(a.view(np.int32), **options),
+    "run_length": lambda a, **options: warpkit.run_length(a, **options),
+}
+
+
+@pytest.mark.parametrize("name", [*CALLS, *KEYED])
+def test_the_work_is_told_in_pieces(name, device):
+    a = helpers.few_values("float32", (1 << 10, COUNTED >> 10))
+    listen = Listener()
+    call = CALLS.get(name) or KEYED[name]
+    got = call(a.ravel() if name in KEYED else a, device=device, progress=listen)
+    done, total = listen.told[-1]
+    assert done == total > 1
+    assert listen.told == sorted(listen.told)
+    want = call(a.ravel() if name in KEYED else a, device=device)
+    for mine, theirs in zip(arrays(got), arrays(want), strict=True):
+        helpers.assert_same(mine, theirs)
+
+
+def test_blocks_of_an_emulated_kernel_are_told(device):
+    if not device.startswith("emu"):
+        pytest.skip("no GPU tells how far a kernel is")
+    a = warpkit.asarray(helpers.few_values("float32", (512, 512)), device=device)
+    for call in (
+        lambda **options: warpkit.transpose(a, **options),
+        lambda **options: warpkit.transpose(a, variant="naive_col", **options),
+        lambda **options: warpkit.reduce(a, **options),
+    ):
+        listen = Listener()
+        call(progress=listen)
+        done, total = listen.told[-1]
+        assert done == total > 1
+
+
+def test_a_bar_that_grows_ends_full(bars):
+    def call(counter):
+        counter[:] = 1, 2
+        wait_for(lambda: bars)
+        counter[:] = 5, 5
+
+    _progress.run(call, True, "unique_counts")
+    assert (bars[0].n, bars[0].total) == (5, 5)
+
+
 def arrays(result):
     return result if isinstance(result, tuple) else (result,)
 

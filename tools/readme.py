@@ -309,6 +309,8 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "histogram runs": histogram_tables.runs,
         "histogram small": histogram_tables.small,
     },
+    "docs/coming_from.md": {},
+    "docs/getting_started.md": {},
     "docs/kernels.md": {},
     "docs/lab.md": {"different": ncu.different_table, "transpose counts": ncu.ladder_table},
     "docs/keyed.md": {"keyed": keyed_tables.measured},

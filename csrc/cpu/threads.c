@@ -50,6 +50,7 @@ take_tasks(struct wk_threads *pool, int thread)
         if (begin >= pool->items) return;
         const int64_t left = pool->items - begin;
         pool->task(pool->arg, begin, begin + (left < pool->grain ? left : pool->grain), thread);
+        wk_progress(0, 1);
     }
 }
 
@@ -161,12 +162,14 @@ void
 wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg)
 {
     if (items <= 0) return;
+    wk_progress((items + grain - 1) / grain, 0);
     struct wk_threads *pool = items > grain ? pool_of(context) : NULL;
     if (pool == NULL || pool->count == 1 || atomic_flag_test_and_set(&pool->busy)) {
         if (wk_was_interrupted()) return;
         for (int64_t begin = 0; begin < items; begin += grain) {
             if (begin > 0 && wk_interrupted()) return;
             task(arg, begin, items - begin < grain ? items : begin + grain, 0);
+            wk_progress(0, 1);
         }
         return;
     }

@@ -49,6 +49,19 @@ remedy(PyObject *object)
     return "pass an array of numbers";
 }
 
+/* Of objects the first that is no number, else the last. */
+static PyObject *
+one_of(PyArrayObject *a)
+{
+    PyObject *told = NULL, *all = PyArray_IterNew((PyObject *)a);
+    for (PyObject *next; all && (next = PyIter_Next(all));) {
+        Py_XSETREF(told, next);
+        if (!PyNumber_Check(told)) break;
+    }
+    Py_XDECREF(all);
+    return told;
+}
+
 void
 wk_refuse_dtype(PyObject *object, PyArrayObject *a)
 {
@@ -58,15 +71,15 @@ wk_refuse_dtype(PyObject *object, PyArrayObject *a)
                      descr);
         return;
     }
-    PyObject *first = PyArray_SIZE(a) > 0 ? PyArray_GETITEM(a, PyArray_DATA(a)) : NULL;
-    const int apart = first && first != object;
+    PyObject *told = one_of(a);
+    const int apart = told && told != object;
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError,
                      "dtype object is not taken: this is of type %.100s%s%.100s; %s, of "
                      "dtype " WK_DTYPE_LIST,
-                     Py_TYPE(object)->tp_name, apart ? ", and its first element of type " : "",
-                     apart ? Py_TYPE(first)->tp_name : "", remedy(object));
-    Py_XDECREF(first);
+                     Py_TYPE(object)->tp_name, apart ? ", and an element of type " : "",
+                     apart ? Py_TYPE(told)->tp_name : "", remedy(object));
+    Py_XDECREF(told);
 }
 
 /* ---- results in each other's memory -------------------------------------------------------- */

@@ -239,6 +239,7 @@ wk_release_gil(wk_release *r)
 {
     r->interrupt.poll = poll_signals;
     r->interrupt.arg = r;
+    r->interrupt.progress = NULL;
     wk_interrupt_begin(&r->interrupt);
     r->thread = PyEval_SaveThread();
 }
@@ -259,6 +260,7 @@ wk_call_row(wk_frame *f)
     wk_release release;
     if (wk_check_taken(f) < 0) return -1;
     wk_release_gil(&release);
+    if (f->options.device.kind == WK_CPU) release.interrupt.progress = call->progress;
     const wk_status status =
         in_order(call, memories, count, f->options.device.kind, f->options.variant);
     wk_take_gil(&release);

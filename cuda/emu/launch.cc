@@ -4,6 +4,7 @@
 #include "emu/races.h"
 #include "emu/schedule.h"
 #include "emu/trace.h"
+#include "runtime/driver.cuh"
 
 #include <algorithm>
 #include <chrono>
@@ -107,8 +108,16 @@ run_one(grid *g, block *b, uint64_t n)
     if (g->weak) g->weak->end_block();
 }
 
+thread_local int64_t *counted; // blocks that are done, and all; null: nobody looks
+
 void
-run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
+count(int64_t *which, int64_t more)
+{
+    if (which) __atomic_fetch_add(which, more, __ATOMIC_RELAXED);
+}
+
+void
+run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order, int64_t *done)
 {
     block_script script; // if the grid has one, this thread is alone
     std::unique_ptr<borrowed_block> b;
@@ -119,7 +128,7 @@ run_share(grid *g, std::atomic<uint64_t> *taken, const block_order &order)
     }
     try {
         const guard against(b->own, g->set.seconds);
-        for (uint64_t i; !g->failed && (i = taken->fetch_add(1)) < order.count;)
+        for (uint64_t i; !g->failed && (i = taken->fetch_add(1)) < order.count; count(done, 1))
             run_one(g, b->own,
                     g->scripted ? script.next(*g, i, order(i), order.count) : order(i));
     } catch (const std::bad_alloc &) {
@@ -200,8 +209,10 @@ run_grid(grid *g)
     g->alone = workers == 1;
 
     helpers others;
-    others.start(workers - 1, [&] { run_share(g, &taken, order); });
-    run_share(g, &taken, order);
+    int64_t *const done = counted;
+    count(done ? done + 1 : done, (int64_t)blocks);
+    others.start(workers - 1, [&] { run_share(g, &taken, order, done); });
+    run_share(g, &taken, order, done);
     others.wait_for(g);
     if (g->starved || (!g->failed && taken < blocks)) throw std::bad_alloc();
 }
@@ -476,3 +487,9 @@ launch(const cudaLaunchConfig_t &config, const body &work)
 }
 
 } // namespace emu
+
+void
+wk::count_blocks(int64_t *progress)
+{
+    emu::counted = progress;
+}

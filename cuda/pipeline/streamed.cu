@@ -1,6 +1,7 @@
 // streamed.cu -- calls whose input lies on the host: in one transfer if it is small, else piece by
 // piece over every GPU that takes part, else whole.
 #include "pipeline/participant.cuh"
+#include "runtime/driver.cuh"
 
 #include "plan.h"
 #include "reduce.h"
@@ -240,6 +241,7 @@ run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
     wk_cut cut;
     wk_cut_call(call, piece, takes_parts, &cut);
     if (std::max(cut.in_bytes, cut.out_bytes) > kMostPiece) return run_whole(call, launch);
+    count_blocks(nullptr); // but pieces
     if (call->progress) call->progress[1] = cut.pieces;
     return run_pieces(call, &cut, launch);
 }

@@ -63,13 +63,19 @@ wk_status
 slot_run(wk_call *call, wk_launch *launch, int takes_parts)
 {
     if (wk::check_process(&call->error) != WK_OK) return call->error.status;
-    if (call->in.host == nullptr) return wk::run_resident(call, launch);
+    wk::count_blocks(call->progress);
+    if (call->in.host == nullptr) {
+        const wk_status done = wk::run_resident(call, launch);
+        wk::count_blocks(nullptr);
+        return done;
+    }
     host_block in, where;
     const bool many = call->in.ndim > wk::kAxes && wk_size(&call->in) > 0;
     wk_status status = many && (call->op == WK_REDUCE || call->op == WK_TRANSPOSE)
                            ? gather_axes(call, &in, &where)
                            : WK_OK;
     if (status == WK_OK) status = wk::run_streamed(call, launch, takes_parts);
+    wk::count_blocks(nullptr);
     if (call->progress) call->progress[0] = call->progress[1];
     return status;
 }

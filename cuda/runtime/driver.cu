@@ -6,6 +6,11 @@
 
 const wk_kind wk::driver_kind = WK_CUDA;
 
+void
+wk::count_blocks(int64_t *)
+{
+}
+
 const char *
 wk::driver_build()
 {

@@ -17,4 +17,8 @@ wk_status no_devices(wk_error *error, cudaError_t code);
 // Bytes from an address of a device's memory to the end of its allocation; 0: it does not say.
 int64_t left_of_allocation(const void *address);
 
+// From now on this thread's launches add to two numbers, the blocks that are done and all blocks;
+// null: to none. No GPU tells.
+void count_blocks(int64_t *progress);
+
 } // namespace wk

@@ -4,20 +4,25 @@ Every operation takes an array-like with any strides, or an array of a device (D
 PyTorch, JAX, Numba: anything with __cuda_array_interface__ or __dlpack__) without a copy, and
 returns arrays of the caller's kind. Results are the same bits on every device. All take:
 
-device   where to compute: "cpu", "cuda", "cuda:1"; "cuda:all" or a list of GPUs, over which a
-         host array is split; "auto", whichever finishes first by a measured model; "emu", which
-         runs the CUDA kernels on the CPU, for tests and for learning. None: the array's own
-         device; for a host array that of `with warpkit.device(...)`, else set_default_device's,
-         else the environment's WARPKIT_DEVICE, else the first GPU, else the CPU. An array on a
-         device is not moved: naming another is an error
-stream   for an array on a device: the CUDA stream in whose order the work goes, a handle or an
-         object with __cuda_stream__ (CuPy's and PyTorch's streams too); None: the array's own. The
-         call returns without waiting, unless out is on the host
-variant  one row of the kernel table (see variants); None: the production kernel
-progress True: show a bar (tqdm) while a host array crosses to the GPU; or a function of (done,
-         total), in pieces. Not of dot, vdot, cumsum, nancumsum, segment_reduce and group_reduce
+device : str or sequence of str, optional
+    Where to compute: "cpu", "cuda", "cuda:1"; "cuda:all" or a list of GPUs, over which a host array
+    is split; "auto", whichever finishes first by a measured model; "emu", which runs the CUDA
+    kernels on the CPU, for tests and for learning. None: the array's own device; for a host array
+    that of ``with warpkit.device(...)``, else set_default_device's, else the environment's
+    WARPKIT_DEVICE, else the first GPU, else the CPU. An array on a device is not moved: naming
+    another is an error.
+stream : object, optional
+    For an array on a device: the CUDA stream in whose order the work goes, a handle or an object
+    with __cuda_stream__ (CuPy's and PyTorch's streams too); None: the array's own. The call returns
+    without waiting, unless out is on the host.
+variant : str, optional
+    One row of the kernel table (see variants); None: the production kernel.
+progress : bool or callable
+    True: show a bar (tqdm); or a function of (done, total), in pieces: those of a host array that
+    cross to a GPU, else of the work, of which more may come up. Of an array on a GPU only the end
+    is told.
 
-PYTEST_DONT_REWRITE: pytest, which has a plugin of this, is told that no assert here is a test's.
+.. PYTEST_DONT_REWRITE tells pytest, which has a plugin of this, that no assert here is a test's.
 """
 
 import importlib

@@ -17,16 +17,38 @@ from warpkit._methods import Methods
 class DeviceArray(Methods):
     """An array in a device's memory; warpkit.asarray, empty and all operations make them.
 
-    Indexing with integers, slices, ... and None gives views, as in NumPy. Nothing is computed
-    here but copies; the operations take these arrays and give them back without waiting for the
-    device. What needs the values (numpy(), float(), printing) waits.
+    Indexing with integers, slices, ... and None gives views, as in NumPy. Nothing is computed here
+    but copies; the operations take these arrays and give them back without waiting for the device.
+    What needs the values (numpy(), float(), printing) waits.
 
-    Attributes  shape, strides (bytes), dtype, ndim, size, nbytes, itemsize, device, T
-    Protocols   __cuda_array_interface__ 3, __dlpack__ (versioned), __array__; pickle, copy
-    Reductions  sum, prod, min, max, ptp, mean, var, std, any, all, argmin, argmax: those of reduce,
-                with the arguments of NumPy's methods; numpy.sum(a) and its sisters call them
-    Notes       work on an array goes in the order of its CUDA stream: the default one, which
-                CuPy, PyTorch and Numba use too, unless a call named another
+    Attributes
+    ----------
+    shape, strides : tuple of int
+        Extents; bytes between neighbours along each axis.
+    dtype : numpy.dtype
+        Of the elements.
+    ndim, size, nbytes, itemsize : int
+        As NumPy's.
+    device : str
+        Where the memory lies, such as "cuda:0".
+    T : DeviceArray
+        The view with the axes reversed.
+
+    Notes
+    -----
+    Protocols: __cuda_array_interface__ 3, __dlpack__ (versioned), __array__; pickle, copy.
+
+    Reductions: sum, prod, min, max, ptp, mean, var, std, any, all, argmin, argmax are those of
+    reduce, with the arguments of NumPy's methods; numpy.sum(a) and its sisters call them.
+
+    Work on an array goes in the order of its CUDA stream: the default one, which CuPy, PyTorch and
+    Numba use too, unless a call named another.
+
+    Examples
+    --------
+    >>> a = warpkit.asarray(np.arange(6.0).reshape(2, 3), device="emu")
+    >>> a.device, a[:, 1:].shape, float(a.sum())
+    ('emu', (2, 2), 15.0)
     """
 
     __slots__ = ("__weakref__",)
@@ -37,14 +59,26 @@ class DeviceArray(Methods):
     def numpy(self) -> np.ndarray:
         """The elements as a new NumPy array; waits for the device.
 
-        Raises   MemoryError, DeviceError
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        MemoryError, DeviceError
         """
         return self._numpy()
 
     def item(self) -> Any:
         """The one element of an array of size 1, as a Python scalar.
 
-        Raises   ValueError (another size), DeviceError
+        Returns
+        -------
+        scalar
+
+        Raises
+        ------
+        ValueError (another size), DeviceError
         """
         if self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
@@ -53,8 +87,22 @@ class DeviceArray(Methods):
     def view(self, dtype: DTypeLike) -> DeviceArray:
         """The same memory as elements of another type; of another size by NumPy's rules.
 
-        Raises   TypeError (dtype), ValueError (the last axis is not contiguous or its length in
-                 bytes no multiple; elements not aligned)
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        TypeError
+            dtype.
+        ValueError
+            The last axis is not contiguous or its length in bytes no multiple; elements not
+            aligned.
+
+        Examples
+        --------
+        >>> warpkit.asarray(np.float32([1.0]), device="emu").view(np.uint32).numpy()
+        array([1065353216], dtype=uint32)
         """
         dtype, size = np.dtype(dtype), self.itemsize
         shape, strides = self.shape, self.strides
@@ -74,8 +122,25 @@ class DeviceArray(Methods):
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> DeviceArray:
         """The elements in another dtype, cast as NumPy does it: on the host, and back.
 
-        copy     False: the array itself where it is of that dtype
-        Raises   TypeError (dtype), MemoryError, DeviceError
+        Parameters
+        ----------
+        dtype : dtype
+            Any of empty's.
+        copy : bool
+            False: the array itself where it is of that dtype.
+
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        TypeError (dtype), MemoryError, DeviceError
+
+        Examples
+        --------
+        >>> warpkit.asarray([1.5, 2.5], device="emu").astype(np.int32).numpy()
+        array([1, 2], dtype=int32)
         """
         if self.dtype == np.dtype(dtype):
             return self.copy() if copy else self
@@ -157,12 +222,21 @@ class DeviceArray(Methods):
     ) -> Any:
         """A DLPack capsule; what is put on ``stream`` from now on waits for this array.
 
-        stream      a CUDA stream's handle, 1 (the default stream), 2, or None for 1; -1: do not
-                    wait. On "emu" nothing needs to wait
-        max_version the consumer's: (1, 0) and above give a versioned capsule
-        dl_device   this array's own, or (1, 0), which copies it to the host
-        copy        True: a copy; False: BufferError where one would be needed
-        Raises      BufferError (dl_device), TypeError, ValueError (stream)
+        Parameters
+        ----------
+        stream : int, optional
+            A CUDA stream's handle, 1 (the default stream), 2, or None for 1; -1: do not wait. On
+            "emu" nothing needs to wait.
+        max_version : (int, int), optional
+            The consumer's: (1, 0) and above give a versioned capsule.
+        dl_device : (int, int), optional
+            This array's own, or (1, 0), which copies it to the host.
+        copy : bool, optional
+            True: a copy; False: BufferError where one would be needed.
+
+        Raises
+        ------
+        BufferError (dl_device), TypeError, ValueError (stream)
         """
         own = self.__dlpack_device__()
         versioned = max_version is not None and max_version[0] >= 1
@@ -218,14 +292,34 @@ def empty(
 ) -> DeviceArray:
     """A new C-contiguous array on a device, its elements not set.
 
-    shape    int or ints
-    dtype    bool, integer, float16, bfloat16, float32, float64, complex64 or complex128
-    device   "cuda", "cuda:1" or "emu"; None: set_default_device's, else WARPKIT_DEVICE, else the
-             first GPU
-    stream   in whose order it may be used: a handle, or an object with __cuda_stream__ (CuPy's and
-             PyTorch's streams too), kept alive with the array; None: the default stream
-    Raises   TypeError (dtype, stream), ValueError (shape, device), MemoryError, DeviceError
-    Source   numpy.empty
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : dtype
+        Bool, integer, float16, bfloat16, float32, float64, complex64 or complex128.
+    device : str, optional
+        "cuda", "cuda:1" or "emu"; None: set_default_device's, else WARPKIT_DEVICE, else the first
+        GPU.
+    stream : optional
+        In whose order it may be used: a handle, or an object with __cuda_stream__ (CuPy's and
+        PyTorch's streams too), kept alive with the array; None: the default stream.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    TypeError (dtype, stream), ValueError (shape, device), MemoryError, DeviceError
+
+    See Also
+    --------
+    zeros, full, empty_like, numpy.empty
+
+    Examples
+    --------
+    >>> warpkit.empty((2, 3), np.float32, device="emu").nbytes
+    24
     """
     pair = 1 if stream is None else _interop.stream_pair(stream)
     new: DeviceArray = _core.empty(shape, dtype, device, pair)
@@ -242,10 +336,28 @@ def full(
 ) -> DeviceArray:
     """A new C-contiguous array on a device, each element of one value.
 
-    fill_value  a scalar, or an array-like that broadcasts to shape
-    dtype    of empty's; None: that of fill_value
-    shape, device, stream, Raises   as empty's
-    Source   numpy.full
+    Parameters
+    ----------
+    shape : int or sequence of int
+    fill_value : scalar or array_like
+        That broadcasts to shape.
+    dtype : dtype, optional
+        Of empty's; None: that of fill_value.
+    device, stream : optional
+        As empty's; errors too.
+
+    Returns
+    -------
+    DeviceArray
+
+    See Also
+    --------
+    empty, zeros, numpy.full
+
+    Examples
+    --------
+    >>> warpkit.full(3, 7, np.int32, device="emu")
+    DeviceArray([7, 7, 7], dtype=int32, device='emu')
     """
     value = np.asarray(_core.unmasked(fill_value), dtype)
     new = empty(shape, value.dtype, device=device, stream=stream)
@@ -262,7 +374,13 @@ def zeros(
 ) -> DeviceArray:
     """A new C-contiguous array of zeros on a device; arguments and errors are empty's.
 
-    Source   numpy.zeros
+    Returns
+    -------
+    DeviceArray
+
+    See Also
+    --------
+    empty, full, numpy.zeros
     """
     return full(shape, 0, dtype, device=device, stream=stream)
 
@@ -272,11 +390,24 @@ def empty_like(
 ) -> DeviceArray:
     """A new C-contiguous array of another's shape and dtype, its elements not set.
 
-    prototype  an array, host or device
-    dtype    None: the prototype's
-    device   None: where the prototype lies, if it lies on a device; else as for empty
-    stream, Raises   as empty's
-    Source   numpy.empty_like
+    Parameters
+    ----------
+    prototype : array_like
+        Host or device.
+    dtype : dtype, optional
+        None: the prototype's.
+    device : str, optional
+        None: where the prototype lies, if it lies on a device; else as for empty.
+    stream : optional
+        As empty's; errors too.
+
+    Returns
+    -------
+    DeviceArray
+
+    See Also
+    --------
+    empty, numpy.empty_like
     """
     array, _ = _core.operand(prototype)
     lies = array.device if device is None and isinstance(array, DeviceArray) else device
@@ -295,17 +426,43 @@ def asarray(
 ) -> DeviceArray:
     """``a`` as an array on a device.
 
-    a        array-like of empty's dtypes, any shape and strides; or an array of a device (CuPy,
-             PyTorch, JAX, Numba, DeviceArray), which is taken without a copy
-    dtype    the result's; None: a's
-    device   as for empty; None: where a lies, if it lies on a device
-    copy     True: always; False: ValueError where one is needed; None: if it is needed
-    stream   as for empty
-    Returns  DeviceArray of a's shape
-    Raises   TypeError (dtype), ValueError (device, copy), MemoryError, DeviceError
-    Notes    returns when a may be changed. Memory that is not pinned is staged in pieces by several
-             threads, strided arrays are gathered on the way
-    Source   numpy.asarray, cupy.asarray
+    Parameters
+    ----------
+    a : array_like
+        Of empty's dtypes, any shape and strides; or an array of a device (CuPy, PyTorch, JAX,
+        Numba, DeviceArray), which is taken without a copy.
+    dtype : dtype, optional
+        The result's; None: a's.
+    device : str, optional
+        As for empty; None: where a lies, if it lies on a device.
+    copy : bool, optional
+        True: always; False: ValueError where one is needed; None: if it is needed.
+    stream : optional
+        As for empty.
+
+    Returns
+    -------
+    DeviceArray
+        Of a's shape.
+
+    Raises
+    ------
+    TypeError (dtype), ValueError (device, copy), MemoryError, DeviceError
+
+    See Also
+    --------
+    from_dlpack, numpy.asarray, cupy.asarray
+
+    Notes
+    -----
+    Returns when a may be changed. Memory that is not pinned is staged in pieces by several threads,
+    strided arrays are gathered on the way.
+
+    Examples
+    --------
+    >>> a = warpkit.asarray([1.0, 2.0], device="emu")
+    >>> warpkit.reduce(a).numpy()
+    array(3.)
     """
     array, _ = _core.operand(a)
     if isinstance(array, DeviceArray):
@@ -342,17 +499,45 @@ def from_dlpack(
 ) -> DeviceArray | np.ndarray:
     """The array of any library that speaks DLPack, without a copy where that is possible.
 
-    obj      has __dlpack__ and __dlpack_device__; bool, integer, float16, bfloat16, float32,
-             float64, complex64 or complex128
-    device   where the result is to be, such as "cpu" or "cuda:1"; None: where obj lies
-    copy     True: always; False: ValueError where one is needed; None: if it is needed
-    Returns  DeviceArray for a GPU's memory, NumPy array for the host's, read-only if obj says so
-    Raises   TypeError (dtype, device), BufferError (another kind of memory, a malformed tensor),
-             ValueError (copy), MemoryError, DeviceError
-    Notes    what obj's library has under way on its stream is waited for by the default stream,
-             which the result goes in the order of. An array on "emu" lies in host memory, and so
-             becomes a NumPy array over the same bytes
-    Source   the Python array API standard, from_dlpack
+    Parameters
+    ----------
+    obj : object
+        Has __dlpack__ and __dlpack_device__; bool, integer, float16, bfloat16, float32, float64,
+        complex64 or complex128.
+    device : str, optional
+        Where the result is to be, such as "cpu" or "cuda:1"; None: where obj lies.
+    copy : bool, optional
+        True: always; False: ValueError where one is needed; None: if it is needed.
+
+    Returns
+    -------
+    DeviceArray or ndarray
+        DeviceArray for a GPU's memory, NumPy array for the host's, read-only if obj says so.
+
+    Raises
+    ------
+    TypeError
+        dtype, device.
+    BufferError
+        Another kind of memory, a malformed tensor.
+    ValueError
+        copy.
+    MemoryError, DeviceError
+
+    Notes
+    -----
+    What obj's library has under way on its stream is waited for by the default stream, which the
+    result goes in the order of. An array on "emu" lies in host memory, and so becomes a NumPy array
+    over the same bytes.
+
+    References
+    ----------
+    The Python array API standard, from_dlpack.
+
+    Examples
+    --------
+    >>> warpkit.from_dlpack(np.arange(3.0))
+    array([0., 1., 2.])
     """
     if not isinstance(device, str | None):
         raise TypeError(f"device must be a str or None, not {_interop.kind_of(device)}")

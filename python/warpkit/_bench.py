@@ -14,6 +14,7 @@ import warpkit
 from warpkit import _core, _tables
 from warpkit._array import DeviceArray, asarray
 from warpkit._devices import variants
+from warpkit._ops import unknown
 
 OPERATIONS = {  # and whose rows of the table they run
     "reduce": "reduce",
@@ -30,16 +31,32 @@ HEAD = ("device", "variant", "ms", "GB/s", "of a copy", "what it teaches")
 
 
 class Timing(NamedTuple):
-    """One variant of an operation on one device."""
+    """One variant of an operation on one device.
+
+    Attributes
+    ----------
+    device, variant, teaches : str
+        As in the table of kernels.
+    production : bool
+        It is the one that is used where none is named.
+    seconds : float
+        Of a call, of many one after another; the least of several.
+    gb_s : float
+        10^9 bytes of input and results a second.
+    of_a_copy : float
+        That over the rate at which the device copies the input.
+    error : str
+        Why it does not run; "": it does.
+    """
 
     device: str
     variant: str
     production: bool
-    seconds: float  # of a call, of many one after another; the least of several
-    gb_s: float  # 10^9 bytes of input and results a second
-    of_a_copy: float  # that over the rate at which the device copies the input
+    seconds: float
+    gb_s: float
+    of_a_copy: float
     teaches: str
-    error: str  # why it does not run; "": it does
+    error: str
 
 
 class Bench:
@@ -79,9 +96,18 @@ class Bench:
     def plot(self, ax: Any = None) -> Any:
         """Bars of GB/s, in the order of the table.
 
-        ax       of matplotlib; None: a new one
-        Returns  the axes
-        Raises   ImportError (no matplotlib)
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            None: a new one.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ImportError (no matplotlib)
         """
         import matplotlib.pyplot as plt
 
@@ -106,22 +132,51 @@ def bench(
 ) -> Bench:
     """Every variant of an operation on every device, timed side by side.
 
-    op       "reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram",
-             "run_length" or "unique_counts"
-    a        array-like; it is taken to each device before the clock starts
-    args, options  the others that the operation takes, such as bins; not device, stream, out
-    devices  a name or several; None: the CPU and the GPUs. "emu" is to be named: its times say
-             nothing of a GPU
-    seconds  that each variant is given, beside the first call
-    Returns  Bench: a sequence of Timing (device, variant, production, seconds, gb_s, of_a_copy,
-             teaches, error), which prints as a table, in a notebook too; plot() draws it
-    Raises   ValueError (op, devices), TypeError (an option that is not taken)
-    Notes    each call allocates its result. A GPU's clock runs until all calls of a batch are done:
-             so short a call's time is that of asking for it. A variant that does not take a's dtype
-             has its error in the table
+    Parameters
+    ----------
+    op : str
+        "reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram", "run_length"
+        or "unique_counts".
+    a : array_like
+        It is taken to each device before the clock starts.
+    *args : optional
+        The others that the operation takes, such as bins.
+    devices : str or sequence of str, optional
+        A name or several; None: the CPU and the GPUs. "emu" is to be named: its times say nothing
+        of a GPU.
+    seconds : float
+        That each variant is given, beside the first call.
+    **options : optional
+        As args; not device, stream, out.
+
+    Returns
+    -------
+    Bench
+        A sequence of Timing (device, variant, production, seconds, gb_s, of_a_copy, teaches,
+        error), which prints as a table, in a notebook too; plot() draws it.
+
+    Raises
+    ------
+    ValueError (op, devices), TypeError (an option that is not taken)
+
+    See Also
+    --------
+    variants
+
+    Notes
+    -----
+    Each call allocates its result. A GPU's clock runs until all calls of a batch are done: so short
+    a call's time is that of asking for it. A variant that does not take a's dtype has its error in
+    the table.
+
+    Examples
+    --------
+    >>> table = warpkit.bench("transpose", np.ones((64, 64)), devices="cpu", seconds=0.001)
+    >>> {t.device for t in table}
+    {'cpu'}
     """
     if op not in OPERATIONS:
-        raise ValueError(f"unknown op {op!r}; there are: {', '.join(OPERATIONS)}")
+        raise ValueError(unknown("op", op, OPERATIONS))
     for name in ("device", "stream", "out", "variant", "progress"):
         if name in options:
             raise TypeError(f"bench takes no {name}: it tries all variants on all devices")

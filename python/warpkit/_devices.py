@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import platform
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -11,11 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warpkit import _core
-from warpkit._ops import Device
+from warpkit._ops import Device, unknown
 
 
 class Variant(NamedTuple):
-    """One row of the kernel table."""
+    """One row of the kernel table.
+
+    Attributes
+    ----------
+    op, device, name : str
+        ``name`` is what ``variant=`` takes; device is "cpu" or "cuda", which "emu" runs too.
+    dtypes : tuple of str
+        That it takes.
+    production : bool
+        It is the one that is used where none is named.
+    teaches : str
+        What is to be learnt from it.
+    """
 
     op: str
     device: str
@@ -28,28 +39,63 @@ class Variant(NamedTuple):
 def variants(op: str | None = None) -> list[Variant]:
     """The kernels of one operation, or of all; ``name`` is what ``variant=`` takes.
 
-    op       "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram",
-             "run_length", "unique_counts"
-    Raises   ValueError (op)
+    Parameters
+    ----------
+    op : str, optional
+        "reduce", "transpose", "stencil1d", "histogram" (bincount's too), "warp_histogram",
+        "run_length", "unique_counts".
+
+    Returns
+    -------
+    list of Variant
+        Named tuples (op, device, name, production, teaches, ...), in the table's order.
+
+    Raises
+    ------
+    ValueError (op)
+
+    Examples
+    --------
+    >>> [row.name for row in warpkit.variants("transpose") if row.production]
+    ['blocked', 'tiles']
     """
     rows = [Variant(o, d, n, tuple(t), p, w) for o, d, n, t, p, w in _core.rows()]
     ops = list(dict.fromkeys(row.op for row in rows))
     if op is not None and op not in ops:
-        meant = difflib.get_close_matches(str(op), ops, 1)
-        hint = f" (did you mean {meant[0]!r}?)" if meant else ""
-        raise ValueError(f"unknown op {op!r}{hint}; there are: {', '.join(ops)}")
+        raise ValueError(unknown("op", op, ops))
     return [row for row in rows if op in (None, row.op)]
 
 
 def devices() -> list[str]:
-    """The devices present, such as ["cpu", "cuda:0"]; show_config says why one is missing."""
+    """The devices present, such as ["cpu", "cuda:0"]; show_config says why one is missing.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> warpkit.devices()[0]
+    'cpu'
+    """
     return _core.devices()
 
 
 def set_default_device(device: Device) -> None:
-    """The device of calls that name none; None returns to the rule in the module's docstring.
+    """The device of calls that name none.
 
-    Raises   ValueError (unknown name), DeviceError (no such device here)
+    Parameters
+    ----------
+    device : str or sequence of str, optional
+        None: return to the rule in the module's docstring.
+
+    Raises
+    ------
+    ValueError (unknown name), DeviceError (no such device here)
+
+    See Also
+    --------
+    device, get_default_device
     """
     _core.set_default_device(device)
 
@@ -58,10 +104,29 @@ def set_default_device(device: Device) -> None:
 def device(name: Device) -> Iterator[None]:
     """``with warpkit.device("emu"):`` the device of calls in the block that name none.
 
-    name     as device= of every operation; None: what it is without any of these
-    Raises   ValueError (unknown name), DeviceError (no such device here)
-    Notes    of this thread, or task, alone; within another the inner one counts. Also a decorator
-             of functions. It goes before set_default_device's and the environment's
+    Parameters
+    ----------
+    name : str or sequence of str, optional
+        As device= of every operation; None: what it is without any of these.
+
+    Raises
+    ------
+    ValueError (unknown name), DeviceError (no such device here)
+
+    See Also
+    --------
+    set_default_device
+
+    Notes
+    -----
+    Of this thread, or task, alone; within another the inner one counts. Also a decorator of
+    functions. It goes before set_default_device's and the environment's.
+
+    Examples
+    --------
+    >>> with warpkit.device("cpu"):
+    ...     warpkit.get_default_device()
+    'cpu'
     """
     _core.check_device(name)
     token = _core.scope.set(name)
@@ -72,34 +137,72 @@ def device(name: Device) -> Iterator[None]:
 
 
 def get_default_device() -> str | tuple[str, ...]:
-    """The device of calls that name none: such as "cpu", "auto", or a tuple of several GPUs."""
+    """The device of calls that name none: such as "cpu", "auto", or a tuple of several GPUs.
+
+    Returns
+    -------
+    str or tuple of str
+
+    See Also
+    --------
+    device, set_default_device
+    """
     return _core.default_device()
 
 
 def memory_info(device: str | None = None) -> dict[str, Any]:
     """Bytes on a device.
 
-    Returns  dict: device, name, compute_capability (90 for 9.0; 0 for a CPU), total and free
-             memory; pool_used, handed out now; pool_reserved, held from the device; pool_keep,
-             held between calls at most; pool_limit, handed out at most (0: no limit); staging,
-             pinned host memory that copies go through, of which there is at most 96 MiB (384 MiB
-             for calls whose pieces cannot be 8 MiB), held until release_memory; results, the memory
-             of freed NumPy results of 32 MiB and more that waits for the next, results_keep at
-             most, which the system may take where memory is short. The pool's keep
-             and limit are read from WARPKIT_POOL_KEEP (default: a sixteenth of the memory, at
-             least 256 MiB) and WARPKIT_POOL_LIMIT, in bytes, at the first use of the device;
-             results_keep is WARPKIT_RESULTS_KEEP (default: an eighth of the memory, at most
-             4 GiB)
-    Raises   ValueError (unknown name), DeviceError
+    Parameters
+    ----------
+    device : str, optional
+        None: the default one.
+
+    Returns
+    -------
+    dict
+        - device, name, compute_capability (90 for 9.0; 0 for a CPU), total and free memory
+        - pool_used, handed out now; pool_reserved, held from the device; pool_keep, held between
+          calls at most; pool_limit, handed out at most (0: no limit)
+        - staging, pinned host memory that copies go through, of which there is at most 96 MiB
+          (384 MiB for calls whose pieces cannot be 8 MiB), held until release_memory
+        - results, the memory of freed NumPy results of 32 MiB and more that waits for the next,
+          results_keep at most, which the system may take where memory is short
+
+    Raises
+    ------
+    ValueError (unknown name), DeviceError
+
+    Notes
+    -----
+    The pool's keep and limit are read from WARPKIT_POOL_KEEP (default: a sixteenth of the memory,
+    at least 256 MiB) and WARPKIT_POOL_LIMIT, in bytes, at the first use of the device; results_keep
+    is WARPKIT_RESULTS_KEEP (default: an eighth of the memory, at most 4 GiB).
+
+    Examples
+    --------
+    >>> warpkit.memory_info("cpu")["device"]
+    'cpu'
     """
     return _core.device_info(device)
 
 
 def release_memory(device: str | None = None) -> None:
-    """Give back what is kept for later calls: the pool's unused memory, pinned host memory, and
-    the memory of freed NumPy results.
+    """Give back what is kept for later calls.
 
-    Raises   ValueError (unknown name), DeviceError
+    That is the pool's unused memory, pinned host memory, and the memory of freed NumPy results.
+
+    Raises
+    ------
+    ValueError (unknown name), DeviceError
+
+    See Also
+    --------
+    memory_info
+
+    Examples
+    --------
+    >>> warpkit.release_memory("cpu")
     """
     _core.trim(device)
 

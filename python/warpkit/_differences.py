@@ -30,18 +30,48 @@ def finite_difference(
 ) -> np.ndarray:
     """The coefficients with which stencil1d gives a derivative.
 
-    derivative  which one, at least 0 (0: the value itself, between places that are given)
-    accuracy the error's order in h, even, at least 2; None: 8. Not with offsets, which have an
-             order of their own: at least len(offsets) - derivative
-    h        distance of neighbours, not 0; the unit of what the result is divided by, h**derivative
-    offsets  distinct places of the elements in units of h, seen from where the derivative is
-             wanted; None: central, -p .. p with p = (derivative + 1) // 2 - 1 + accuracy // 2
-    Returns  NumPy float64 of shape (2 * p + 1,), or (len(offsets),) in the order of the offsets
-    Raises   TypeError, ValueError (a value out of range; offsets too few, or one of them twice)
-    Notes    found as fractions, each rounded once; central ones are (anti)symmetric to the bit.
-             Of offsets first, first + 1, ... stencil1d's origin is -first - len(offsets) // 2
-    Source   B. Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids",
-             Math. Comp. 51 (1988) 699-706
+    Parameters
+    ----------
+    derivative : int
+        Which one, at least 0 (0: the value itself, between places that are given).
+    accuracy : int, optional
+        The error's order in h, even, at least 2; None: 8. Not with offsets, which have an order of
+        their own: at least len(offsets) - derivative.
+    h : float
+        Distance of neighbours, not 0; the unit of what the result is divided by, h**derivative.
+    offsets : sequence of float, optional
+        Distinct places of the elements in units of h, seen from where the derivative is wanted;
+        None: central, -p .. p with p = (derivative + 1) // 2 - 1 + accuracy // 2.
+
+    Returns
+    -------
+    ndarray of float64
+        Shape (2 * p + 1,), or (len(offsets),) in the order of the offsets.
+
+    Raises
+    ------
+    TypeError, ValueError (a value out of range; offsets too few, or one of them twice)
+
+    See Also
+    --------
+    gradient1d, stencil1d
+
+    Notes
+    -----
+    Found as fractions [1]_, each rounded once; central ones are (anti)symmetric to the bit. Of
+    offsets first, first + 1, ... stencil1d's origin is ``-first - len(offsets) // 2``.
+
+    References
+    ----------
+    .. [1] B. Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids",
+       Math. Comp. 51 (1988) 699-706
+
+    Examples
+    --------
+    >>> warpkit.finite_difference(2, accuracy=2)
+    array([ 1., -2.,  1.])
+    >>> warpkit.finite_difference(1, h=0.5, offsets=(0, 1))
+    array([-2.,  2.])
     """
     derivative = _integer(derivative, "derivative")
     if derivative < 0:
@@ -79,21 +109,54 @@ def gradient1d(
 ) -> Any:
     """The derivative of ``a`` along ``axis``, of evenly spaced elements.
 
-    a        any dtype in help(warpkit), at least one axis, any strides; host or device
-    h        distance of neighbours, not 0
-    derivative  which one, at least 1
-    accuracy the error's order in h, even, at least 2, up to both ends
-    accumulate  as in stencil1d
-    out      array of a's shape, host or device: written and returned. Its dtype is the result's
-    Returns  array of a's kind and shape; float and complex a: of a's dtype, others: float64
-    Raises   AxisError, TypeError (dtype, h), ValueError (a value out of range; fewer elements than
-             derivative + accuracy along axis), and as stencil1d
-    Notes    central differences; near the ends one-sided ones, over derivative + accuracy elements.
-             By default numpy.gradient's, edge_order=2: three elements are enough, and a kink is
-             smeared by one. For smooth data accuracy=8 has far smaller errors, and takes hardly
-             longer: the memory's speed bounds both.
-             device and stream are the module's (see help(warpkit))
-    Source   numpy.gradient; finite_difference
+    Parameters
+    ----------
+    a : array_like
+        Any dtype of reduce's, at least one axis, any strides; host or device.
+    h : float
+        Distance of neighbours, not 0.
+    axis : int
+        Along which.
+    derivative : int
+        Which one, at least 1.
+    accuracy : int
+        The error's order in h, even, at least 2, up to both ends.
+    accumulate : dtype, optional
+        As in stencil1d.
+    out : array, optional
+        Array of a's shape, host or device: written and returned. Its dtype is the result's.
+    device, stream : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind
+        Of a's shape; float and complex ``a``: of a's dtype, others: float64.
+
+    Raises
+    ------
+    AxisError
+    TypeError
+        dtype, h.
+    ValueError
+        a value out of range; fewer elements than derivative + accuracy along axis.
+    As stencil1d
+
+    See Also
+    --------
+    finite_difference, numpy.gradient
+
+    Notes
+    -----
+    Central differences; near the ends one-sided ones, over derivative + accuracy elements. By
+    default numpy.gradient's, edge_order=2: three elements are enough, and a kink is smeared by one.
+    For smooth data accuracy=8 has far smaller errors, and takes hardly longer: the memory's speed
+    bounds both.
+
+    Examples
+    --------
+    >>> warpkit.gradient1d([0.0, 1.0, 4.0, 9.0])
+    array([0., 2., 4., 6.])
     """
     out = None if out is ... else out  # the result is an array
     derivative, accuracy = _integer(derivative, "derivative"), _even(accuracy)

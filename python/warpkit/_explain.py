@@ -1,41 +1,311 @@
-"""explain: how an operation would be run; the plans are in _core."""
+"""explain: how an operation would be run; the plans of reductions and transposes are in _core."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from warpkit import _core
-from warpkit._ops import NO_VALUE, Axis, Device
-from warpkit._reduce import Ops
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+import warpkit
+from warpkit import _core, _interop
+from warpkit._array import DeviceArray
+from warpkit._devices import variants
+from warpkit._ops import Device, unknown
 from warpkit._transpose import explain_transpose
 
+Given = Mapping[str, Any]  # a call's arguments, by name
+COUNT = 8  # bytes
+COPIED = 32 << 20  # bytes, in no cache
 
-def explain(
-    function: str,
-    a: Any,
-    /,
-    op: str | Ops = "sum",
-    axis: Axis = None,
-    *,
-    axes: Sequence[int] | None = None,
-    where: Any = True,
-    device: Device = None,
-) -> str:
-    """How a call would be run: on a GPU, how threads would share the work.
 
-    function "reduce" or "transpose"
-    a, op, axis, where, device   as reduce takes them; nothing is computed
-    a, axes, device              as transpose takes them
-    Returns  text; of a reduction a paragraph for each pass over a
-    Raises   ValueError (function), and what the function raises
-    Notes    a host array crosses to a GPU in pieces, each of which is planned by itself; a product
-             of floats goes by a fixed tree whatever the shape
+def explain(function: str, a: Any, /, *args: Any, **options: Any) -> str:
+    """How a call would be run: where, by which kernel, and how long it takes at least.
+
+    Parameters
+    ----------
+    function : str
+        Such as "reduce": the name of an operation on arrays.
+    a : array_like
+        As the operation takes it; not an element of it is looked at.
+    *args, **options
+        As the operation takes them.
+
+    Returns
+    -------
+    str
+        What runs where; the bytes that it reads and writes, and how long a copy of as many takes
+        there; of reductions and transposes how the work is shared, for each pass over the array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        function; and as the operation.
+
+    Notes
+    -----
+    The rate of a copy is measured, in a few hundredths of a second, when a device is first asked
+    for. No emulated device tells how fast a GPU is. A host array crosses to a GPU in pieces, each
+    of which is planned by itself.
+
+    Examples
+    --------
+    >>> print(warpkit.explain("transpose", np.zeros((301, 403), "f4"), device="emu"))
+    transpose of float32 (301, 403) on emu, variant "tiles": by shape: turned in registers, ...
+    reads 485 kB, writes 485 kB
+    words: 35 tiles of 64 x 58, rows of 301 by columns of 403; 4 bytes an access; ...
     """
-    if function == "transpose":
-        return explain_transpose(a, axes, device)
-    if function != "reduce":
-        raise ValueError(f"explain knows 'reduce' and 'transpose', not {function!r}")
-    ops = op if isinstance(op, tuple) else (op,)
-    arguments = (a, ops[0] if len(ops) == 1 else ops, axis, False, None, NO_VALUE, where, 0)
-    return "\n".join(_core.explain_reduce(*arguments, None, device, None, None, None))
+    if function not in OPERATIONS:
+        raise ValueError(unknown("operation", function, OPERATIONS))
+    row_op, find_moved = OPERATIONS[function]
+    bound = inspect.signature(getattr(warpkit, function)).bind(a, *args, **options)
+    bound.apply_defaults()
+    given = bound.arguments
+    arrays = [_operand(given[name]) for name in given if name in ("keys", "a", "b", "offsets")]
+    main = arrays[1] if function == "group_reduce" else arrays[0]
+    if function == "group_reduce" and given["op"] in ("sum", "count"):
+        row_op = "histogram"
+    device = _device(row_op, arrays, given)
+    row = _row(row_op, device, given.get("variant"))
+    plan: list[str] = []
+    if row_op == "reduce":
+        plan = _passes(given, _op(given))
+    elif row_op == "transpose":
+        plan = [explain_transpose(a, given["axes"], given["device"])]
+    elif main.dtype.name not in row.dtypes:
+        raise TypeError(
+            f"dtype {main.dtype} is not taken by variant {row.name!r} of {row.op} on {device!r}; "
+            f"there are: {', '.join(row.dtypes)}"
+        )
+    moved = find_moved(main, given)
+    read = moved.read * max(1, len(plan)) + sum(one.nbytes for one in arrays) - main.nbytes
+    named = f"{', '.join(_op(given))} of" if row_op == "reduce" else f"{function} of"
+    crossing = not device.startswith("cpu") and not isinstance(main, DeviceArray)
+    lines = [
+        f'{named} {main.dtype} {main.shape} on {device}, variant "{row.name}": {row.teaches}',
+        f"reads {_size(read)}{moved.twice}, writes {moved.writes or _size(moved.written)}"
+        + _floor(device, crossing, read + moved.written),
+    ]
+    return "\n".join(lines + plan)
+
+
+def _operand(a: Any) -> Any:
+    try:
+        return _core.operand(a)[0]
+    except TypeError:  # transposes take records too
+        if isinstance(a, list | tuple):
+            a = np.asarray(a)
+        if not isinstance(a, np.ndarray) or a.dtype.hasobject or _core.unmasked(a) is not a:
+            raise
+        return a
+
+
+# ---- where, and by which kernel ------------------------------------------------------------------
+
+
+def _device(op: str, arrays: list[Any], given: Given) -> str:
+    """The name of the device that would work, or of several GPUs."""
+    device: Device = given.get("device")
+    there = next((a for a in (*arrays, given.get("out")) if isinstance(a, DeviceArray)), None)
+    if there is not None:
+        if isinstance(device, str) and not _interop.same_device(there.device, device):
+            raise ValueError(
+                f"the array lies on '{there.device}', and the call asks for '{device}'"
+            )
+        return there.device
+    _core.check_device(device)
+    if device is None:
+        device = _core.default_device()
+    if not isinstance(device, str):
+        return ", ".join(device)
+    if device == "auto":
+        from warpkit import _auto
+
+        device = _auto.choose(op, sum(a.nbytes for a in arrays), 0)
+    return device
+
+
+def _row(op: str, device: str, variant: str | None) -> warpkit.Variant:
+    kind = "cpu" if device.startswith("cpu") else "cuda"
+    rows = [row for row in variants(op) if row.device == kind]
+    for row in rows:
+        if row.production if variant is None else row.name == variant:
+            return row
+    raise ValueError(unknown(f"variant of {op}", variant, [row.name for row in rows]))
+
+
+def _floor(device: str, crossing: bool, moved: int) -> str:
+    if device.startswith("emu"):
+        return ""
+    rate = _rate(device.split(",")[0], crossing)
+    over = "which cross the bus" if crossing else "of a copy"
+    return f": {_seconds(moved / rate)} at the {rate / 1e9:.3g} GB/s {over}"
+
+
+@functools.lru_cache(maxsize=64)
+def _rate(device: str, crossing: bool) -> float:
+    """Bytes a second that are read and written by a copy, or cross the bus."""
+    from warpkit import _bench
+
+    host = np.ones(COPIED, np.uint8)
+    if device.startswith("cpu"):
+        to = host.copy()
+        return 2 * COPIED / _bench.best(lambda: np.copyto(to, host), 0.03)
+    there = warpkit.asarray(host, device=device.replace("all", "0"))
+    if crossing:
+        return COPIED / _bench.best(lambda: _core.upload(host, there), 0.03)
+    return 2 * COPIED / _bench.best(there.copy, 0.03)
+
+
+def _size(nbytes: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if nbytes < 1000:
+            return f"{nbytes:.3g} {unit}"
+        nbytes /= 1000
+    return f"{nbytes:.3g} TB"
+
+
+def _seconds(took: float) -> str:
+    if took >= 1:
+        return f"{took:.3g} s"
+    return f"{1e3 * took:.3g} ms" if took >= 1e-3 else f"{1e6 * took:.3g} us"
+
+
+# ---- what is read and written -------------------------------------------------------------------
+
+
+class Moved(NamedTuple):
+    """Bytes of a pass, as far as they are known without the elements."""
+
+    read: int
+    written: int
+    writes: str = ""  # what is written, where that is not known
+    twice: str = ""  # why it is read twice
+
+
+RANGE_FIRST = ", the array twice, as its range is looked for first"
+
+
+def _op(given: Given) -> tuple[str, ...]:
+    if "op" not in given:
+        return "min", "max", "mean", "std"
+    op = given["op"]
+    return op if isinstance(op, tuple) else (op,)
+
+
+def _passes(given: Given, ops: tuple[str, ...]) -> list[str]:
+    initial = given.get("initial", np._NoValue)
+    fold = (ops[0] if len(ops) == 1 else ops, given["axis"], False, None, initial)
+    arguments = (given["a"], *fold, given.get("where", True), 0)
+    return _core.explain_reduce(*arguments, None, given["device"], None, None, None)
+
+
+def _folded(a: Any, given: Given) -> Moved:
+    axes = given["axis"]
+    gone = range(a.ndim) if axes is None else normalize_axis_tuple(axes, a.ndim)
+    outputs = math.prod(n for i, n in enumerate(a.shape) if i not in gone)
+    one: Any = np.ones(1, a.dtype)
+    return Moved(a.nbytes, outputs * sum(_item(warpkit.reduce, one, op) for op in _op(given)))
+
+
+def _item(fold: Any, *args: Any) -> int:
+    """Bytes of a result's element, by a call on few elements."""
+    return int(fold(*args, device="cpu").dtype.itemsize)
+
+
+def _turned(a: Any, given: Given) -> Moved:
+    return Moved(a.nbytes, a.nbytes)
+
+
+def _stencilled(a: Any, given: Given) -> Moved:
+    how = {name: given[name] for name in ("mode", "cval", "origin", "accumulate")}
+    how["output"] = given["output"] if isinstance(given["output"], str | type | np.dtype) else None
+    n = a.shape[normalize_axis_index(given["axis"], a.ndim)]
+    valid = how["mode"] == "valid"
+    line = np.ones(n if valid else 1, a.dtype)
+    result = warpkit.stencil1d(line, given["coefficients"], **how, device="cpu")
+    length = result.size if valid else n
+    return Moved(a.nbytes, a.size // max(1, n) * length * result.itemsize)
+
+
+def _read_with_weights(a: Any, given: Given) -> int:
+    weights = given["weights"]
+    return int(a.nbytes + (0 if weights is None else _operand(weights).nbytes))
+
+
+def _counted(a: Any, given: Given) -> Moved:
+    read, bins = _read_with_weights(a, given), given["bins"]
+    if isinstance(bins, str):
+        writes = f"as many counts as {bins!r} finds bins"
+        return Moved(read + a.nbytes, 0, writes, RANGE_FIRST)
+    single = np.ndim(bins) == 0
+    n = int(bins) if single else len(bins) - 1
+    item = COUNT if given["weights"] is None else _operand(given["weights"]).itemsize
+    if single and given["range"] is None:
+        return Moved(read + a.nbytes, n * item, "", RANGE_FIRST)
+    return Moved(read, n * item)
+
+
+def _counted_values(a: Any, given: Given) -> Moved:
+    return Moved(_read_with_weights(a, given), 0, "8 bytes for each value up to the largest")
+
+
+def _sorted(a: Any, given: Given) -> Moved:
+    return Moved(a.nbytes, -(-a.size // 32) * (32 * (a.itemsize + 4) + 4))
+
+
+def _found(a: Any, given: Given) -> Moved:
+    most = a.nbytes + COUNT * a.size
+    return Moved(a.nbytes, most, f"at most {_size(most)}")
+
+
+def _multiplied(a: Any, given: Given) -> Moved:
+    axis = given["axis"]
+    each = a.size if axis is None else a.shape[normalize_axis_index(axis, a.ndim)]
+    return Moved(a.nbytes, a.size // max(1, each) * a.itemsize)
+
+
+def _summed(a: Any, given: Given) -> Moved:
+    dtype, axis = given["dtype"], given["axis"]
+    if axis is not None:
+        normalize_axis_index(axis, max(a.ndim, 1))
+    return Moved(a.nbytes, a.size * _item(warpkit.cumsum, np.ones(1, a.dtype), None, dtype))
+
+
+def _by_segment(a: Any, given: Given) -> Moved:
+    item = _item(warpkit.segment_reduce, np.ones(1, a.dtype), [0, 1], given["op"])
+    return Moved(a.nbytes, item * (_operand(given["offsets"]).size - 1))
+
+
+def _by_key(a: Any, given: Given) -> Moved:
+    item = _item(warpkit.group_reduce, [0], np.ones(1, a.dtype), given["op"])
+    if given["groups"] is not None:
+        return Moved(a.nbytes, item * int(given["groups"]))
+    read = a.nbytes + _operand(given["keys"]).nbytes
+    twice = ", the keys twice, as the largest is looked for first"
+    return Moved(read, 0, f"{item} bytes for each key up to the largest", twice)
+
+
+# By operation: whose rows of the table it runs.
+OPERATIONS: dict[str, tuple[str, Callable[[Any, Given], Moved]]] = {
+    "reduce": ("reduce", _folded),
+    "describe": ("reduce", _folded),
+    "transpose": ("transpose", _turned),
+    "stencil1d": ("stencil1d", _stencilled),
+    "convolve1d": ("stencil1d", _stencilled),
+    "histogram": ("histogram", _counted),
+    "bincount": ("histogram", _counted_values),
+    "warp_histogram": ("warp_histogram", _sorted),
+    "run_length": ("run_length", _found),
+    "unique_counts": ("unique_counts", _found),
+    "dot": ("dot", _multiplied),
+    "vdot": ("dot", _multiplied),
+    "cumsum": ("cumsum", _summed),
+    "nancumsum": ("cumsum", _summed),
+    "segment_reduce": ("segment_reduce", _by_segment),
+    "group_reduce": ("group", _by_key),
+}

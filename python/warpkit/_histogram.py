@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray, on_host
 from warpkit._bins import TAKEN, bins_between, bins_of_range, comparable, given_edges, is_float
-from warpkit._ops import NO_VALUE, Device, Progress, with_options
+from warpkit._ops import NO_VALUE, Device, Progress, ResultT, with_options
 
 MOST_INDEX = int(np.iinfo(np.intp).max)
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
@@ -128,30 +128,61 @@ def histogram(
 ) -> tuple[Any, Any]:
     """Count the elements of ``a`` in bins, or add up their weights.
 
-    a        bool (as 0 and 1), integer, float16, bfloat16, float32 or float64, any shape and
-             strides, flattened; host or device
-    bins     number of equal bins; or their edges, shape (n + 1,), increasing, on the host; or the
-             name of one of NumPy's estimators ("auto", "fd", ...)
-    range    (first, last) edge of equal bins; None: the smallest and largest element
-    density  True: the counts divided by their sum and the bins' widths
-    weights  real or complex, of a's shape, on any device or the host: each element counts for as
-             much as its weight; not with an estimator
-    nan      where the range is taken from the data: "raise" on NaN, or "ignore" it. Elsewhere
-             NaN lies in no bin, as in NumPy
-    out      array of shape (n,), int64 or of the weights' dtype, host or device: the counts are
-             written there; not with density
-    Returns  (counts, edges) of a's kind: int64, with weights of their dtype (with density float64,
-             or complex128) of shape (n,), and shape (n + 1,)
-    Raises   ValueError (bins not positive, not increasing or not 1-D; range reversed or not
-             finite; NaN or infinity where the range is taken from the data; weights of another
-             shape; variant), TypeError (dtype, bins, weights with an estimator), MemoryError,
-             DeviceError
-    Notes    bins are half open, the last one closed; counts and edges are numpy.histogram's to
-             the bit, values on the edges included. Weights of floats, and each part of complex
-             ones, are added exactly and rounded once; integers wrap. With edges or a range, an
-             array on a device is read once and not waited for; the estimators bring it to the
-             host. device, stream, variant and progress are the module's (see help(warpkit))
-    Source   numpy.histogram
+    Parameters
+    ----------
+    a : array_like
+        Bool (as 0 and 1), integer, float16, bfloat16, float32 or float64, any shape and strides,
+        flattened; host or device.
+    bins : int, array_like or str
+        Number of equal bins; or their edges, shape (n + 1,), increasing, on the host; or the name
+        of one of NumPy's estimators ("auto", "fd", ...).
+    range : (float, float), optional
+        (first, last) edge of equal bins; None: the smallest and largest element.
+    density : bool, optional
+        True: the counts divided by their sum and the bins' widths.
+    weights : array_like, optional
+        Real or complex, of a's shape, on any device or the host: each element counts for as much as
+        its weight; not with an estimator.
+    nan : str
+        Where the range is taken from the data: "raise" on NaN, or "ignore" it. Elsewhere NaN lies
+        in no bin, as in NumPy.
+    out : array, optional
+        Array of shape (n,), int64 or of the weights' dtype, host or device: the counts are written
+        there; not with density.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    counts, edges : arrays of a's kind
+        Of shapes (n,) and (n + 1,); counts int64, with weights of their dtype (with density
+        float64, or complex128).
+
+    Raises
+    ------
+    ValueError
+        bins not positive, not increasing or not 1-D; range reversed or not finite; NaN or infinity
+        where the range is taken from the data; weights of another shape; variant.
+    TypeError
+        dtype, bins, weights with an estimator.
+    MemoryError, DeviceError
+
+    See Also
+    --------
+    bincount, numpy.histogram
+
+    Notes
+    -----
+    Bins are half open, the last one closed; counts and edges are numpy.histogram's to the bit,
+    values on the edges included. Weights of floats, and each part of complex ones, are added
+    exactly and rounded once; integers wrap. With edges or a range, an array on a device is read
+    once and not waited for; the estimators bring it to the host.
+
+    Examples
+    --------
+    >>> counts, edges = warpkit.histogram([0.1, 0.4, 0.5, 1.0], bins=2, range=(0, 1))
+    >>> counts, edges
+    (array([2, 2]), array([0. , 0.5, 1. ]))
     """
     out = None if out is ... else out  # results are arrays
     if nan not in ("raise", "ignore"):
@@ -307,18 +338,48 @@ def bincount(
 ) -> Any:
     """Count how often each non-negative integer occurs, or add up its weights.
 
-    a        bool or integer, shape (n,), none negative; host or device
-    weights  real, shape (n,), on any device or the host: each element counts for as much as its
-             weight
-    out      array of the result's shape and dtype, host or device: written and returned
-    Returns  array of a's kind, shape (max(max(a) + 1, minlength),): int64, with weights float64 (of
-             no element int64, as in NumPy); element i counts a == i
-    Raises   ValueError (negative elements, not 1-D, weights of another length, minlength, variant),
-             TypeError (dtype), MemoryError, DeviceError
-    Notes    weights are rounded to float64, added exactly and rounded once. The length of the
-             result is known when the largest element is: an array on a device is waited for.
-             device, stream, variant and progress are the module's (see help(warpkit))
-    Source   numpy.bincount
+    Parameters
+    ----------
+    a : array_like
+        Bool or integer, shape (n,), none negative; host or device.
+    weights : array_like, optional
+        Real, shape (n,), on any device or the host: each element counts for as much as its weight.
+    minlength : int
+        Least length of the result.
+    out : array, optional
+        Array of the result's shape and dtype, host or device: written and returned.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind
+        Shape (max(max(a) + 1, minlength),): int64, with weights float64 (of no element int64, as in
+        NumPy); element i counts a == i.
+
+    Raises
+    ------
+    ValueError
+        Negative elements, not 1-D, weights of another length, minlength, variant.
+    TypeError
+        dtype.
+    MemoryError, DeviceError
+
+    See Also
+    --------
+    histogram, numpy.bincount
+
+    Notes
+    -----
+    Weights are rounded to float64, added exactly and rounded once. The length of the result is
+    known when the largest element is: an array on a device is waited for.
+
+    Examples
+    --------
+    >>> warpkit.bincount([0, 1, 1, 3])
+    array([1, 2, 0, 1])
+    >>> warpkit.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0])
+    array([0.5, 3. ])
     """
     out = None if out is ... else out  # the result is an array
     minlength = least_length(minlength)
@@ -479,12 +540,22 @@ def _length(a: Any, minlength: int, call: Call) -> int:
 # ---- warp_histogram ----------------------------------------------------------------------------
 
 
-class WarpHistogram(NamedTuple):
-    """What warp_histogram returns."""
+class WarpHistogram(NamedTuple, Generic[ResultT]):
+    """What warp_histogram returns.
 
-    values: Any
-    counts: Any
-    totals: Any
+    Attributes
+    ----------
+    values : array
+        Shape (w, 32), of the elements' dtype.
+    counts : array of int32
+        Shape (w, 32).
+    totals : array of int32
+        Shape (w,), how many values are distinct.
+    """
+
+    values: ResultT
+    counts: ResultT
+    totals: ResultT
 
 
 def warp_histogram(
@@ -497,22 +568,47 @@ def warp_histogram(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> WarpHistogram:
+) -> WarpHistogram[Any]:
     """Count the distinct values in each 32 consecutive elements.
 
-    a        bool, integer or real float of 16 to 64 bits, any shape and strides, flattened; host or
-             device; n elements make w = ceil(n / 32) warps, the last of which may be short
-    assume_sorted  each warp's elements ascend already (NaN last); if they do not, equal values
-             that are not neighbours are listed apart
-    out      three arrays of the results' shapes and dtypes: written and returned
-    Returns  (values, counts, totals) of a's kind: values of a's dtype, shape (w, 32), the distinct
-             ones in ascending order as numpy.unique; counts int32, shape (w, 32); totals int32,
-             shape (w,), how many are distinct. Slots past the total are zero
-    Raises   TypeError (dtype), ValueError (variant), MemoryError, DeviceError
-    Notes    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last.
-             variant "match_any" lists values in the order in which they first appear.
-             device, stream, variant and progress are the module's (see help(warpkit))
-    Source   numpy.unique(return_counts=True)
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer or real float of 16 to 64 bits, any shape and strides, flattened; host or
+        device; n elements make w = ceil(n / 32) warps, the last of which may be short.
+    assume_sorted : bool
+        Each warp's elements ascend already (NaN last); if they do not, equal values that are not
+        neighbours are listed apart.
+    out : tuple of arrays, optional
+        Three arrays of the results' shapes and dtypes: written and returned.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    WarpHistogram
+        (values, counts, totals) of a's kind: values of a's dtype, shape (w, 32), the distinct ones
+        in ascending order as numpy.unique; counts int32, shape (w, 32); totals int32, shape (w,),
+        how many are distinct. Slots past the total are zero.
+
+    Raises
+    ------
+    TypeError (dtype), ValueError (variant), MemoryError, DeviceError
+
+    See Also
+    --------
+    unique_counts, numpy.unique
+
+    Notes
+    -----
+    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last. The variant
+    "match_any" lists values in the order in which they first appear.
+
+    Examples
+    --------
+    >>> values, counts, totals = warpkit.warp_histogram([7, 3, 7, 7])
+    >>> values[0, :2], counts[0, :2], totals
+    (array([3, 7]), array([1, 3], dtype=int32), array([2], dtype=int32))
     """
     arguments = (a, assume_sorted)
     return WarpHistogram(

@@ -17,7 +17,18 @@ _MORE_PAIRS = ((63, 65), (64, 64), (65, 63), (5, 300), (300, 5))
 def hostile(ndim: int = 1) -> list[tuple[int, ...]]:
     """Shapes that break kernels: nothing, one, around a warp, a block and several, and odd ones.
 
-    Raises   ValueError (ndim is none of 1, 2, 3)
+    Returns
+    -------
+    list of tuple of int
+
+    Raises
+    ------
+    ValueError (ndim is none of 1, 2, 3)
+
+    Examples
+    --------
+    >>> warpkit.testing.hostile(1)[:4]
+    [(0,), (1,), (2,), (31,)]
     """
     if ndim == 1:
         return [(n,) for n in _SIDES]
@@ -32,7 +43,13 @@ def hostile(ndim: int = 1) -> list[tuple[int, ...]]:
 
 
 def values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
-    """Every value of an integer type alike; floats of both signs over 20 binades."""
+    """Every value of an integer type alike; floats of both signs over 20 binades.
+
+    Returns
+    -------
+    ndarray
+        Of this dtype and shape.
+    """
     dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
     if dtype.kind == "b":
         return np.asarray(rng.random(shape) < 0.5)
@@ -47,7 +64,13 @@ def values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
 
 
 def special_floats(dtype: Any) -> np.ndarray:
-    """Infinities, zeros, subnormals, extremes, and NaN of several bits, none of them canonical."""
+    """Infinities, zeros, subnormals, extremes, and NaN of several bits, none of them canonical.
+
+    Returns
+    -------
+    ndarray
+        Of this dtype, one axis.
+    """
     dtype = np.dtype(dtype)
     find: Any = np.finfo
     if dtype.name == "bfloat16":
@@ -68,7 +91,13 @@ def special_floats(dtype: Any) -> np.ndarray:
 
 
 def specials(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
-    """`values`, every fifth of them one of special_floats, or of an integer's extremes."""
+    """Those of values, every fifth of them one of special_floats, or of an integer's extremes.
+
+    Returns
+    -------
+    ndarray
+        Of this dtype and shape.
+    """
     dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
     if dtype.kind == "c":
         part = dtype.type().real.dtype
@@ -84,7 +113,13 @@ def specials(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
 
 
 def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
-    """Any bits at all: for floats also signalling NaN, for bool 0 and 1."""
+    """Any bits at all: for floats also signalling NaN, for bool 0 and 1.
+
+    Returns
+    -------
+    ndarray
+        Of this dtype and shape.
+    """
     dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
     if dtype.kind == "b":
         return values(dtype, shape, seed)
@@ -97,7 +132,13 @@ def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
 
 
 def joined(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    """Complex numbers of these parts, to the bit."""
+    """Complex numbers of these parts, to the bit.
+
+    Returns
+    -------
+    ndarray
+        complex64 or complex128.
+    """
     real, imag = np.asarray(real), np.asarray(imag)
     both = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
     both.real, both.imag = real, imag
@@ -201,6 +242,11 @@ ARRAYS: dict[str, Callable[[Callable[..., np.ndarray]], Any]] = {
 
 
 def hostile_array(name: str, dtype: Any) -> Any:
-    """A fresh object by its name in ARRAYS; lists and scalars take the dtype NumPy gives them."""
+    """A fresh object by its name in ARRAYS; lists and scalars take the dtype NumPy gives them.
+
+    Returns
+    -------
+    object
+    """
     seeds = iter(range(100))
     return ARRAYS[name](lambda shape: np.asarray(values(dtype, shape, seed=next(seeds))))

@@ -395,20 +395,42 @@ def _dimensions(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int,
 class Kernel:
     """A ``__global__`` function: ``kernel[grid, block, shared, stream](*arguments)``.
 
-    grid, block  how many blocks, and threads in each: ints, or tuples of up to three
-    shared       bytes of dynamic shared memory; default: 0
-    stream       a stream's handle, or an object with __cuda_stream__; None: the default one
-    arguments    for a pointer: a NumPy array, C-contiguous and of the pointer's dtype, which is
-                 copied to the device and, unless the pointer is to const, back; a DeviceArray of
-                 that device, or CuPy's or PyTorch's array there, as it is; or None, a null
-                 pointer. For a number: an int or float of
-                 Python's or NumPy's; for a vector such as float4 a tuple; for a struct a record or
-                 bytes of its size. Those with defaults may be left out
+    It returns None, when the kernel has ended; what it printed is on sys.stdout then.
 
-    Returns      None, when the kernel has ended; what it printed is on sys.stdout then
-    Raises       TypeError, ValueError (an argument that the kernel does not take, before anything
-                 runs), DeviceError (the kernel failed: its name, block, thread, and the line where
-                 it is known), MemoryError
+    Parameters
+    ----------
+    grid, block : int or tuple of int
+        How many blocks, and threads in each: up to three numbers.
+    shared : int
+        Bytes of dynamic shared memory.
+    stream : optional
+        A stream's handle, or an object with __cuda_stream__; None: the default one.
+    *arguments
+        For a pointer: a NumPy array, C-contiguous and of the pointer's dtype, which is copied to
+        the device and, unless the pointer is to const, back; a DeviceArray of that device, or
+        CuPy's or PyTorch's array there, as it is; or None, a null pointer. For a number: an int or
+        float of Python's or NumPy's; for a vector such as float4 a tuple; for a struct a record or
+        bytes of its size. Those with defaults may be left out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument that the kernel does not take, before anything runs.
+    DeviceError
+        The kernel failed: its name, block, thread, and the line where it is known.
+    MemoryError
+
+    See Also
+    --------
+    compile
+
+    Examples
+    --------
+    >>> m = warpkit.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = np.ones(3, np.float32)
+    >>> m.twice[1, (3, 1, 1)](x)
+    >>> x
+    array([2., 2., 2.], dtype=float32)
     """
 
     def __init__(self, module: Module, name: str, cooperative: bool = False) -> None:
@@ -450,7 +472,19 @@ class Kernel:
         return Kernel(self._module, self.name, True)
 
     def forall(self, n: int, block: int = 256) -> _Launch:
-        """As many whole blocks as n threads take: the kernel has to look at n itself."""
+        """As many whole blocks as n threads take: the kernel has to look at n itself.
+
+        Examples
+        --------
+        >>> m = warpkit.compile(
+        ...     "__global__ void twice(int *x, int n) {"
+        ...     "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }"
+        ... )
+        >>> x = np.arange(1000, dtype=np.int32)
+        >>> m.twice.forall(x.size)(x, x.size)
+        >>> int(x[999])
+        1998
+        """
         n = _interop._integer(n, "n", 0, 2**31 * block)
         if n == 0:
             return _Launch(self, None)
@@ -664,8 +698,13 @@ def _run(
 class Variable:
     """A ``__device__`` or ``__constant__`` variable: ``module.v[...]``, ``module.v[2:4] = x``.
 
-    Attributes   shape, dtype, name
-    Notes        what it gives are copies; a vector such as float4 has its lanes as a last axis
+    What it gives are copies; a vector such as float4 has its lanes as a last axis.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    name : str
     """
 
     def __init__(self, module: Module, name: str) -> None:
@@ -716,7 +755,24 @@ class Module:
     ``module.k``, ``module["space::k"]``, ``module["k<float, 128>"]`` of a template, which is
     compiled then. Where two share a last name, the whole one is needed.
 
-    Attributes   device, kernels and variables (their names), templates (likewise)
+    Attributes
+    ----------
+    device : str
+    kernels, variables, templates : list of str
+        Their names.
+
+    See Also
+    --------
+    compile, Kernel, Variable
+
+    Examples
+    --------
+    >>> m = warpkit.compile("__constant__ float v[2]; __global__ void k(float *x) { *x = v[1]; }")
+    >>> m.v[1] = 5
+    >>> x = np.zeros(1, np.float32)
+    >>> m.k[1, 1](x)
+    >>> x, list(m.kernels)
+    (array([5.], dtype=float32), ['k'])
     """
 
     def __init__(
@@ -847,27 +903,51 @@ def compile(
     """Compile CUDA source, and give its kernels as functions of Python. No GPU is needed.
 
     A C++ compiler of the host compiles it for the emulated device: $CXX, c++, g++ or clang++. For a
-    GPU NVRTC does, and what it does not take, such as a source with host functions, nvcc.
-    What was compiled before is found again by its text, in WARPKIT_KERNELS, by default a folder of
-    the user's cache; within a process it is the same Module, with its variables as they are.
+    GPU NVRTC does, and what it does not take, such as a source with host functions, nvcc. What was
+    compiled before is found again by its text, in WARPKIT_KERNELS, by default a folder of the
+    user's cache; within a process it is the same Module, with its variables as they are.
 
-    source   a text, or the path of a file; headers beside it are found
-    device   "emu", "emu:1", "cuda", "cuda:1"; None: what set_default_device or WARPKIT_DEVICE says
-             if it is one of these, else "emu"
-    include  more folders for headers
-    options  more options for the compiler, such as "-DN=4" or "-O2"
-    check    "races": kernels are watched, and end with a RaceError where two threads use one
-             address, one of them writes and nothing orders the two, and with a DeviceError where
-             they read shared memory that nobody has written, use what lies outside of every array,
-             or a vector at an odd address; "trace": warpkit.lab counts its accesses; None: "races"
-             if WARPKIT_EMU_RACES is 1
+    Parameters
+    ----------
+    source : str or path
+        A text, or the path of a file; headers beside it are found.
+    device : str, optional
+        "emu", "emu:1", "cuda", "cuda:1"; None: what set_default_device or WARPKIT_DEVICE says if it
+        is one of these, else "emu".
+    include : path or sequence of path
+        More folders for headers.
+    options : sequence of str
+        More options for the compiler, such as "-DN=4" or "-O2".
+    check : str, optional
+        "races": kernels are watched, and end with a RaceError where two threads use one address,
+        one of them writes and nothing orders the two, and with a DeviceError where they read shared
+        memory that nobody has written, use what lies outside of every array, or a vector at an odd
+        address; "trace": warpkit.lab counts its accesses; None: "races" if WARPKIT_EMU_RACES is 1.
 
-    Returns  Module: ``m.k[grid, block](*arguments)``, ``m.k.forall(n)(*arguments)``,
-             ``m["k<float, 128>"]``, ``m.variable[...]``; see Kernel
-    Raises   CompileError (the compiler's messages, by the source's own lines; or there is no
-             compiler), DeviceError (no such device), ValueError (device), OSError (no file)
+    Returns
+    -------
+    Module
+        ``m.k[grid, block](*arguments)``, ``m.k.forall(n)(*arguments)``, ``m["k<float, 128>"]``,
+        ``m.variable[...]``; see Kernel.
 
-    >>> m = compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    Raises
+    ------
+    CompileError
+        The compiler's messages, by the source's own lines; or there is no compiler.
+    DeviceError
+        no such device.
+    ValueError
+        device.
+    OSError
+        no file.
+
+    See Also
+    --------
+    Kernel, Module, run
+
+    Examples
+    --------
+    >>> m = warpkit.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
     >>> x = np.ones(3, np.float32)
     >>> m.twice[1, 3](x)
     >>> x

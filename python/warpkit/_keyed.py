@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
-from warpkit import _core, _interop
+from warpkit import _core
 from warpkit._array import DeviceArray, asarray, beside, on_host
-from warpkit._ops import NO_VALUE, Device
+from warpkit._ops import NO_VALUE, Device, Progress, with_options
 from warpkit._reduce import _cast
+from warpkit._transpose import moveaxis, transpose
 
 
 class _Place(NamedTuple):
@@ -24,15 +25,23 @@ class _Place(NamedTuple):
     library: Any
     staged: bool  # host arrays were brought to a GPU
 
-    def call(self, function: Any, *arguments: Any, out: Any = None) -> Any:
-        pair = None if self.stream is None else _interop.stream_pair(self.stream)
-        return function(*arguments, out, self.device, pair, self.variant, None)
+    def call(
+        self, function: Any, *arguments: Any, out: Any = None, progress: Progress = False
+    ) -> Any:
+        given = [_dense(x) if isinstance(x, np.ndarray) else x for x in arguments]
+        options = (out, self.device, self.stream, self.variant, progress)
+        return with_options(function, tuple(given), *options)
 
     def give(self, result: Any) -> Any:
         """A result in the caller's kind of array; NumPy's scalar where none of its axes is left."""
         if self.staged and isinstance(result, DeviceArray):
             return result.numpy() if result.ndim else result.numpy()[()]
         return result if self.library is None else self.library.finish(result)
+
+
+def _dense(a: np.ndarray) -> np.ndarray:
+    """C-contiguous, as kernels of the CPU want it; NumPy's copy cannot be interrupted."""
+    return a if a.flags.c_contiguous else transpose(a, range(a.ndim), device="cpu")
 
 
 def _bring(
@@ -73,8 +82,8 @@ def _device_of(op: str, device: Device, nbytes: int) -> str:
 
 
 def _array(a: Any) -> Any:
-    """Lists and scalars as NumPy has them."""
-    return a if hasattr(a, "dtype") else np.asarray(_core.unmasked(a))
+    """Lists and scalars as NumPy has them; what has no numbers is refused as it was given."""
+    return a if hasattr(a, "dtype") else _core.operand(a)[0]
 
 
 def _integers(a: Any) -> Any:
@@ -118,6 +127,7 @@ def _dot(
     device: Device,
     stream: Any,
     variant: str | None,
+    progress: Progress,
 ) -> Any:
     (x, y), place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
     if x.dtype != y.dtype:
@@ -142,7 +152,7 @@ def _dot(
     if x.shape != y.shape:
         shape = np.broadcast_shapes(x.shape, y.shape)
         x, y = _spread(x, shape), _spread(y, shape)
-    result = place.call(_core.dot, x, y, conjugate, out=out)
+    result = place.call(_core.dot, x, y, conjugate, out=out, progress=progress)
     return place.give(result) if place.staged or place.library is not None else result
 
 
@@ -156,29 +166,59 @@ def dot(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sum of the products of ``a`` and ``b``, exact and rounded once.
 
-    a, b     bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any
-             strides; host or device, of which host arrays follow the other one. axis None: of one
-             axis and one length. Otherwise they are broadcast against each other, and the products
-             added along axis
-    out      array of the result's shape and dtype, host or device: written and returned
-    Returns  a scalar, or an array of a's kind and the broadcast shape without axis; of the dtype
-             that NumPy gives a * b
-    Raises   ValueError (shapes, axis None and not one axis, arrays on two devices, variant),
-             AxisError, TypeError (dtype), MemoryError, DeviceError
-    Notes    of floats the exact sum of the exact products, rounded once, to nearest, ties to even;
-             of complex numbers each part so. No product overflows or underflows on the way. An
-             exact zero is 0.0. Integers wrap in their dtype, as NumPy's; of bool, whether any
-             product is true. NaN propagates, infinity times 0 is NaN. For matrix products see
-             numpy.matmul.
-             Host arrays go to a GPU whole. device, stream and variant are the module's (see
-             help(warpkit))
-    Source   numpy.dot, numpy.vecdot; T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product"
-             (2005)
+    Parameters
+    ----------
+    a, b : array_like
+        Bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any strides;
+        host or device, of which host arrays follow the other one. axis None: of one axis and one
+        length. Otherwise they are broadcast against each other, and the products added along axis.
+    axis : int, optional
+        Along which.
+    out : array, optional
+        Array of the result's shape and dtype, host or device: written and returned.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    scalar or array of a's kind
+        Of the broadcast shape without axis, and of the dtype that NumPy gives a * b.
+
+    Raises
+    ------
+    ValueError
+        Shapes, axis None and not one axis, arrays on two devices, variant.
+    AxisError
+    TypeError
+        dtype.
+    MemoryError, DeviceError
+
+    See Also
+    --------
+    vdot, numpy.dot, numpy.vecdot
+
+    Notes
+    -----
+    Of floats the exact sum of the exact products [1]_, rounded once, to nearest, ties to even; of
+    complex numbers each part so. No product overflows or underflows on the way. An exact zero is
+    0.0. Integers wrap in their dtype, as NumPy's; of bool, whether any product is true. NaN
+    propagates, infinity times 0 is NaN. For matrix products see numpy.matmul. Host arrays go to a
+    GPU whole.
+
+    References
+    ----------
+    .. [1] T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product" (2005)
+
+    Examples
+    --------
+    >>> float(warpkit.dot([1e8, 1.0, -1e8], [1e8, 1.0, 1e8]))
+    1.0
     """
-    return _dot("dot", a, b, axis, False, out, device, stream, variant)
+    return _dot("dot", a, b, axis, False, out, device, stream, variant, progress)
 
 
 def vdot(
@@ -191,19 +231,37 @@ def vdot(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sum of the products of conj(``a``) and ``b``, exact and rounded once.
 
-    a, b     as dot's; axis None: of any shapes and one size, flattened in C order
-    axis     as dot's: numpy.vecdot
-    out, Returns, Raises, Notes   as dot's
-    Source   numpy.vdot, numpy.vecdot
+    Parameters
+    ----------
+    a, b : array_like
+        As dot's; axis None: of any shapes and one size, flattened in C order.
+    axis : int, optional
+        As dot's: numpy.vecdot.
+    out, device, stream, variant, progress : optional
+        As dot's; results, errors and notes too.
+
+    See Also
+    --------
+    dot, numpy.vdot, numpy.vecdot
+
+    Examples
+    --------
+    >>> complex(warpkit.vdot([1 + 2j, 1j], [1 + 2j, 1j]))
+    (6+0j)
     """
-    return _dot("vdot", a, b, axis, True, out, device, stream, variant)
+    return _dot("vdot", a, b, axis, True, out, device, stream, variant, progress)
 
 
 # ---- segments and groups -----------------------------------------------------------------------
 
+SegmentOp = Literal[
+    "sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "ptp", "argmin", "argmax", "any",
+    "all", "count_nonzero", "count",
+]  # fmt: skip
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
@@ -224,34 +282,63 @@ def segment_reduce(
     a: Any,
     offsets: Any,
     /,
-    op: str = "sum",
+    op: SegmentOp = "sum",
     *,
     ddof: float = 0,
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """Fold each of the segments that ``offsets`` cut ``a`` into.
 
-    a        shape (n,), bool, integer, float16, bfloat16, float32, float64, complex64 or
-             complex128; host or device
-    offsets  integers, shape (s + 1,), ascending, from 0 to n: segment i is
-             a[offsets[i]:offsets[i + 1]], as the rows of a CSR matrix. Elements before the first
-             and from the last on are in none. Host or device, of which a host array follows
-    op       reduce's: sum, mean, var, std, sumsq, norm, min, max, ptp, argmin, argmax, any, all,
-             count_nonzero; count: how many elements each has
-    ddof     var and std divide by the number of elements - ddof
-    Returns  array of a's kind, shape (s,), of the dtype that reduce gives; count, argmin and argmax
-             int64: indices are a's
-    Raises   ValueError (op, offsets that do not ascend within a, the first of them named; an empty
-             segment where op needs an element: argmin and argmax, and min, max and ptp of bool and
-             integers; variant), TypeError (dtype), MemoryError, DeviceError
-    Notes    each result is what reduce gives of the segment, to the bit: sums of floats are exact
-             and rounded once. Of an empty segment the sum is 0, the mean and the variance NaN, min
-             and max of floats NaN. An array on a device is waited for. numpy.add.reduceat(a, i) of
-             ascending i is segment_reduce(a, [*i, n]), but for segments that are empty. device,
-             stream and variant are the module's (see help(warpkit))
-    Source   numpy.ufunc.reduceat, cub::DeviceSegmentedReduce
+    Parameters
+    ----------
+    a : array_like
+        Shape (n,), bool, integer, float16, bfloat16, float32, float64, complex64 or complex128;
+        host or device.
+    offsets : array_like of int
+        Integers, shape (s + 1,), ascending, from 0 to n: segment i is a[offsets[i]:offsets[i + 1]],
+        as the rows of a CSR matrix. Elements before the first and from the last on are in none.
+        Host or device, of which a host array follows.
+    op : str
+        reduce's: sum, mean, var, std, sumsq, norm, min, max, ptp, argmin, argmax, any, all,
+        count_nonzero; count: how many elements each has.
+    ddof : float
+        var and std divide by the number of elements - ddof.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind
+        Shape (s,), of the dtype that reduce gives; count, argmin and argmax int64: indices are a's.
+
+    Raises
+    ------
+    ValueError
+        op, offsets that do not ascend within a, the first of them named; an empty segment where op
+        needs an element: argmin and argmax, and min, max and ptp of bool and integers; variant.
+    TypeError
+        dtype.
+    MemoryError, DeviceError
+
+    See Also
+    --------
+    group_reduce, numpy.ufunc.reduceat
+
+    Notes
+    -----
+    Each result is what reduce gives of the segment, to the bit: sums of floats are exact and
+    rounded once. Of an empty segment the sum is 0, the mean and the variance NaN, min and max of
+    floats NaN. An array on a device is waited for. ``numpy.add.reduceat(a, i)`` of ascending i is
+    ``segment_reduce(a, [*i, n])``, but for segments that are empty. CUB's is
+    cub::DeviceSegmentedReduce.
+
+    Examples
+    --------
+    >>> warpkit.segment_reduce([1.0, 2.0, 3.0, 4.0], [0, 1, 4])
+    array([1., 9.])
     """
     (a, at), place = _bring(
         "segment_reduce", (_array(a), _integers(offsets)), device, stream, variant, None
@@ -263,7 +350,8 @@ def segment_reduce(
         raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
     at = _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
     fold = "any" if op == "count" else op
-    result, wrong, empty = place.call(_core.segment_reduce, a, fold, ddof, None, at, None, 0)
+    arguments = (a, fold, ddof, None, at, None, 0)
+    result, wrong, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     if wrong >= 0:
         host = on_host(at)
         before = f" after {host[wrong - 1]}" if wrong else ""
@@ -291,34 +379,65 @@ def group_reduce(
     keys: Any,
     a: Any,
     /,
-    op: str = "sum",
+    op: SegmentOp = "sum",
     groups: int | None = None,
     *,
     ddof: float = 0,
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """Fold the elements of ``a`` that have the same key, in any order.
 
-    keys     bool or integers from 0 to groups - 1, of a's shape; host or device
-    a        bool, integer, float16, bfloat16, float32, float64, complex64 or complex128; host or
-             device, of which host arrays follow the other one
-    op       as segment_reduce's
-    groups   how many there are; None: the largest key and one
-    ddof     var and std divide by the number of elements - ddof
-    Returns  array of a's kind, shape (groups,), of the dtype that reduce gives; count, argmin and
-             argmax int64: indices are those of a, flattened
-    Raises   ValueError (a key that is none of the groups', the first of them named; shapes; op; an
-             empty group where op needs an element, as segment_reduce; variant), TypeError (dtype),
-             MemoryError, DeviceError
-    Notes    results do not depend on the order, and are what reduce gives of each group: sums of
-             floats are exact and rounded once, but no sum is -0.0. Sums are added without a sort,
-             whatever the keys are; for other folds elements are sorted by their keys. Of an empty
-             group the sum is 0, the mean and the variance NaN, min and max of floats NaN. An array
-             on a device is waited for. device, stream and variant are the module's (see
-             help(warpkit))
-    Source   pandas.DataFrame.groupby, numpy.ufunc.at
+    Parameters
+    ----------
+    keys : array_like of int
+        Bool or integers from 0 to groups - 1, of a's shape; host or device.
+    a : array_like
+        Bool, integer, float16, bfloat16, float32, float64, complex64 or complex128; host or device,
+        of which host arrays follow the other one.
+    op : str
+        As segment_reduce's.
+    groups : int, optional
+        How many there are; None: the largest key and one.
+    ddof : float
+        var and std divide by the number of elements - ddof.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind
+        Shape (groups,), of the dtype that reduce gives; count, argmin and argmax int64: indices are
+        those of ``a``, flattened.
+
+    Raises
+    ------
+    ValueError
+        a key that is none of the groups', the first of them named; shapes; op; an empty group where
+        op needs an element, as segment_reduce; variant.
+    TypeError
+        dtype.
+    MemoryError, DeviceError
+
+    See Also
+    --------
+    segment_reduce, pandas.DataFrame.groupby, numpy.ufunc.at
+
+    Notes
+    -----
+    Results do not depend on the order, and are what reduce gives of each group: sums of floats are
+    exact and rounded once, but no sum is -0.0. Sums are added without a sort, whatever the keys
+    are; for other folds elements are sorted by their keys. Of an empty group the sum is 0, the mean
+    and the variance NaN, min and max of floats NaN. An array on a device is waited for.
+
+    Examples
+    --------
+    >>> warpkit.group_reduce([2, 0, 2], [1.0, 5.0, 3.0])
+    array([5., 0., 4.])
+    >>> warpkit.group_reduce([2, 0, 2], [1.0, 5.0, 3.0], "count")
+    array([1, 0, 2])
     """
     given = (_integers(keys), _array(a))
     (keys, a), place = _bring("group", given, device, stream, variant, None)
@@ -329,12 +448,13 @@ def group_reduce(
     groups = _number_of_groups(keys, groups, place)
     keys, a = keys.reshape(-1), a.reshape(-1)
     if op == "count" or op == "sum":
-        return place.give(_tally(keys, a, op, groups, place))
+        return place.give(_tally(keys, a, op, groups, place, progress))
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
     place = place._replace(variant=None)
     if stray >= 0:
         _raise_stray(keys, stray, groups)
-    result, _, empty = place.call(_core.segment_reduce, a, op, ddof, None, offsets, order, mask)
+    arguments = (a, op, ddof, None, offsets, order, mask)
+    result, _, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     _check_lengths(op, a.dtype, empty, "group")
     return place.give(result)
 
@@ -358,7 +478,7 @@ def _raise_stray(keys: Any, at: int, groups: int) -> None:
     raise ValueError(f"key {key} at index {at} is none of 0 .. {groups - 1}")
 
 
-def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
+def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Progress) -> Any:
     """Counts, or exact sums, of each key."""
     weights, sums = None, None
     if op == "sum":
@@ -376,7 +496,7 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place) -> Any:
         if low < 0 or high >= groups:
             _raise_first(keys, groups)
     arguments = (keys, "values", groups, None, None, weights, sums, False, there)
-    found = place._replace(variant=None).call(_core.histogram, *arguments)
+    found = place._replace(variant=None).call(_core.histogram, *arguments, progress=progress)
     if op == "sum" and there:
         found, stray = found
         if stray:
@@ -403,6 +523,7 @@ def _cumsum(
     device: Device,
     stream: Any,
     variant: str | None,
+    progress: Progress,
 ) -> Any:
     (a,), place = _bring("cumsum", (_array(a),), device, stream, variant, out)
     given = None if dtype is None else np.dtype(dtype)
@@ -411,20 +532,14 @@ def _cumsum(
     a = a.reshape(-1) if axis is None or a.ndim == 0 else a
     axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
     last = axis == a.ndim - 1
-    call = place.call
-    result = call(_core.cumsum, _last(a, axis), skip_nan, given, out=out if last else None)
+    arguments = (_last(a, axis), skip_nan, given)
+    result = place.call(_core.cumsum, *arguments, out=out if last else None, progress=progress)
     if last:
         return place.give(result)
-    result = np.moveaxis(result, -1, axis)
-    result = result.copy() if isinstance(result, DeviceArray) else np.ascontiguousarray(result)
-    if out is None or out is ...:
-        return place.give(result)
-    if not isinstance(out, DeviceArray):
-        result = on_host(result)
-    if tuple(out.shape) != tuple(result.shape) or out.dtype != result.dtype:
-        raise ValueError(f"out must be {result.dtype} of shape {result.shape}")
-    out[...] = result
-    return out
+    out = None if out is ... else out
+    there = isinstance(result, DeviceArray)
+    turned = moveaxis(result, -1, axis, out=out, device=None if there else "cpu", stream=stream)
+    return place.give(turned) if out is None else turned
 
 
 def cumsum(
@@ -437,25 +552,50 @@ def cumsum(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """The sums of the first element, the first two, and so on; each exact and rounded once.
 
-    a        bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any shape
-             and strides; host or device
-    axis     along which; None: of all elements in C order
-    dtype    elements are cast to it, and the sums are of it
-    out      array of the result's shape and dtype, host or device: written and returned
-    Returns  array of a's kind and shape, with axis None of shape (a.size,); integers in int64 or
-             uint64, others of a's dtype
-    Raises   AxisError, TypeError (dtype), ValueError (out, variant), MemoryError, DeviceError
-    Notes    of floats, and of each part of complex numbers, each prefix is the correctly rounded
-             sum of its elements: element i is reduce(a[:i + 1]), to the bit. Integers wrap. From a
-             NaN on all is NaN, as from infinities of both signs on. Floats whose exponents span
-             more than some 120 binades take microseconds each. Host arrays go to a GPU whole.
-             device, stream and variant are the module's (see help(warpkit))
-    Source   numpy.cumsum, cub::DeviceScan
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer, float16, bfloat16, float32, float64, complex64 or complex128, any shape and
+        strides; host or device.
+    axis : int, optional
+        Along which; None: of all elements in C order.
+    dtype : dtype, optional
+        Elements are cast to it, and the sums are of it.
+    out : array, optional
+        Array of the result's shape and dtype, host or device: written and returned.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind
+        Of a's shape, with axis None (a.size,); integers in int64 or uint64, others of a's dtype.
+
+    Raises
+    ------
+    AxisError, TypeError (dtype), ValueError (out, variant), MemoryError, DeviceError
+
+    See Also
+    --------
+    nancumsum, numpy.cumsum
+
+    Notes
+    -----
+    Of floats, and of each part of complex numbers, each prefix is the correctly rounded sum of its
+    elements: element i is ``reduce(a[:i + 1])``, to the bit. Integers wrap. From a NaN on all is
+    NaN, as from infinities of both signs on. Floats whose exponents span more than some 120 binades
+    take microseconds each. Host arrays go to a GPU whole. CUB's is cub::DeviceScan.
+
+    Examples
+    --------
+    >>> warpkit.cumsum([1e16, 1.0, -1e16])
+    array([1.e+16, 1.e+16, 1.e+00])
     """
-    return _cumsum(a, axis, dtype, out, False, device, stream, variant)
+    return _cumsum(a, axis, dtype, out, False, device, stream, variant, progress)
 
 
 def nancumsum(
@@ -468,10 +608,19 @@ def nancumsum(
     device: Device = None,
     stream: Any = None,
     variant: str | None = None,
+    progress: Progress = False,
 ) -> Any:
     """cumsum with 0 in place of each NaN; of complex numbers of each part that is NaN.
 
-    Arguments, Returns, Raises, Notes   as cumsum's
-    Source   numpy.nancumsum
+    Parameters, results, errors and notes are cumsum's.
+
+    See Also
+    --------
+    cumsum, numpy.nancumsum
+
+    Examples
+    --------
+    >>> warpkit.nancumsum([1.0, np.nan, 2.0])
+    array([1., 1., 3.])
     """
-    return _cumsum(a, axis, dtype, out, True, device, stream, variant)
+    return _cumsum(a, axis, dtype, out, True, device, stream, variant, progress)

@@ -1,5 +1,7 @@
 """What a DeviceArray does as NumPy's arrays do, and the arithmetic that it does not do."""
 
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -36,10 +38,27 @@ class Methods(_core.DeviceArray):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Self:
         """The elements in another shape: a view where NumPy gives one, else of a copy.
 
-        shape    ints, or one tuple of them; one may be -1
-        order    "C" alone
-        copy     True: always; False: ValueError where one is needed; None: if it is needed
-        Raises   ValueError (shape, order, copy), MemoryError, DeviceError
+        Parameters
+        ----------
+        *shape : int or sequence of int
+            Ints, or one tuple of them; one may be -1.
+        order : str
+            "C" alone.
+        copy : bool, optional
+            True: always; False: ValueError where one is needed; None: if it is needed.
+
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        ValueError (shape, order, copy), MemoryError, DeviceError
+
+        Examples
+        --------
+        >>> warpkit.zeros(6, device="emu").reshape(2, -1).shape
+        (2, 3)
         """
         if order != "C":
             raise ValueError(f"a DeviceArray is reshaped in order 'C', not {order!r}")
@@ -56,14 +75,28 @@ class Methods(_core.DeviceArray):
         return there._at(there._pointer, new, _row_major(new, self.itemsize))
 
     def ravel(self, order: str = "C") -> Self:
-        """The elements on one axis: reshape(-1)."""
+        """The elements on one axis: reshape(-1).
+
+        Returns
+        -------
+        DeviceArray
+        """
         return self.reshape(-1, order=order)
 
     def transpose(self, *axes: Any) -> Self:
         """The view with the axes in another order: none for reversed, ints, or one tuple of them.
 
-        Raises   AxisError, ValueError
-        Notes    warpkit.transpose(a, axes) is a contiguous copy
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        AxisError, ValueError
+
+        Notes
+        -----
+        warpkit.transpose(a, axes) is a contiguous copy.
         """
         given = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
         turned = normalize_axis_tuple(given or range(self.ndim)[::-1], self.ndim)
@@ -83,7 +116,12 @@ class Methods(_core.DeviceArray):
         return view
 
     def tolist(self) -> Any:
-        """The elements as Python scalars in nested lists; waits for the device."""
+        """The elements as Python scalars in nested lists; waits for the device.
+
+        Returns
+        -------
+        list or scalar
+        """
         return self._numpy().tolist()
 
     # ---- reductions: numpy.sum(a) calls them, and so computes where the array lies --------------
@@ -96,8 +134,8 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
-        """warpkit.reduce(a, "sum", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "sum", ...)``."""
         return fold(
             self, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where
         )
@@ -110,8 +148,8 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
-        """warpkit.reduce(a, "prod", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "prod", ...)``."""
         return fold(
             self,
             "prod",
@@ -130,8 +168,8 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
-        """warpkit.reduce(a, "min", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "min", ...)``."""
         return fold(self, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
     def max(
@@ -141,8 +179,8 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
-        """warpkit.reduce(a, "max", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "max", ...)``."""
         return fold(self, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
     def mean(
@@ -153,8 +191,8 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
-        """warpkit.reduce(a, "mean", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "mean", ...)``."""
         return fold(self, "mean", axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
 
     def var(
@@ -166,8 +204,8 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
-        """warpkit.reduce(a, "var", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "var", ...)``."""
         return fold(
             self, "var", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
         )
@@ -181,34 +219,34 @@ class Methods(_core.DeviceArray):
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any:
-        """warpkit.reduce(a, "std", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "std", ...)``."""
         return fold(
             self, "std", axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where
         )
 
     def any(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
-        """warpkit.reduce(a, "any", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "any", ...)``."""
         return fold(self, "any", axis, out=out, keepdims=keepdims, where=where)
 
     def all(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
-        """warpkit.reduce(a, "all", ...)"""
+    ) -> Self:
+        """``warpkit.reduce(a, "all", ...)``."""
         return fold(self, "all", axis, out=out, keepdims=keepdims, where=where)
 
-    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """warpkit.reduce(a, "argmin", ...)"""
+    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
+        """``warpkit.reduce(a, "argmin", ...)``."""
         return fold(self, "argmin", axis, out=out, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """warpkit.reduce(a, "argmax", ...)"""
+    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
+        """``warpkit.reduce(a, "argmax", ...)``."""
         return fold(self, "argmax", axis, out=out, keepdims=keepdims)
 
-    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
-        """warpkit.reduce(a, "ptp", ...)"""
+    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Self:
+        """``warpkit.reduce(a, "ptp", ...)``."""
         return fold(self, "ptp", axis, out=out, keepdims=keepdims)
 
     # ---- copies --------------------------------------------------------------------------------
@@ -216,7 +254,13 @@ class Methods(_core.DeviceArray):
     def copy(self) -> Self:
         """A C-contiguous copy on the same device.
 
-        Raises   MemoryError, DeviceError
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        MemoryError, DeviceError
         """
         owner = self._stream_owner
         stream = self._stream if owner is None else (self._stream, owner)

@@ -35,10 +35,16 @@ _PLAIN = (
 class Mutation(NamedTuple):
     """A source with one statement changed.
 
-    line       the statement's, from 1
-    statement  as it is written, on one line
-    change     what is in its place: "" (nothing), or "x += v"
-    text       the whole source so changed; every line keeps its number
+    Attributes
+    ----------
+    line : int
+        The statement's, from 1.
+    statement : str
+        As it is written, on one line.
+    change : str
+        What is in its place: "" (nothing), or "x += v".
+    text : str
+        The whole source so changed; every line keeps its number.
     """
 
     line: int
@@ -57,11 +63,20 @@ def mutations(source: str) -> list[Mutation]:
     atomic becomes a plain ``x += v``, as lanes of a warp run it on a GPU: all read, then all write.
     What is in comments, strings and macros is left alone.
 
-    source   the text
+    Parameters
+    ----------
+    source : str
+        The text.
 
-    Returns  a list of Mutation: line, statement, change, text; empty where there is none
+    Returns
+    -------
+    list of Mutation
+        Line, statement, change, text; empty where there is none.
 
-    >>> [str(m) for m in mutations("__global__ void k(int *x) { atomicAdd(x, 1); __syncwarp(); }")]
+    Examples
+    --------
+    >>> source = "__global__ void k(int *x) { atomicAdd(x, 1); __syncwarp(); }"
+    >>> [str(m) for m in warpkit.testing.mutations(source)]
     ['1 atomicAdd(x, 1) -> *(x) += 1', '1 __syncwarp();']
     """
     return list(_Finder(source).found())

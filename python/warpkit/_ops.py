@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -14,12 +14,23 @@ from warpkit import _core, _interop
 Axis = int | tuple[int, ...] | None
 Device = str | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
+ResultT = TypeVar("ResultT")  # whose fields a named tuple has
 Mode = Literal[
     "reflect", "constant", "nearest", "mirror", "wrap", "valid", "grid-mirror", "grid-constant",
     "grid-wrap",
 ]  # fmt: skip
 
 NO_VALUE: Any = np._NoValue  # of an argument that was not given
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> str:
+    """The message of an error: which there are, and the one that may be meant."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    meant = get_close_matches(name, known, 1) if isinstance(name, str) else []
+    hint = f" (did you mean {meant[0]!r}?)" if meant else ""
+    return f"unknown {what} {name!r}{hint}; there are: {', '.join(known)}"
 
 
 def with_options(
@@ -60,32 +71,70 @@ def stencil1d(
 ) -> Any:
     """Correlate ``a`` with ``coefficients`` along ``axis``.
 
-    out[i] = sum over t of conj(coefficients[t]) * a[i + t - len(coefficients) // 2 - origin]
+    ``out[i] = sum over t of conj(coefficients[t]) * a[i + t - len(coefficients) // 2 - origin]``
 
-    a        any dtype in help(warpkit), at least one axis, any strides; host or device
-    coefficients  real or complex, shape (k,), k >= 1, on the host; any k, also longer than the axis
-    mode     what stands beyond the ends of abcd:
-             "reflect" dcba|abcd|dcba, "constant" kkkk|abcd|kkkk with k = cval,
-             "nearest" aaaa|abcd|dddd, "mirror" dcb|abcd|cba, "wrap" abcd|abcd|abcd;
-             "valid" nothing: n - k + 1 results, out[i] = sum of conj(coefficients[t]) * a[i + t]
-    cval     a number; complex where a is
-    origin   shifts the window, within -(k // 2) .. (k - 1) // 2; 0 is centred
-    output   dtype of the result, or the array to write, as out; None: a's dtype, complex where
-             the coefficients are
-    accumulate  what products are added in: None is float64 as in SciPy, "float32" is faster
-    out      array of the result's shape and any dtype as output; host or device: written and
-             returned
-    Returns  array of a's kind and shape ("valid": axis n - k + 1), of output's dtype
-    Raises   AxisError, TypeError (dtype, output, accumulate), ValueError (origin, "valid" with
-             k > n, variant), RuntimeError as in SciPy (mode, coefficients empty or not 1-D, output
-             not complex), TypeError or ValueError as there (cval), MemoryError, DeviceError
-    Notes    fused multiply-adds in the order of t, starting from 0, then converted: the same bits
-             on every device. Coefficients are rounded to what is added in. Integers are truncated
-             towards zero and wrap as in C; bool is the truncated value != 0. Complex numbers by
-             their parts: c.real * x.real, then -c.imag * x.imag are added to the real one,
-             c.real * x.imag, then c.imag * x.real to the imaginary one.
-             device, stream, variant and progress are the module's (see help(warpkit))
-    Source   scipy.ndimage.correlate1d
+    Parameters
+    ----------
+    a : array_like
+        Any dtype of reduce's, at least one axis, any strides; host or device.
+    coefficients : array_like
+        Real or complex, shape (k,), k >= 1, on the host; any k, also longer than the axis.
+    axis : int
+        Along which.
+    mode : str
+        What stands beyond the ends of abcd:
+
+        - "reflect" ``dcba|abcd|dcba``, "constant" ``kkkk|abcd|kkkk`` with k = cval,
+          "nearest" ``aaaa|abcd|dddd``, "mirror" ``dcb|abcd|cba``, "wrap" ``abcd|abcd|abcd``
+        - "valid" nothing: n - k + 1 results,
+          ``out[i] = sum of conj(coefficients[t]) * a[i + t]``
+    cval : number
+        Complex where ``a`` is.
+    origin : int
+        Shifts the window, within ``-(k // 2) .. (k - 1) // 2``; 0 is centred.
+    output : dtype or array, optional
+        The result's dtype, or the array to write, as out; None: a's dtype, complex where the
+        coefficients are.
+    accumulate : dtype, optional
+        What products are added in: None is float64 as in SciPy, "float32" is faster.
+    out : array, optional
+        Of the result's shape and any dtype as output; host or device: written and returned.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind
+        Of a's shape ("valid": axis n - k + 1) and output's dtype.
+
+    Raises
+    ------
+    TypeError
+        dtype, output, accumulate; cval as in SciPy.
+    ValueError
+        origin; "valid" with k > n; variant; cval as in SciPy.
+    RuntimeError
+        As in SciPy: mode; coefficients empty or not 1-D; output not complex.
+    AxisError, MemoryError, DeviceError
+
+    See Also
+    --------
+    convolve1d, gradient1d, finite_difference, scipy.ndimage.correlate1d
+
+    Notes
+    -----
+    Fused multiply-adds in the order of t, starting from 0, then converted: the same bits on every
+    device. Coefficients are rounded to what is added in. Integers are truncated towards zero and
+    wrap as in C; bool is the truncated value != 0. Complex numbers by their parts: c.real * x.real,
+    then -c.imag * x.imag are added to the real one, c.real * x.imag, then c.imag * x.real to the
+    imaginary one.
+
+    Examples
+    --------
+    >>> warpkit.stencil1d([0.0, 0.0, 1.0, 0.0], [1, 2, 3])
+    array([0., 3., 2., 1.])
+    >>> warpkit.stencil1d([1.0, 4.0, 9.0], [-1, 1], mode="valid")
+    array([3., 5.])
     """
     if output is not None:
         if not isinstance(output, (str, type, np.dtype)):
@@ -119,10 +168,18 @@ def convolve1d(
 ) -> Any:
     """Convolve ``a`` with ``coefficients`` along ``axis``: stencil1d with them reversed.
 
-    out[i] = sum over t of coefficients[t] * a[i - t + len(coefficients) // 2 + origin]
+    ``out[i] = sum over t of coefficients[t] * a[i - t + len(coefficients) // 2 + origin]``
 
-    Arguments, Returns, Raises, Notes   as stencil1d's
-    Source   scipy.ndimage.convolve1d
+    Parameters, results, errors and notes are stencil1d's.
+
+    See Also
+    --------
+    stencil1d, scipy.ndimage.convolve1d
+
+    Examples
+    --------
+    >>> warpkit.convolve1d([0.0, 0.0, 1.0, 0.0], [1, 2, 3])
+    array([0., 1., 2., 3.])
     """
     taps = np.asarray(_core.unmasked(coefficients))
     if taps.ndim == 1:  # else stencil1d refuses them

@@ -19,7 +19,7 @@ from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray, on_host
 from warpkit._bins import is_float
 from warpkit._histogram import bincount, histogram, least_length, weigh, weigh_values
-from warpkit._ops import NO_VALUE, Axis, Device
+from warpkit._ops import NO_VALUE, Axis, Device, unknown
 from warpkit._reduce import _fields
 from warpkit._transpose import transpose
 
@@ -574,14 +574,29 @@ def _longer(a: Of, b: Of) -> Of:
 class Partial:
     """What is kept of a part of an array, for a result that is the same whatever the parts were.
 
-    words    int64, shape (*result's shape, w): may be added to those of up to 2^31 parts by any
-             reduction of integers, where ``how`` says "sum"; a copy
-    how      str, shape (w,): "sum", "prod" (modulo 2^64), "min" or "max", by which words are
-             merged; "first" where neighbouring words are compared in order, as tuples are, and
-             the least tuple stays: merge, or distributed.allreduce, does so
-    shape    of the result
-    p + q    both parts' partial. pickle takes it to other processes
-    Source   partial
+    ``p + q`` is both parts' partial; pickle takes it to other processes.
+
+    Attributes
+    ----------
+    words : ndarray of int64
+        Shape (result's shape, w): may be added to those of up to 2^31 parts by any reduction of
+        integers, where ``how`` says "sum"; a copy.
+    how : ndarray of str
+        Shape (w,): "sum", "prod" (modulo 2^64), "min" or "max", by which words are merged; "first"
+        where neighbouring words are compared in order, as tuples are, and the least tuple stays:
+        merge, or distributed.allreduce, does so.
+    shape : tuple of int
+        Of the result.
+
+    See Also
+    --------
+    partial, merge
+
+    Examples
+    --------
+    >>> p = warpkit.partial([1.0, 2.0], "mean") + warpkit.partial([6.0], "mean")
+    >>> float(p.finish())
+    3.0
     """
 
     __slots__ = ("_of", "_words")
@@ -623,10 +638,19 @@ class Partial:
     def finish(self) -> Any:
         """The result, as reduce's, histogram's or bincount's of all parts at once: NumPy's.
 
-        Returns  ndarray or scalar; of several ops a named tuple of them; of a histogram (counts,
-                 edges)
-        Raises   ValueError (min, max, ptp, argmin or argmax of nothing)
-        Warns    RuntimeWarning as reduce
+        Returns
+        -------
+        ndarray or scalar
+            Of several ops a named tuple of them; of a histogram (counts, edges).
+
+        Raises
+        ------
+        ValueError (min, max, ptp, argmin or argmax of nothing)
+
+        Warns
+        -----
+        RuntimeWarning
+            As reduce.
         """
         return self._of.finish(self._words)
 
@@ -634,11 +658,30 @@ class Partial:
     def from_words(words: Any, like: Partial, parts: int = 1) -> Partial:
         """The partial whose words others have merged, of as many parts.
 
-        words    int64, shape of like's words
-        like     a partial of the same, of any part
-        parts    how many were merged: 1 to 2^31
-        Raises   TypeError (dtype), ValueError (shape; parts; words that no such sum can be),
-                 OverflowError (counts that an int64 does not hold)
+        Parameters
+        ----------
+        words : array_like of int64
+            int64, shape of like's words.
+        like : Partial
+            A partial of the same, of any part.
+        parts : int
+            How many were merged: 1 to 2^31.
+
+        Raises
+        ------
+        TypeError
+            dtype.
+        ValueError
+            shape; parts; words that no such sum can be.
+        OverflowError
+            Counts that an int64 does not hold.
+
+        Examples
+        --------
+        >>> parts = [warpkit.partial([1.0, 2.0]), warpkit.partial([6.0])]
+        >>> words = parts[0].words + parts[1].words
+        >>> float(warpkit.Partial.from_words(words, parts[0], 2).finish())
+        9.0
         """
         own = np.array(words, order="C")
         if own.dtype != np.int64:
@@ -670,12 +713,37 @@ def _check_sums(words: np.ndarray, fields: Sequence[Field], parts: int) -> None:
 def merge(partials: Iterable[Partial]) -> Partial:
     """The partial of all parts, in whatever order they come.
 
-    partials  one or more, of the same ops, dtype, shape, ddof and edges; of bincounts any lengths
-    Returns  Partial
-    Raises   ValueError (none; different ops, shapes or edges), TypeError (different dtypes; not a
-             Partial), OverflowError (a count that an int64 does not hold)
-    Notes    sums are of integers: any order, and any tree of merges, gives the same words
-    Source   partial
+    Parameters
+    ----------
+    partials : iterable of Partial
+        One or more, of the same ops, dtype, shape, ddof and edges; of bincounts any lengths.
+
+    Returns
+    -------
+    Partial
+
+    Raises
+    ------
+    ValueError
+        none; different ops, shapes or edges.
+    TypeError
+        Different dtypes; not a Partial.
+    OverflowError
+        A count that an int64 does not hold.
+
+    See Also
+    --------
+    partial, distributed.allreduce
+
+    Notes
+    -----
+    Sums are of integers: any order, and any tree of merges, gives the same words.
+
+    Examples
+    --------
+    >>> parts = [warpkit.partial([1e16, 1.0]), warpkit.partial([-1e16])]
+    >>> float(warpkit.merge(parts).finish())
+    1.0
     """
     rest, total = iter(partials), None
     while batch := list(_batch(rest)):
@@ -738,29 +806,57 @@ def partial(
 ) -> Partial:
     """What ``reduce`` keeps of a part of an array, to be merged with other parts'.
 
-    a        as reduce's; of "histogram" and "bincount" as theirs
-    op       reduce's names, one or a tuple, but prod of floats and complex numbers, which depends
-             on the order; or "histogram" or "bincount" alone
-    axis     as reduce's
-    where    as reduce's; min and max take it with no initial value too
-    ddof     of var and std
-    offset   of argmin and argmax: index in the whole of this part's first element; or, of a box of
-             an array, where the box begins on each axis and that array's shape
-    bins, range, weights  as histogram's; bins are edges, or a number of bins in a range that is
-             given
-    weights, minlength  as bincount's
-    Returns  Partial, on the host
-    Raises   as reduce, histogram and bincount; ValueError (bins without a range; several devices),
-             TypeError (prod of floats; a tuple that has "histogram" or "bincount" in it). Nothing
-             has a partial, which finish may refuse
-    Notes    p.finish() has the bits of the function's result on all parts together: it does not
-             depend on how these were cut, on the order in which they are merged, nor on devices.
-             Exact sums take, for each result, 144 bytes (float16, bfloat16, float32) or 624 bytes
-             (float64), and with squares 320 or 1,728; of integers 72 and 168. A host array is
-             taken to a GPU as a whole. argmin and argmax read an array on a device twice.
-             device and stream are the module's (see help(warpkit)), but of one device; "auto" is
-             the CPU
-    Source   R. Neal (2015), "Fast exact summation using small and large superaccumulators"
+    Parameters
+    ----------
+    a : array_like
+        As reduce's; of "histogram" and "bincount" as theirs.
+    op : str or tuple of str
+        reduce's names, one or a tuple, but prod of floats and complex numbers, which depends on the
+        order; or "histogram" or "bincount" alone.
+    axis : int or tuple of int, optional
+        As reduce's.
+    where : array_like of bool
+        As reduce's; min and max take it with no initial value too.
+    ddof : float
+        Of var and std.
+    offset : int or (sequence of int, shape)
+        Of argmin and argmax: index in the whole of this part's first element; or, of a box of an
+        array, where the box begins on each axis and that array's shape.
+    bins, range, weights : optional
+        As histogram's; bins are edges, or a number of bins in a range that is given.
+    weights, minlength : optional
+        As bincount's.
+    device, stream : optional
+        Of one device; "auto" is the CPU. As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    Partial
+        On the host.
+
+    Raises
+    ------
+    ValueError
+        bins without a range; several devices.
+    TypeError
+        prod of floats; a tuple that has "histogram" or "bincount" in it.
+    As reduce and histogram
+
+    See Also
+    --------
+    merge, Partial
+
+    Notes
+    -----
+    ``p.finish()`` has the bits of the function's result on all parts together: it does not depend
+    on how these were cut, on the order in which they are merged, nor on devices. Exact sums [1]_
+    take, for each result, 144 bytes (float16, bfloat16, float32) or 624 bytes (float64), and with
+    squares 320 or 1,728; of integers 72 and 168. A host array is taken to a GPU as a whole. argmin
+    and argmax read an array on a device twice. Nothing has a partial, which finish may refuse.
+
+    References
+    ----------
+    .. [1] R. Neal (2015), "Fast exact summation using small and large superaccumulators"
 
     Examples
     --------
@@ -829,6 +925,8 @@ def _check_ops(ops: Ops, dtype: np.dtype[Any], several: bool, where: Any) -> Non
         if not ops:
             raise ValueError("op must be one name, or a tuple of them")
     for op in ops:
+        if isinstance(op, list):
+            raise ValueError(f"op is the list {op}; several ops are a tuple")
         fold = op.removeprefix("nan") if isinstance(op, str) else op
         if op in ("histogram", "bincount"):
             raise TypeError(f"{op} goes with no other op")
@@ -840,7 +938,7 @@ def _check_ops(ops: Ops, dtype: np.dtype[Any], several: bool, where: Any) -> Non
                 f"{op} of {dtype} depends on the order of the elements: no parts of it merge"
             )
         if not known:
-            raise ValueError(f"unknown op {op!r}; there are: {', '.join(map(repr, TAKEN))}")
+            raise ValueError(unknown("op", op, TAKEN))
         if fold == "ptp" and dtype.kind == "b":
             raise TypeError("ptp does not take bool, of which there is no difference")
         if fold in (*ARGS, "ptp") and where is not True:

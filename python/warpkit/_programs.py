@@ -24,24 +24,52 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Compile a CUDA program and run it in a process of its own. No GPU is needed.
 
-    source   a text, or the path of a file, that has ``main``; or several paths, .cpp too
-    args     the program's arguments
-    device   "emu"; "cuda", "cuda:1": nvcc compiles it, and that GPU is the program's first; None:
-             as of compile
-    include  more folders for headers
-    options  more options for the compiler and the linker, such as "-DN=4"
-    input    what the program reads from its stdin; None: nothing
-    timeout  seconds that it may take; None: any
-    check    "races": kernels are watched as compile does it, copies and streams too; None: likewise
-             if WARPKIT_EMU_RACES is 1
+    Parameters
+    ----------
+    source : str, path, or sequence of paths
+        A text, or the path of a file, that has ``main``; or several paths, .cpp too.
+    args : sequence of str
+        The program's arguments.
+    device : str, optional
+        "emu"; "cuda", "cuda:1": nvcc compiles it, and that GPU is the program's first; None: as of
+        compile.
+    include : path or sequence of path
+        More folders for headers.
+    options : sequence of str
+        More options for the compiler and the linker, such as "-DN=4".
+    input : str, optional
+        What the program reads from its stdin; None: nothing.
+    timeout : float, optional
+        Seconds that it may take; None: any.
+    check : str, optional
+        "races": kernels are watched as compile does it, copies and streams too; None: likewise if
+        WARPKIT_EMU_RACES is 1.
 
-    Returns  subprocess.CompletedProcess: stdout, stderr, returncode. A kernel that goes wrong is
-             told on stderr, and is an error of all CUDA calls from then on; after a race the
-             returncode is not 0
-    Raises   CompileError, ValueError (device, check), DeviceError (no such device),
-             OSError (no file), subprocess.TimeoutExpired
+    Returns
+    -------
+    subprocess.CompletedProcess
+        stdout, stderr, returncode. A kernel that goes wrong is told on stderr, and is an error of
+        all CUDA calls from then on; after a race the returncode is not 0.
 
-    >>> run('int main() { printf("hello"); return 3; }').returncode
+    Raises
+    ------
+    CompileError
+    ValueError
+        device, check.
+    DeviceError
+        no such device.
+    OSError
+        no file.
+    TimeoutExpired
+        of subprocess.
+
+    See Also
+    --------
+    compile
+
+    Examples
+    --------
+    >>> warpkit.run('int main() { printf("hello"); return 3; }').returncode
     3
     """
     program, environment = built(source, include, options, device, check)

@@ -35,6 +35,7 @@ class Bar:
             self.bar = self.make(
                 total=total, desc=self.name, unit=" pieces", leave=False, dynamic_ncols=True
             )
+        self.bar.total = total  # more, where a pass follows that nobody knew of
         self.bar.update(done - self.bar.n)
 
     def finish(self, done: int, total: int) -> None:

@@ -6,7 +6,7 @@ import functools
 import math
 import warnings
 from collections import namedtuple
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from warpkit import _core, _methods
 from warpkit._array import DeviceArray, beside, on_host
-from warpkit._ops import NO_VALUE, Axis, Device, Progress, with_options
+from warpkit._ops import NO_VALUE, Axis, Device, Progress, ResultT, with_options
 
 Op = Literal[
     "sum", "prod", "min", "max", "mean", "var", "std", "norm", "sumsq", "any", "all",
@@ -52,53 +52,101 @@ def reduce(
 ) -> Any:
     """Fold the elements of ``a`` along ``axis``.
 
-    a        bool, integer, float16, bfloat16 (ml_dtypes), float32, float64, complex64 or
-             complex128, any shape and strides; host or device
-    op       one name, or a tuple of 1 to 12 different ones, which share as few passes over a as
-             can be (describe's needs one):
-             sum, prod, min, max, mean, any, all, count_nonzero, argmin, argmax, ptp: NumPy's
-             var, std    by the divisor n - ddof
-             sumsq       sum of squared magnitudes; norm: its root
-             nansum, nanprod, nanmin, nanmax, nanmean, nanvar, nanstd, nanargmin, nanargmax: the
-                         same without the elements that are NaN
-    axis     int, tuple of ints, or None for all; of argmin and argmax int or None
-    dtype    sum, prod, mean, var, std, sumsq, norm: elements are cast to it, then folded, and the
-             result is of it (var, std, norm: of its real part's type)
-    out      array of the result's shape and dtype, host or device: written and returned; of
-             several ops a tuple of them. ...: the result is an array where it would be a scalar
-    keepdims leave the folded axes in the result with extent 1
-    initial  sum, prod, min, max and their nan forms: a scalar that is one more element
-    where    bool, of a shape that broadcasts to a's; host, or a's device: which elements count. min
-             and max then need initial; argmin, argmax and ptp take none
-    ddof     of var and std
-    Returns  array of a's kind, of the shape of a without axis (of NumPy's: a scalar for none
-             left); for a tuple of ops a named tuple of them. dtype as in NumPy: sum, prod and
-             sumsq of integers in int64 or uint64, modulo 2^64; mean, var, std and norm of integers
-             in float64; any and all bool; counts and indices int64; of complex, var, std, sumsq
-             and norm are real; otherwise a's
-    Raises   AxisError, TypeError (dtype, arguments that op does not take, ptp of bool), ValueError
-             (op, axis twice, variant, min, max, ptp, argmin or argmax of nothing, nanargmin or
-             nanargmax of NaN alone), MemoryError, DeviceError
-    Warns    RuntimeWarning as NumPy: the mean of nothing, too few elements for ddof, nanmin and
-             nanmax of NaN alone. What only the elements tell is not waited for on a device: there
-             the result is NaN, of nanargmin and nanargmax -1
-    Notes    Sums of floats are exact and rounded once, to nearest, ties to even: the value does
-             not depend on the order of the elements, and is the same bits on every device.
-             sum, mean, sumsq    the exact value, rounded once to the result's dtype; of complex
-                                 numbers each part of sum and mean by itself
-             norm, var, std      likewise with an integer ddof; otherwise the quotient by n - ddof
-                                 is of float64, and rounded again
-             of ints             mean, var, std and norm by the same rules; sums modulo 2^64
-             prod                floats and complex numbers in float64 by a tree that depends on n
-                                 alone, elements in the order in which they lie in memory
-             NaN propagates; of infinities of both signs the sum is NaN; a result that is NaN is
-             the one quiet positive NaN. Of zeros min takes -0.0, max 0.0 (of complex numbers, only
-             where both parts are equal so); argmin and argmax take the first of equals, and of NaN
-             the first. The sum of -0.0 alone is -0.0, of nothing 0.0. device, stream, variant and
-             progress are the module's (see help(warpkit))
-    Source   numpy.sum and its sisters; exact sums: Collange, Defour, Graillat, Iakymchuk (2015),
-             hal-00949355; R. Neal (2015), "Fast exact summation using small and large
-             superaccumulators"
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer, float16, bfloat16 (ml_dtypes), float32, float64, complex64 or complex128, any
+        shape and strides; host or device.
+    op : str or tuple of str
+        One name, or 1 to 12 different ones, which share as few passes over ``a`` as can be
+        (describe's needs one):
+
+        - sum, prod, min, max, mean, any, all, count_nonzero, argmin, argmax, ptp: NumPy's
+        - var, std: by the divisor n - ddof
+        - sumsq: sum of squared magnitudes; norm: its root
+        - nansum, nanprod, nanmin, nanmax, nanmean, nanvar, nanstd, nanargmin, nanargmax: the same
+          without the elements that are NaN
+    axis : int or tuple of int, optional
+        None: all; of argmin and argmax an int or None.
+    dtype : dtype, optional
+        Of sum, prod, mean, var, std, sumsq, norm: elements are cast to it, then folded, and the
+        result is of it (var, std, norm: of its real part's type).
+    out : array or tuple of arrays, optional
+        Of the result's shape and dtype, host or device: written and returned; of several ops a
+        tuple of them. ``...``: the result is an array where it would be a scalar.
+    keepdims : bool
+        Leave the folded axes in the result with extent 1.
+    initial : scalar, optional
+        Of sum, prod, min, max and their nan forms: one more element.
+    where : array_like of bool, optional
+        Which elements count; of a shape that broadcasts to a's; host, or a's device. min and max
+        then need initial; argmin, argmax and ptp take none.
+    ddof : float
+        Of var and std.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind, or a named tuple of them for a tuple of ops
+        The shape of ``a`` without axis (of NumPy's: a scalar for none left). dtype as in NumPy:
+        sum, prod and sumsq of integers in int64 or uint64, modulo 2^64; mean, var, std and norm of
+        integers in float64; any and all bool; counts and indices int64; of complex, var, std, sumsq
+        and norm are real; otherwise a's.
+
+    Raises
+    ------
+    TypeError
+        dtype; arguments that op does not take; ptp of bool.
+    ValueError
+        op; axis twice; variant; min, max, ptp, argmin or argmax of nothing, nanargmin or nanargmax
+        of NaN alone.
+    AxisError, MemoryError, DeviceError
+
+    Warns
+    -----
+    RuntimeWarning
+        As NumPy: the mean of nothing, too few elements for ddof, nanmin and nanmax of NaN alone.
+        What only the elements tell is not waited for on a device: there the result is NaN, of
+        nanargmin and nanargmax -1.
+
+    See Also
+    --------
+    describe, explain, partial, numpy.sum
+
+    Notes
+    -----
+    Sums of floats are exact and rounded once, to nearest, ties to even: the value does not depend
+    on the order of the elements, and is the same bits on every device [1]_ [2]_.
+
+    - sum, mean, sumsq: the exact value, rounded once to the result's dtype; of complex numbers each
+      part of sum and mean by itself
+    - norm, var, std: likewise with an integer ddof; otherwise the quotient by n - ddof is of
+      float64, and rounded again
+    - of ints: mean, var, std and norm by the same rules; sums modulo 2^64
+    - prod: floats and complex numbers in float64 by a tree that depends on n alone, elements in the
+      order in which they lie in memory
+
+    NaN propagates; of infinities of both signs the sum is NaN; a result that is NaN is the one
+    quiet positive NaN. Of zeros min takes -0.0, max 0.0 (of complex numbers, only where both parts
+    are equal so); argmin and argmax take the first of equals, and of NaN the first. The sum of -0.0
+    alone is -0.0, of nothing 0.0.
+
+    References
+    ----------
+    .. [1] Collange, Defour, Graillat, Iakymchuk (2015), hal-00949355
+    .. [2] R. Neal (2015), "Fast exact summation using small and large superaccumulators"
+
+    Examples
+    --------
+    >>> float(warpkit.reduce([1e16, 1.0, -1e16]))
+    1.0
+    >>> a = np.array([[3.0, 1.0], [2.0, 5.0]], np.float32)
+    >>> warpkit.reduce(a, "max", axis=0)
+    array([3., 5.], dtype=float32)
+    >>> low, high = warpkit.reduce(a, ("min", "max"), axis=1)
+    >>> high - low
+    array([2., 3.], dtype=float32)
     """
     if type(op) is str and dtype is None and stream is None and not progress:
         result = _core.reduce(
@@ -214,14 +262,21 @@ def _counts(a: Any, axis: Axis, where: Any, nan: bool) -> tuple[Any, float]:
 # ---- describe ----------------------------------------------------------------------------------
 
 
-class Description(NamedTuple):
-    """What describe gives: of each result's elements how many, and their statistics."""
+class Description(NamedTuple, Generic[ResultT]):
+    """What describe gives: of each result's elements how many, and their statistics.
+
+    Attributes
+    ----------
+    count : int
+    min, max, mean, std : array or scalar
+        Of each fold, as reduce's.
+    """
 
     count: int  # type: ignore[assignment]
-    min: Any
-    max: Any
-    mean: Any
-    std: Any
+    min: ResultT
+    max: ResultT
+    mean: ResultT
+    std: ResultT
 
 
 def describe(
@@ -235,19 +290,45 @@ def describe(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> Description:
+) -> Description[Any]:
     """How many elements there are, the least, the greatest, their mean and standard deviation.
 
-    a        as reduce's
-    axis     int, tuple of ints, or None for all
-    ddof     the standard deviation's divisor is count - ddof
-    keepdims as reduce's
-    Returns  (count, min, max, mean, std), a named tuple: count an int, the number of elements of
-             each fold; the others as reduce's
-    Raises   as reduce
-    Notes    real elements are read once. The numbers are those of reduce, bit for bit.
-             device, stream, variant and progress are the module's (see help(warpkit))
-    Source   scipy.stats.describe, pandas.DataFrame.describe
+    Parameters
+    ----------
+    a : array_like
+        As reduce's.
+    axis : int or tuple of int, optional
+        None: all.
+    ddof : float
+        The standard deviation's divisor is count - ddof.
+    keepdims : bool
+        As reduce's.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    Description
+        A named tuple (count, min, max, mean, std): count an int, the number of elements of each
+        fold; the others as reduce's.
+
+    Raises
+    ------
+    As reduce
+
+    See Also
+    --------
+    reduce, scipy.stats.describe, pandas.DataFrame.describe
+
+    Notes
+    -----
+    Real elements are read once. The numbers are those of reduce, bit for bit.
+
+    Examples
+    --------
+    >>> d = warpkit.describe([1.0, 2.0, 6.0])
+    >>> d.count, float(d.mean), float(d.max)
+    (3, 3.0, 6.0)
     """
     ops: Ops = ("min", "max", "mean", "std")
     options: dict[str, Any] = {

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from warpkit import _core
-from warpkit._ops import Device, Progress, with_options
+from warpkit._ops import Device, Progress, ResultT, with_options
 
 
-class RunLength(NamedTuple):
-    """What run_length returns."""
+class RunLength(NamedTuple, Generic[ResultT]):
+    """What run_length returns.
 
-    values: Any
-    counts: Any
+    Attributes
+    ----------
+    values : array
+        Shape (r,), of the elements' dtype.
+    counts : array of int64
+        Shape (r,), how long each run is.
+    """
+
+    values: ResultT
+    counts: ResultT
 
 
-class UniqueCounts(NamedTuple):
-    """What unique_counts returns."""
+class UniqueCounts(NamedTuple, Generic[ResultT]):
+    """What unique_counts returns.
 
-    values: Any
-    counts: Any
+    Attributes
+    ----------
+    values : array
+        Shape (d,), of the elements' dtype, ascending.
+    counts : array of int64
+        Shape (d,), how often each occurs.
+    """
+
+    values: ResultT
+    counts: ResultT
 
 
 def _found(
@@ -58,19 +74,41 @@ def run_length(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> RunLength:
+) -> RunLength[Any]:
     """Find the runs of equal neighbours in ``a``: its run-length encoding.
 
-    a        bool, integer, float16, bfloat16, float32 or float64, any shape and strides, flattened;
-             host or device
-    Returns  (values, counts) of a's kind, shape (r,) for r runs, in a's order: values of a's dtype,
-             and int64, how long each run is; numpy.repeat(values, counts) gives a back
-    Raises   TypeError (dtype), ValueError (variant), MemoryError, DeviceError
-    Notes    NaN equals NaN, -0.0 equals 0.0; a run of either is listed as the one NaN, as 0.0. How
-             many runs there are is known when they are found: an array on a device is waited for,
-             and needs room for results as long as it is. device, stream, variant and progress are
-             the module's (see help(warpkit))
-    Source   numpy.flatnonzero and numpy.diff
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer, float16, bfloat16, float32 or float64, any shape and strides, flattened; host
+        or device.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    RunLength
+        (values, counts) of a's kind, shape (r,) for r runs, in a's order: values of a's dtype, and
+        int64, how long each run is; ``numpy.repeat(values, counts)`` gives ``a`` back.
+
+    Raises
+    ------
+    TypeError (dtype), ValueError (variant), MemoryError, DeviceError
+
+    See Also
+    --------
+    unique_counts, numpy.diff
+
+    Notes
+    -----
+    NaN equals NaN, -0.0 equals 0.0; a run of either is listed as the one NaN, as 0.0. How many runs
+    there are is known when they are found: an array on a device is waited for, and needs room for
+    results as long as it is.
+
+    Examples
+    --------
+    >>> warpkit.run_length([5, 5, 2, 5])
+    RunLength(values=array([5, 2, 5]), counts=array([2, 1, 1]))
     """
     return RunLength(*_found(_core.run_length, a, device, stream, variant, progress))
 
@@ -83,18 +121,40 @@ def unique_counts(
     stream: Any = None,
     variant: str | None = None,
     progress: Progress = False,
-) -> UniqueCounts:
+) -> UniqueCounts[Any]:
     """Find the distinct elements of ``a``, and how often each occurs.
 
-    a        bool, integer, float16, bfloat16, float32 or float64, any shape and strides, flattened;
-             host or device
-    Returns  (values, counts) of a's kind, shape (d,) for d distinct elements: values of a's dtype,
-             ascending; int64, how often each occurs
-    Raises   TypeError (dtype), ValueError (variant), MemoryError, DeviceError
-    Notes    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last. How many
-             values there are is known when they are found: an array on a device is waited for.
-             While it is sorted there, it takes 3 times its memory and 8 bytes an element. device,
-             stream, variant and progress are the module's (see help(warpkit))
-    Source   numpy.unique(return_counts=True)
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer, float16, bfloat16, float32 or float64, any shape and strides, flattened; host
+        or device.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    UniqueCounts
+        (values, counts) of a's kind, shape (d,) for d distinct elements: values of a's dtype,
+        ascending; int64, how often each occurs.
+
+    Raises
+    ------
+    TypeError (dtype), ValueError (variant), MemoryError, DeviceError
+
+    See Also
+    --------
+    run_length, numpy.unique
+
+    Notes
+    -----
+    0.0 and -0.0 are one value, listed as 0.0; all NaN are one value, the last. How many values
+    there are is known when they are found: an array on a device is waited for. While it is sorted
+    there, it takes 3 times its memory and 8 bytes an element.
+
+    Examples
+    --------
+    >>> warpkit.unique_counts([5, 5, 2, 5])
+    UniqueCounts(values=array([2, 5]), counts=array([1, 3]))
     """
     return UniqueCounts(*_found(_core.unique_counts, a, device, stream, variant, progress))

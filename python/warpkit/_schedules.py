@@ -17,13 +17,20 @@ _HEAD = ("step", "kernel", "block", "warp", "lane", "thread", "goes on from", "u
 class Switch(NamedTuple):
     """At one point of a run another thread goes on than in the linear order, or another block.
 
-    launch   number of the launch, from 0
-    block    of its grid, x first; -1: it is the order of blocks
-    thread   of the block, x first, that has come to a barrier, a collective, an atomic, a fence or
-             its end; -1: none, the block begins, or all have come to a barrier
-    point    which of its points that is, from 0; of none: how many barriers have opened; of blocks:
-             how many have run before
-    to       the thread, or the block, that goes on
+    Attributes
+    ----------
+    launch : int
+        Number of the launch, from 0.
+    block : int
+        Of its grid, x first; -1: it is the order of blocks.
+    thread : int
+        Of the block, x first, that has come to a barrier, a collective, an atomic, a fence or its
+        end; -1: none, the block begins, or all have come to a barrier.
+    point : int
+        Which of its points that is, from 0; of none: how many barriers have opened; of blocks: how
+        many have run before.
+    to : int
+        The thread, or the block, that goes on.
     """
 
     launch: int
@@ -43,10 +50,15 @@ class Switch(NamedTuple):
 class Schedule(NamedTuple):
     """A failure, and the switches away from the linear order that lead to it.
 
-    error     what was raised under them
-    switches  of Switch: without any one of them nothing fails, or something else
-    rows      of each: kernel, block, warp, lane, thread, from where it goes on, where it stops
-              next, and before whom it went on
+    Attributes
+    ----------
+    error : BaseException
+        What was raised under them.
+    switches : tuple of Switch
+        Of Switch: without any one of them nothing fails, or something else.
+    rows : sequence of tuple
+        Of each: kernel, block, warp, lane, thread, from where it goes on, where it stops next, and
+        before whom it went on.
     """
 
     error: BaseException
@@ -180,17 +192,34 @@ def _emulator() -> Iterator[_Emulator]:
 def shrink(run: Callable[[], Any], n: int = 3, seconds: float = 30) -> Schedule | None:
     """The fewest switches away from the linear order of threads under which something fails.
 
-    run      runs kernels on the emulated device, and fails by an exception or by giving False. It
-             is called many times, and has to do the same each time
-    n        as of schedules: run is tried in the linear order, the reverse one, and n random ones
-    seconds  that may be taken, about; then what has been reached is given
+    Parameters
+    ----------
+    run : callable
+        Runs kernels on the emulated device, and fails by an exception or by giving False. It is
+        called many times, and has to do the same each time.
+    n : int
+        As of schedules: run is tried in the linear order, the reverse one, and n random ones.
+    seconds : float
+        That may be taken, about; then what has been reached is given.
 
-    Returns  Schedule: error, switches, rows; its str is a table of which thread went on, from where
-             to where, and before whom. None: run never fails
+    Returns
+    -------
+    Schedule or None
+        Error, switches, rows; its str is a table of which thread went on, from where to where, and
+        before whom. None: run never fails.
 
-    Raises   MemoryError (a run of too many turns), DeviceError (a sanitized build)
-    Notes    WARPKIT_EMU_MEMORY holds as it is set. A failure is the same if its exception is of the
-             same type. Blocks of a cooperative launch take turns as they happen to
+    Raises
+    ------
+    MemoryError (a run of too many turns), DeviceError (a sanitized build)
+
+    See Also
+    --------
+    schedules
+
+    Notes
+    -----
+    WARPKIT_EMU_MEMORY holds as it is set. A failure is the same if its exception is of the same
+    type. Blocks of a cooperative launch take turns as they happen to.
     """
     from warpkit import testing
 

@@ -25,19 +25,45 @@ def transpose(
 ) -> Any:
     """Permute the axes of ``a`` into a new C-contiguous array.
 
-    a        any shape and strides, host or device; on the host any dtype but object: elements of
-             records, texts and dates are moved as they are, numbers in the machine's byte order
-    axes     one int per axis of a, each once; None reverses them
-    out      array of the result's shape and dtype, host or device, any strides: written and
-             returned
-    Returns  C-contiguous array r of a's kind with r.shape[i] == a.shape[axes[i]], a's dtype and
-             bits
-    Raises   AxisError, TypeError (dtype), ValueError (axes, variant), MemoryError, DeviceError
-    Notes    numpy.transpose returns a view; this is numpy.ascontiguousarray of it. The variant
-             "copy" is no transpose: it leaves the elements in the order of a's memory.
-             device, stream, variant and progress are the module's (see help(warpkit));
-             explain("transpose", a, axes=axes) tells how a GPU would do it
-    Source   numpy.transpose
+    Parameters
+    ----------
+    a : array_like
+        Any shape and strides, host or device; on the host any dtype but object: elements of
+        records, texts and dates are moved as they are, numbers in the machine's byte order.
+    axes : sequence of int, optional
+        One int per axis of a, each once; None reverses them.
+    out : array, optional
+        Array of the result's shape and dtype, host or device, any strides: written and returned.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``.
+
+    Returns
+    -------
+    array of a's kind
+        ``r``, C-contiguous, with ``r.shape[i] == a.shape[axes[i]]``, a's dtype and bits.
+
+    Raises
+    ------
+    AxisError, TypeError (dtype), ValueError (axes, variant), MemoryError, DeviceError
+
+    See Also
+    --------
+    moveaxis, swapaxes, numpy.transpose
+
+    Notes
+    -----
+    numpy.transpose returns a view; this is numpy.ascontiguousarray of it. The variant "copy" is no
+    transpose: it leaves the elements in the order of a's memory. ``explain("transpose", a,
+    axes=axes)`` tells how a GPU would do it.
+
+    Examples
+    --------
+    >>> warpkit.transpose([[1, 2, 3], [4, 5, 6]])
+    array([[1, 4],
+           [2, 5],
+           [3, 6]])
+    >>> warpkit.transpose(np.zeros((2, 3, 4)), (1, 2, 0)).shape
+    (3, 4, 2)
     """
     try:
         if stream is None and not progress:
@@ -63,11 +89,32 @@ def moveaxis(
 ) -> Any:
     """Move axes of ``a`` to other places, the others keeping their order: a contiguous copy.
 
-    a        as transpose takes it
-    source, destination  an int, or as many ints each, each once
-    Returns  as transpose
-    Raises   AxisError, ValueError (numbers that differ, or an axis twice), and as transpose
-    Source   numpy.moveaxis
+    Parameters
+    ----------
+    a : array_like
+        As transpose takes it.
+    source, destination : int or sequence of int
+        An int, or as many ints each, each once.
+    out, device, stream : optional
+        As transpose's.
+
+    Returns
+    -------
+    array of a's kind
+        As transpose.
+
+    Raises
+    ------
+    AxisError, ValueError (numbers that differ, or an axis twice), and as transpose
+
+    See Also
+    --------
+    transpose, numpy.moveaxis
+
+    Examples
+    --------
+    >>> warpkit.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
     """
     ndim = _array(a)[0].ndim
     moved = normalize_axis_tuple(source, ndim, "source")
@@ -95,10 +142,32 @@ def swapaxes(
 ) -> Any:
     """Exchange two axes of ``a``: a contiguous copy.
 
-    a        as transpose takes it
-    Returns  as transpose
-    Raises   AxisError, and as transpose
-    Source   numpy.swapaxes
+    Parameters
+    ----------
+    a : array_like
+        As transpose takes it.
+    axis1, axis2 : int
+        Which two.
+    out, device, stream : optional
+        As transpose's.
+
+    Returns
+    -------
+    array of a's kind
+        As transpose.
+
+    Raises
+    ------
+    AxisError, and as transpose
+
+    See Also
+    --------
+    transpose, numpy.swapaxes
+
+    Examples
+    --------
+    >>> warpkit.swapaxes(np.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
     """
     ndim = _array(a)[0].ndim
     first, second = (normalize_axis_index(axis, ndim) for axis in (axis1, axis2))
@@ -110,11 +179,34 @@ def swapaxes(
 def ascontiguousarray(a: Any, /, *, device: Device = None, stream: Any = None) -> Any:
     """``a`` in C order: itself, if it is that already, else a copy.
 
-    a        as transpose takes it
-    Returns  array of a's kind, shape and dtype, of at least one axis
-    Raises   as transpose
-    Notes    a host array is returned as it is whatever the device; views are copied by it
-    Source   numpy.ascontiguousarray
+    Parameters
+    ----------
+    a : array_like
+        As transpose takes it.
+    device, stream : optional
+        As transpose's.
+
+    Returns
+    -------
+    array of a's kind
+        Of a's shape and dtype, of at least one axis.
+
+    Raises
+    ------
+    As transpose
+
+    See Also
+    --------
+    numpy.ascontiguousarray
+
+    Notes
+    -----
+    A host array is returned as it is whatever the device; views are copied by it.
+
+    Examples
+    --------
+    >>> warpkit.ascontiguousarray(np.eye(3)[::2]).flags.c_contiguous
+    True
     """
     array, own = _array(a)
     if array.ndim == 0:

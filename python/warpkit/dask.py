@@ -126,20 +126,52 @@ def reduce(
 ) -> Any:
     """warpkit.reduce of a Dask array or an xarray.DataArray.
 
-    a        dask.array.Array of reduce's dtypes; or xarray.DataArray, then with dim
-    op       one of partial's names, or a tuple of them, which read each chunk once
-    axis     int, tuple of ints, or None for all; dim: names, in place of axis
-    dtype    elements are cast to it first
-    keepdims leave the folded axes in the result with extent 1
-    where    bool, of a shape that broadcasts to a's: which elements count
-    ddof     of var and std
-    split_every  as dask.array.reduction's
-    device   where chunks that are NumPy's are folded, as reduce's; of a worker
-    Returns  dask.array.Array, or DataArray; for a tuple of ops a named tuple of them
-    Raises   AxisError, TypeError, ValueError, as reduce and partial
-    Notes    bits of warpkit.reduce of the whole array: they depend neither on the chunks nor on
-             which worker is done first
-    Source   dask.array.reduction
+    Parameters
+    ----------
+    a : dask.array.Array or xarray.DataArray
+        dask.array.Array of reduce's dtypes; or xarray.DataArray, then with dim.
+    op : str or tuple of str
+        One of partial's names, or a tuple of them, which read each chunk once.
+    axis : int or tuple of int, optional
+        None: all.
+    dim : str or sequence of str, optional
+        Names of dimensions, in place of axis.
+    dtype : dtype, optional
+        Elements are cast to it first.
+    keepdims : bool
+        Leave the folded axes in the result with extent 1.
+    where : dask.array.Array or array_like, optional
+        Bool, of a shape that broadcasts to a's: which elements count.
+    ddof : float
+        Of var and std.
+    split_every : int, optional
+        As dask.array.reduction's.
+    device : str, optional
+        Where chunks that are NumPy's are folded, as reduce's; of a worker.
+
+    Returns
+    -------
+    dask.array.Array or xarray.DataArray
+        For a tuple of ops a named tuple of them.
+
+    Raises
+    ------
+    AxisError, TypeError, ValueError, as reduce and partial
+
+    See Also
+    --------
+    warpkit.reduce, dask.array.reduction
+
+    Notes
+    -----
+    Bits of warpkit.reduce of the whole array: they depend neither on the chunks nor on which worker
+    is done first.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> float(warpkit.dask.reduce(da.from_array(np.array([1e16, 1.0, -1e16]), chunks=2)).compute())
+    1.0
     """
     if _is_xarray(a):
         own = {"dtype": dtype, "keepdims": keepdims, "ddof": ddof, "device": device}
@@ -235,21 +267,50 @@ def histogram(
 ) -> Any:
     """warpkit.histogram of a Dask array or an xarray.DataArray.
 
-    a        dask.array.Array, flattened; or xarray.DataArray, then along dim
-    bins     number of equal bins, or their edges, on the host
-    range    (first, last) edge of equal bins; None: the smallest and largest element, which are
-             found by the same graph: chunks are computed once, and kept until both are there
-    density  True: the counts divided by their sum and the bins' widths
-    weights  of a's shape: each element counts for as much as its weight
-    dim      names of dimensions that are counted, None for all; the others stay, and the bins are
-             the last one, as xhistogram has it
-    split_every, device  as reduce's
-    Returns  (counts, edges): dask.array.Array of shape (n,), and edges as numpy.ndarray, or, of a
-             range that is not given, as dask.array.Array. Of a DataArray one of counts, with the
-             bins' centres as coordinates
-    Raises   TypeError, ValueError, as histogram; of NaN in the range's place when it is computed
-    Notes    bits of warpkit.histogram of the whole array: NumPy's edges, exact sums of weights
-    Source   dask.array.histogram; xhistogram
+    Parameters
+    ----------
+    a : dask.array.Array or xarray.DataArray
+        dask.array.Array, flattened; or xarray.DataArray, then along dim.
+    bins : int or array_like
+        Number of equal bins, or their edges, on the host.
+    range : (float, float), optional
+        (first, last) edge of equal bins; None: the smallest and largest element, which are found by
+        the same graph: chunks are computed once, and kept until both are there.
+    density : bool, optional
+        True: the counts divided by their sum and the bins' widths.
+    weights : dask.array.Array, optional
+        Of a's shape: each element counts for as much as its weight.
+    dim : str or sequence of str, optional
+        Names of dimensions that are counted, None for all; the others stay, and the bins are the
+        last one, as xhistogram has it.
+    split_every, device : optional
+        As reduce's.
+
+    Returns
+    -------
+    counts, edges
+        dask.array.Array of shape (n,), and edges as numpy.ndarray, or, of a range that is not
+        given, as dask.array.Array. Of a DataArray one of counts, with the bins' centres as
+        coordinates.
+
+    Raises
+    ------
+    TypeError, ValueError, as histogram; of NaN in the range's place when it is computed
+
+    See Also
+    --------
+    warpkit.histogram, dask.array.histogram
+
+    Notes
+    -----
+    Bits of warpkit.histogram of the whole array: NumPy's edges, exact sums of weights.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> counts, edges = warpkit.dask.histogram(da.arange(10, chunks=3), bins=2, range=(0, 10))
+    >>> counts.compute()
+    array([5, 5])
     """
     if _is_xarray(a):
         return _xarray_histogram(a, bins, range, density, weights, dim, device)
@@ -331,14 +392,36 @@ def bincount(
 ) -> Any:
     """warpkit.bincount of a Dask array.
 
-    a        dask.array.Array of bool or integers, shape (n,), none negative
-    weights  shape (n,): each element counts for as much as its weight
-    minlength  of the result, at least
-    split_every, device  as reduce's
-    Returns  dask.array.Array of int64, with weights float64; its length is not known before it is
-             computed: compute_chunk_sizes() finds it
-    Raises   TypeError, ValueError, as bincount
-    Source   dask.array.bincount
+    Parameters
+    ----------
+    a : dask.array.Array
+        dask.array.Array of bool or integers, shape (n,), none negative.
+    weights : dask.array.Array, optional
+        Shape (n,): each element counts for as much as its weight.
+    minlength : int
+        Of the result, at least.
+    split_every, device : optional
+        As reduce's.
+
+    Returns
+    -------
+    dask.array.Array
+        Of int64, with weights float64; its length is not known before it is computed:
+        compute_chunk_sizes() finds it.
+
+    Raises
+    ------
+    TypeError, ValueError, as bincount
+
+    See Also
+    --------
+    warpkit.bincount, dask.array.bincount
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> warpkit.dask.bincount(da.from_array(np.array([0, 1, 1, 3]), chunks=2)).compute()
+    array([1, 2, 0, 1])
     """
     if a.ndim != 1:
         raise ValueError(f"bincount takes 1-D, not {a.ndim}-D")
@@ -390,12 +473,35 @@ def stencil1d(
 ) -> Any:
     """warpkit.stencil1d of a Dask array.
 
-    a        dask.array.Array, at least one axis; chunks shorter than the halo are joined
-    others   as stencil1d's; output is a dtype
-    Returns  dask.array.Array of a's shape ("valid": axis n - k + 1)
-    Raises   as stencil1d
-    Notes    bits of warpkit.stencil1d of the whole array
-    Source   dask.array.map_overlap
+    Parameters
+    ----------
+    a : dask.array.Array
+        At least one axis; chunks shorter than the halo are joined.
+    coefficients, axis, mode, cval, origin, output, accumulate, device : optional
+        As stencil1d's; output is a dtype.
+
+    Returns
+    -------
+    dask.array.Array
+        Of a's shape ("valid": axis n - k + 1).
+
+    Raises
+    ------
+    As stencil1d
+
+    See Also
+    --------
+    warpkit.stencil1d, dask.array.map_overlap
+
+    Notes
+    -----
+    Bits of warpkit.stencil1d of the whole array.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> warpkit.dask.stencil1d(da.arange(6.0, chunks=3), [-1, 0, 1], mode="nearest").compute()
+    array([1., 2., 2., 2., 2., 1.])
     """
     (axis,) = normalize_axis_tuple(axis, a.ndim)
     taps = np.asarray(coefficients)
@@ -463,11 +569,32 @@ def _wrapped_block(x: Any, axis: int, halo: int, how: dict[str, Any]) -> Any:
 def transpose(a: Any, axes: Sequence[int] | None = None, *, device: Device = None) -> Any:
     """warpkit.transpose of a Dask array: the chunks of the result are C-contiguous.
 
-    a        dask.array.Array of warpkit's dtypes
-    axes     permutation of a's axes; None: reversed
-    Returns  dask.array.Array
-    Raises   AxisError, ValueError (axes)
-    Source   dask.array.transpose
+    Parameters
+    ----------
+    a : dask.array.Array
+        dask.array.Array of warpkit's dtypes.
+    axes : sequence of int, optional
+        Permutation of a's axes; None: reversed.
+    device : str, optional
+        As reduce's.
+
+    Returns
+    -------
+    dask.array.Array
+
+    Raises
+    ------
+    AxisError, ValueError (axes)
+
+    See Also
+    --------
+    warpkit.transpose, dask.array.transpose
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> warpkit.dask.transpose(da.zeros((4, 6), chunks=2)).shape
+    (6, 4)
     """
     order = tuple(reversed(_axes_of(a))) if axes is None else normalize_axis_tuple(axes, a.ndim)
     if len(order) != a.ndim:

@@ -21,18 +21,42 @@ COLLECTIVES = {"sum": "SUM", "min": "MIN", "max": "MAX"}
 def allreduce(partial: Partial, comm: Any = None) -> Partial:
     """The partial of all processes' parts, in each of them.
 
-    partial  of the same ops, dtype, shape, ddof and edges in each process; of bincounts any lengths
-    comm     mpi4py's communicator, or a process group of torch.distributed: gloo and other ones of
-             the CPU, or nccl, which takes the words by the process's current GPU. None: torch's
-             default group where torch.distributed has one, else MPI.COMM_WORLD
-    Returns  Partial
-    Raises   ValueError, TypeError, in every process, where the partials are not of the same;
-             OverflowError (a count that an int64 does not hold)
-    Notes    one all-reduce of int64 for all sums, one more for each of minima and maxima; what is
-             merged in another way (argmin, products, extremes of complex numbers) is gathered. The
-             bits do not depend on which process is done first, nor on the algorithm. Before these,
-             one short message finds out whether the partials are of the same
-    Source   MPI_Allreduce; torch.distributed.all_reduce
+    Parameters
+    ----------
+    partial : Partial
+        Of the same ops, dtype, shape, ddof and edges in each process; of bincounts any lengths.
+    comm : object, optional
+        mpi4py's communicator, or a process group of torch.distributed: gloo and other ones of the
+        CPU, or nccl, which takes the words by the process's current GPU. None: torch's default
+        group where torch.distributed has one, else MPI.COMM_WORLD.
+
+    Returns
+    -------
+    Partial
+
+    Raises
+    ------
+    ValueError
+        In every process, where the partials are not of the same.
+    TypeError
+        likewise.
+    OverflowError
+        A count that an int64 does not hold.
+
+    See Also
+    --------
+    warpkit.merge
+
+    Notes
+    -----
+    One all-reduce of int64 for all sums, one more for each of minima and maxima; what is merged in
+    another way (argmin, products, extremes of complex numbers) is gathered. The bits do not depend
+    on which process is done first, nor on the algorithm. Before these, one short message finds out
+    whether the partials are of the same.
+
+    References
+    ----------
+    MPI_Allreduce; torch.distributed.all_reduce.
     """
     group = _group_of(comm)
     of = functools.reduce(_longer, group.gather_objects(partial._of))

@@ -26,14 +26,25 @@ _QUIET = np.errstate(all="ignore")  # infinity and NaN are answers here
 def product(x: ArrayLike, counts: ArrayLike = True) -> np.ndarray:
     """Multiply the last axis in float64 or complex128, in the order that every kernel keeps.
 
-    Chunks of 1024: lane l multiplies x[l], x[l + 32], ... in turn, then lanes pairwise, l with
-    l + 16, 8, 4, 2, 1. The chunks' products are the next x, until one is left. What does not count
-    is 1 in its place.
+    Chunks of 1024: lane l multiplies x[l], x[l + 32], ... in turn, then lanes pairwise, l with l +
+    16, 8, 4, 2, 1. The chunks' products are the next x, until one is left. What does not count is 1
+    in its place.
 
-    x        real or complex, shape (..., n)
-    counts   bool, of a shape that broadcasts to x's
-    Returns  float64 or complex128, shape (...); of nothing 1
-    Source   csrc/num/tree.h
+    Parameters
+    ----------
+    x : array_like
+        Real or complex, shape (..., n).
+    counts : array_like of bool
+        Bool, of a shape that broadcasts to x's.
+
+    Returns
+    -------
+    float64 or complex128
+        Shape (...); of nothing 1.
+
+    References
+    ----------
+    csrc/num/tree.h.
     """
     x = np.asarray(x)
     x = np.where(counts, x, np.ones((), x.dtype))
@@ -77,10 +88,29 @@ def _is_one(x: np.ndarray) -> np.ndarray:
 def fma(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> np.ndarray:
     """a * b + c, rounded once, as C's fma does it.
 
-    a, b, c  float64, shapes that broadcast
-    Returns  float64 of the common shape
-    Source   S. Boldo, G. Melquiond (2008), "Emulation of FMA and correctly rounded sums",
-             https://inria.hal.science/inria-00080427; fractions where its premises fail
+    Parameters
+    ----------
+    a, b, c : array_like
+        float64, shapes that broadcast.
+
+    Returns
+    -------
+    ndarray of float64
+        Of the common shape.
+
+    Notes
+    -----
+    As in [1]_; by fractions where its premises fail.
+
+    References
+    ----------
+    .. [1] S. Boldo, G. Melquiond (2008), "Emulation of FMA and correctly rounded sums",
+       https://inria.hal.science/inria-00080427
+
+    Examples
+    --------
+    >>> float(warpkit.reference.fma(0.1, 10.0, -1.0))
+    5.551115123125783e-17
     """
     a, b, c = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c)))
     product = a * b
@@ -150,9 +180,21 @@ FORMATS = {
 def nearest(numerator: int, denominator: int, exponent: int, dtype: str) -> float:
     """numerator / denominator * 2^exponent, rounded once to a float type: to nearest, ties to even.
 
-    dtype    a key of FORMATS
-    Returns  a number of that type, as a float; infinity beyond its range
-    Source   IEEE 754, 4.3.1
+    Parameters
+    ----------
+    numerator, denominator, exponent : int
+        Of the exact value.
+    dtype : str
+        A key of FORMATS.
+
+    Returns
+    -------
+    float
+        A number of that type, as a float; infinity beyond its range.
+
+    References
+    ----------
+    IEEE 754, 4.3.1.
     """
     digits, least, most = FORMATS[dtype]
     sign, n = (-1.0 if numerator < 0 else 1.0), abs(numerator)
@@ -308,11 +350,31 @@ def reduce(
 ) -> Any:
     """The oracle of warpkit.reduce.
 
-    a        bool, integer, float or complex, any shape and strides
-    Returns  as warpkit.reduce: NumPy's answer; sums of floats exact and rounded once, prod by
-             ``product``; of no element that counts argmin and argmax -1
-    Raises   AxisError, ValueError (axis twice; min, max, argmin, argmax of nothing)
-    Source   numpy.sum, numpy.prod, numpy.min, numpy.max, numpy.mean and their sisters
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer, float or complex, any shape and strides.
+    op, axis, keepdims, dtype, initial, where, ddof : optional
+        As the operation's.
+
+    Returns
+    -------
+    ndarray or scalar
+        As warpkit.reduce: NumPy's answer; sums of floats exact and rounded once, prod by
+        ``product``; of no element that counts argmin and argmax -1.
+
+    Raises
+    ------
+    AxisError, ValueError (axis twice; min, max, argmin, argmax of nothing)
+
+    See Also
+    --------
+    warpkit.reduce, numpy.sum
+
+    Examples
+    --------
+    >>> float(warpkit.reference.reduce([1e16, 1.0, -1e16]))
+    1.0
     """
     a = _as_taken(a)
     fold = op.removeprefix("nan")
@@ -567,10 +629,25 @@ def _one_nan(a: np.ndarray) -> np.ndarray:
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarray:
     """The oracle of warpkit.transpose.
 
-    a        bool, integer, float32 or float64, any shape and strides
-    Returns  C-contiguous array in native byte order, the bits of a's elements
-    Raises   AxisError, ValueError (axes)
-    Source   numpy.transpose
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer, float32 or float64, any shape and strides.
+    axes : sequence of int, optional
+        As the operation's.
+
+    Returns
+    -------
+    ndarray
+        C-contiguous, in native byte order, the bits of a's elements.
+
+    Raises
+    ------
+    AxisError, ValueError (axes)
+
+    See Also
+    --------
+    warpkit.transpose, numpy.transpose
     """
     a = np.asarray(a)
     return np.array(np.transpose(a, axes), a.dtype.newbyteorder("="), order="C", copy=True)
@@ -579,11 +656,25 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarray:
 def transposed_copy(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarray:
     """The oracle of the transpose variant "copy", which moves the bytes and turns nothing.
 
-    a        4-byte integer or float32, any shape and strides
-    Returns  C-contiguous array of the transposed shape, with a's elements in the order of a's
-             memory
-    Raises   AxisError, ValueError (axes)
-    Source   numpy.ravel, order "K"
+    Parameters
+    ----------
+    a : array_like
+        4-byte integer or float32, any shape and strides.
+    axes : sequence of int, optional
+        As the operation's.
+
+    Returns
+    -------
+    ndarray
+        C-contiguous, of the transposed shape, with a's elements in the order of a's memory.
+
+    Raises
+    ------
+    AxisError, ValueError (axes)
+
+    See Also
+    --------
+    numpy.ravel
     """
     a = np.asarray(a)
     flat = np.array(a.ravel(order="K"), a.dtype.newbyteorder("="), copy=True)
@@ -603,13 +694,31 @@ def stencil1d(
 ) -> np.ndarray:
     """The oracle of warpkit.stencil1d.
 
-    a        any dtype, at least one axis
-    coefficients  real or complex, shape (k,), k >= 1
-    output   dtype of the result, complex where a or the coefficients are; None: as SciPy's
-    accumulate  float64 or float32, of coefficients, products and sums
-    Returns  C-contiguous array of a's shape; mode "valid": axis n - k + 1
-    Raises   AxisError, KeyError (mode)
-    Source   scipy.ndimage.correlate1d
+    Parameters
+    ----------
+    a : array_like
+        Any dtype, at least one axis.
+    coefficients : array_like
+        Real or complex, shape (k,), k >= 1.
+    axis, mode, cval, origin : optional
+        As the operation's.
+    output : dtype, optional
+        dtype of the result, complex where a or the coefficients are; None: as SciPy's.
+    accumulate : dtype
+        float64 or float32, of coefficients, products and sums.
+
+    Returns
+    -------
+    ndarray
+        C-contiguous, of a's shape; mode "valid": axis n - k + 1.
+
+    Raises
+    ------
+    AxisError, KeyError (mode)
+
+    See Also
+    --------
+    warpkit.stencil1d, scipy.ndimage.correlate1d
     """
     a, taps = np.asarray(a), np.conj(np.asarray(coefficients))
     axis = normalize_axis_index(axis, a.ndim)
@@ -662,10 +771,23 @@ def _parts(x: np.ndarray, single: bool) -> tuple[np.ndarray, np.ndarray]:
 def fma32(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> np.ndarray:
     """a * b + c, rounded once to float32, as C's fmaf does it.
 
-    a, b, c  float64 that float32 has, shapes that broadcast
-    Returns  float64 of the common shape, which float32 has
-    Source   the product is exact in float64; the sum is rounded to odd there, then to float32
-             (S. Boldo, G. Melquiond, 2008)
+    Parameters
+    ----------
+    a, b, c : array_like
+        float64 that float32 has, shapes that broadcast.
+
+    Returns
+    -------
+    ndarray of float64
+        Of the common shape, which float32 has.
+
+    Notes
+    -----
+    The product is exact in float64; the sum is rounded to odd there, then to float32 [1]_.
+
+    References
+    ----------
+    .. [1] S. Boldo, G. Melquiond (2008), "Emulation of FMA and correctly rounded sums"
     """
     product, c = np.broadcast_arrays(np.asarray(a) * np.asarray(b), np.asarray(c, np.float64))
     total = product + c
@@ -676,12 +798,32 @@ def fma32(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> np.ndarray:
 def extend(index: np.ndarray, n: int, mode: str) -> np.ndarray:
     """Which element of a line of n stands at ``index``, also beyond its ends; -1 for cval.
 
-    index    integers, any shape
-    n        at least 1
-    mode     "reflect", "constant", "nearest", "mirror" or "wrap"
-    Returns  integers of index's shape, in -1 .. n - 1
-    Raises   KeyError (mode)
-    Source   scipy.ndimage's boundary modes
+    Parameters
+    ----------
+    index : array_like of int
+        Integers, any shape.
+    n : int
+        At least 1.
+    mode : str
+        "reflect", "constant", "nearest", "mirror" or "wrap".
+
+    Returns
+    -------
+    ndarray of int
+        Of index's shape, in -1 .. n - 1.
+
+    Raises
+    ------
+    KeyError (mode)
+
+    References
+    ----------
+    scipy.ndimage's boundary modes.
+
+    Examples
+    --------
+    >>> warpkit.reference.extend(np.array([-1, 4]), 4, "reflect")
+    array([0, 3])
     """
     two, less = index % (2 * n), index % max(2 * n - 2, 1)
     modes: dict[str, np.ndarray] = {
@@ -698,13 +840,24 @@ def extend(index: np.ndarray, n: int, mode: str) -> np.ndarray:
 def cast(x: ArrayLike, dtype: Any) -> np.ndarray:
     """float64 to an element type, as stencil1d stores its results.
 
-    Integers are truncated towards zero, then taken modulo the type's range; NaN, and what no
-    64-bit integer holds, become the smallest int64 first. bool is the truncated value != 0.
+    Integers are truncated towards zero, then taken modulo the type's range; NaN, and what no 64-bit
+    integer holds, become the smallest int64 first. bool is the truncated value != 0.
 
-    x        float64
-    dtype    bool, integer, float16, bfloat16, float32 or float64
-    Returns  array of x's shape
-    Source   csrc/num/bits.h, "double to integer"
+    Parameters
+    ----------
+    x : array_like
+        float64.
+    dtype : str
+        Bool, integer, float16, bfloat16, float32 or float64.
+
+    Returns
+    -------
+    ndarray
+        Of x's shape.
+
+    References
+    ----------
+    csrc/num/bits.h, "double to integer".
     """
     x, dtype = np.asarray(x, np.float64), np.dtype(dtype)
     if dtype.kind == "f" or dtype.name == "bfloat16":
@@ -725,9 +878,23 @@ def histogram(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The oracle of warpkit.histogram: numpy.histogram, bool as 0 and 1; weights added exactly.
 
-    Returns  (counts, edges): int64 or of the weights' dtype, of shape (n,), and shape (n + 1,)
-    Raises   ValueError, TypeError as numpy.histogram
-    Source   numpy.histogram
+    Parameters
+    ----------
+    a, bins, range, weights : optional
+        As the operation's.
+
+    Returns
+    -------
+    counts, edges : ndarray
+        int64 or of the weights' dtype, of shape (n,), and shape (n + 1,).
+
+    Raises
+    ------
+    ValueError, TypeError as numpy.histogram
+
+    See Also
+    --------
+    warpkit.histogram, numpy.histogram
     """
     a = np.asarray(a)
     a = a.astype(np.uint8) if a.dtype == bool else a
@@ -813,11 +980,27 @@ def _bin_sums(at: np.ndarray, bins: int, weights: np.ndarray) -> np.ndarray:
 def bincount(a: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> np.ndarray:
     """The oracle of warpkit.bincount, one addition per element; weights added exactly.
 
-    a        bool or integer, shape (n,), none negative
-    weights  real, shape (n,)
-    Returns  int64, with weights float64, shape (max(max(a) + 1, minlength),)
-    Raises   IndexError (a negative element)
-    Source   numpy.bincount
+    Parameters
+    ----------
+    a : array_like
+        Bool or integer, shape (n,), none negative.
+    weights : array_like
+        Real, shape (n,).
+    minlength : int
+        As the operation's.
+
+    Returns
+    -------
+    ndarray
+        int64, with weights float64, shape (max(max(a) + 1, minlength),).
+
+    Raises
+    ------
+    IndexError (a negative element)
+
+    See Also
+    --------
+    warpkit.bincount, numpy.bincount
     """
     a = np.asarray(a).astype(np.int64)
     counts = np.zeros(max(int(a.max()) + 1 if a.size else 0, minlength), np.int64)
@@ -833,11 +1016,24 @@ def warp_histogram(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The oracle of warpkit.warp_histogram: runs of equal elements, after sorting.
 
-    a        bool, integer or float, n elements of any shape
-    order    "value"; or "appearance": by the first element of each, whatever assume_sorted says
-    Returns  (values, counts, totals) for w = ceil(n / 32) warps: a's dtype and int32, shape
-             (w, 32), zeros behind the last distinct value; int32, shape (w,)
-    Source   numpy.unique(return_counts=True)
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer or float, n elements of any shape.
+    assume_sorted : bool
+        As the operation's.
+    order : str
+        "value"; or "appearance": by the first element of each, whatever assume_sorted says.
+
+    Returns
+    -------
+    values, counts, totals : ndarray
+        For w = ceil(n / 32) warps: a's dtype and int32, shape (w, 32), zeros behind the last
+        distinct value; int32, shape (w,).
+
+    See Also
+    --------
+    warpkit.warp_histogram, numpy.unique
     """
     a = np.asarray(a)
     x = np.ascontiguousarray(a, a.dtype.newbyteorder("=")).reshape(-1)
@@ -898,10 +1094,23 @@ def _runs_by_appearance(warps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 def run_length(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The oracle of warpkit.run_length: elements that differ from the one before them.
 
-    a        bool, integer or float, n elements of any shape
-    Returns  (values, counts) of r runs: a's dtype, and int64, shape (r,)
-    Raises   TypeError (complex)
-    Source   numpy.flatnonzero, numpy.diff
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer or float, n elements of any shape.
+
+    Returns
+    -------
+    values, counts : ndarray
+        Of r runs: a's dtype, and int64, shape (r,).
+
+    Raises
+    ------
+    TypeError (complex)
+
+    See Also
+    --------
+    warpkit.run_length, numpy.diff
     """
     given = np.asarray(a)
     if given.dtype.kind == "c":
@@ -922,11 +1131,23 @@ def run_length(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The oracle of warpkit.unique_counts: runs of equal elements, after sorting.
 
-    a        bool, integer or float, n elements of any shape
-    Returns  (values, counts) of d distinct elements: a's dtype, ascending, NaN last; and int64,
-             shape (d,)
-    Raises   TypeError (complex)
-    Source   numpy.unique(return_counts=True)
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer or float, n elements of any shape.
+
+    Returns
+    -------
+    values, counts : ndarray
+        Of d distinct elements: a's dtype, ascending, NaN last; and int64, shape (d,).
+
+    Raises
+    ------
+    TypeError (complex)
+
+    See Also
+    --------
+    warpkit.unique_counts, numpy.unique
     """
     x = np.asarray(a)
     if x.dtype == bool:
@@ -967,10 +1188,27 @@ def _dot_of_reals(pairs: list[tuple[np.ndarray, np.ndarray]], dtype: str) -> flo
 def dot(a: ArrayLike, b: ArrayLike, axis: int | None = None, conjugate: bool = False) -> Any:
     """The oracle of warpkit.dot, and of warpkit.vdot with conjugate.
 
-    a, b     bool, integer, float or complex; axis None: of one axis
-    Returns  exact sums of exact products along axis, rounded once
-    Raises   ValueError (shapes)
-    Source   numpy.dot, numpy.vecdot
+    Parameters
+    ----------
+    a, b : array_like
+        Bool, integer, float or complex; axis None: of one axis.
+    axis : int, optional
+        As the operation's.
+    conjugate : bool
+        As vdot.
+
+    Returns
+    -------
+    ndarray or scalar
+        Exact sums of exact products along axis, rounded once.
+
+    Raises
+    ------
+    ValueError (shapes)
+
+    See Also
+    --------
+    warpkit.dot, numpy.dot, numpy.vecdot
     """
     x, y = np.asarray(a), np.asarray(b)
     dtype = np.result_type(x.dtype, y.dtype)
@@ -1015,9 +1253,21 @@ def segment_reduce(
 ) -> np.ndarray:
     """The oracle of warpkit.segment_reduce: reduce of each segment.
 
-    a        shape (n,); offsets: shape (s + 1,), ascending from 0 to n
-    Returns  shape (s,)
-    Source   numpy.ufunc.reduceat
+    Parameters
+    ----------
+    a : array_like
+        Shape (n,).
+    offsets : array_like of int
+        Shape (s + 1,), ascending from 0 to n.
+
+    Returns
+    -------
+    ndarray
+        Shape (s,).
+
+    See Also
+    --------
+    warpkit.segment_reduce, numpy.ufunc.reduceat
     """
     cuts = np.asarray(offsets, np.int64).tolist()
     parts = [np.arange(first, end) for first, end in itertools.pairwise(cuts)]
@@ -1029,9 +1279,21 @@ def group_reduce(
 ) -> np.ndarray:
     """The oracle of warpkit.group_reduce: reduce of the elements of each key.
 
-    keys     integers from 0 to groups - 1, of a's shape
-    Returns  shape (groups,)
-    Source   numpy.ufunc.at, pandas.DataFrame.groupby
+    Parameters
+    ----------
+    keys : array_like of int
+        Integers from 0 to groups - 1, of a's shape.
+    a, op, groups, ddof : optional
+        As the operation's.
+
+    Returns
+    -------
+    ndarray
+        Shape (groups,).
+
+    See Also
+    --------
+    warpkit.group_reduce, numpy.ufunc.at
     """
     of, x = np.asarray(keys).reshape(-1), _as_taken(a).reshape(-1)
     if groups is None:
@@ -1047,9 +1309,23 @@ def cumsum(
 ) -> np.ndarray:
     """The oracle of warpkit.cumsum, and of warpkit.nancumsum with skip_nan.
 
-    a        bool, integer, float or complex, any shape
-    Returns  each prefix exact and rounded once
-    Source   numpy.cumsum
+    Parameters
+    ----------
+    a : array_like
+        Bool, integer, float or complex, any shape.
+    axis, dtype : optional
+        As the operation's.
+    skip_nan : bool
+        As nancumsum.
+
+    Returns
+    -------
+    ndarray
+        Each prefix exact and rounded once.
+
+    See Also
+    --------
+    warpkit.cumsum, numpy.cumsum
     """
     x = np.asarray(a)
     if dtype is not None and x.dtype.kind not in "biu":
@@ -1096,7 +1372,12 @@ def _warps(a: np.ndarray, of: Callable[[list[Any]], list[Any]], dtype: DTypeLike
 def shuffle(a: ArrayLike, kind: str, operand: Any, width: int = 32) -> np.ndarray:
     """The oracle of warpkit.warp's shuffles, by CUDA's rules for one lane.
 
-    kind     "idx", "up", "down", "xor", "rotate"; operand: an int, or of "idx" one for each element
+    Parameters
+    ----------
+    kind : str
+        "idx", "up", "down", "xor", "rotate".
+    operand : int or array_like of int
+        Of "idx" one for each element.
     """
     a = np.asarray(a)
     sources = iter(np.broadcast_to(operand, a.shape).reshape(-1).tolist())

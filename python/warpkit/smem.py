@@ -6,8 +6,8 @@ turns. ``tile`` and ``read`` are experiments: what comes out, what a GPU's clock
 rule predicts. ``wavefronts``, ``conflicts`` and ``bank_map`` are the rule alone: no device is
 needed.
 
-Source   NVIDIA, "CUDA C++ Programming Guide", shared memory; J. Cheng, M. Grossman, T. McKercher,
-         "Professional CUDA C Programming" (2014), chapter 5
+Source: NVIDIA, "CUDA C++ Programming Guide", shared memory; J. Cheng, M. Grossman, T. McKercher,
+"Professional CUDA C Programming" (2014), chapter 5.
 """
 
 from __future__ import annotations
@@ -53,9 +53,14 @@ READERS = 32  # warps of read's block
 class Conflicts(NamedTuple):
     """A block's accesses to a tile, an element a thread.
 
-    requests    of warps
-    wavefronts  turns that they take
-    least       turns that as many bytes need in any layout
+    Attributes
+    ----------
+    requests : int
+        Of warps.
+    wavefronts : int
+        Turns that they take.
+    least : int
+        Turns that as many bytes need in any layout.
     """
 
     requests: int
@@ -76,11 +81,16 @@ class Clocks(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """
-    values  what was read back
-    store   the rule's prediction for writing the tile
-    load    and for reading it
-    clocks  of a GPU; elsewhere None
+    """What tile returns.
+
+    Attributes
+    ----------
+    values : array
+        What was read back.
+    store, load : Conflicts
+        The rule's prediction for writing the tile, and for reading it.
+    clocks : Clocks or None
+        Of a GPU.
     """
 
     values: Any
@@ -90,12 +100,18 @@ class Tile(NamedTuple):
 
 
 class Read(NamedTuple):
-    """
-    values  what each lane read, uint32, shape (32,): the numbers of the elements
-    turns   the prediction: wavefronts; in constant memory different elements, and twice as many of
-            16 bytes
-    clocks  of a GPU, for each request; elsewhere None. On an H100 a turn of shared memory takes
-            one, of constant memory two
+    """What read returns.
+
+    Attributes
+    ----------
+    values : array of uint32
+        What each lane read, shape (32,): the numbers of the elements.
+    turns : int
+        The prediction: wavefronts; in constant memory different elements, and twice as many of 16
+        bytes.
+    clocks : float or None
+        Of a GPU, for each request. On an H100 a turn of shared memory takes one, of constant memory
+        two.
     """
 
     values: NDArray[np.uint32]
@@ -109,13 +125,32 @@ class Read(NamedTuple):
 def wavefronts(words: ArrayLike, itemsize: int = WORD) -> int:
     """Count the turns in which a warp's lanes reach elements of shared memory.
 
-    words    which element each lane wants, up to 32 integers; lanes that want none: fewer, or -1
-    itemsize 1, 2, 4, 8 or 16 bytes, aligned to themselves
-    Returns  turns, at least 1 if any lane wants one. Up to 4 bytes all lanes are served together;
-             of 8 bytes half a warp is, of 16 a quarter; two such parts together where neighbours
-             (of one or of two) want the same element
-    Raises   ValueError (itemsize, number of lanes)
-    Source   studied on an H100 with ncu's counters of wavefronts
+    Parameters
+    ----------
+    words : array_like of int
+        Which element each lane wants, up to 32 integers; lanes that want none: fewer, or -1.
+    itemsize : int
+        1, 2, 4, 8 or 16 bytes, aligned to themselves.
+
+    Returns
+    -------
+    int
+        At least 1 if any lane wants one. Up to 4 bytes all lanes are served together; of 8 bytes
+        half a warp is, of 16 a quarter; two such parts together where neighbours (of one or of two)
+        want the same element.
+
+    Raises
+    ------
+    ValueError (itemsize, number of lanes)
+
+    References
+    ----------
+    Studied on an H100 with ncu's counters of wavefronts.
+
+    Examples
+    --------
+    >>> warpkit.smem.wavefronts(range(32), 4), warpkit.smem.wavefronts(range(0, 64, 2), 4)
+    (1, 2)
     """
     itemsize = operator.index(itemsize)
     if itemsize not in (1, 2, 4, 8, 16):
@@ -161,11 +196,31 @@ def conflicts(
 ) -> Conflicts:
     """Predict what it costs that each thread of a block reaches its element of a tile.
 
-    shape    rows and columns of the tile, up to 1024 elements
-    itemsize 1, 2, 4, 8 or 16 bytes
-    access   "row": thread after thread goes along rows; "col": down the columns
-    pad      elements that nobody uses, behind each row; up to 1024
-    Raises   ValueError
+    Parameters
+    ----------
+    shape : (int, int)
+        Rows and columns of the tile, up to 1024 elements.
+    itemsize : int
+        1, 2, 4, 8 or 16 bytes.
+    access : str
+        "row": thread after thread goes along rows; "col": down the columns.
+    pad : int
+        Elements that nobody uses, behind each row; up to 1024.
+
+    Returns
+    -------
+    Conflicts
+
+    Raises
+    ------
+    ValueError
+
+    Examples
+    --------
+    >>> warpkit.smem.conflicts((32, 32), 4, "col").ways
+    32.0
+    >>> warpkit.smem.conflicts((32, 32), 4, "col", pad=1).ways
+    1.0
     """
     rows, cols, pad = _checked(shape, access, pad)
     found = [wavefronts(words, itemsize) for words in _requests(rows, cols, access, pad)]
@@ -211,16 +266,37 @@ def tile(
 ) -> Tile:
     """Write an array to a tile in shared memory, and read it back: one block, a thread an element.
 
-    a        two axes, 1 to 1024 elements of int32, uint32, int64, uint64, float32 or float64
-    layout   how the tile is written, how it is read, and where it lies: "row_row", "col_col",
-             "row_col", "col_row", each also with "_dyn" (dynamic shared memory), "_pad" (padded
-             rows) and "_pad_dyn"; see variants("smem_tile")
-    pad      elements behind each row of a padded layout, 0 to 2; default 1
-    repeats  stores and loads that the clock sees, 1 to 2^20
-    device, stream   the module's (see help(warpkit))
-    Returns  Tile: a's elements in C order, of shape a.shape; where writing and reading differ,
-             those of its transpose. A tile written by columns has the transposed shape
-    Raises   ValueError (layout, shape, pad, repeats), TypeError (dtype), DeviceError
+    Parameters
+    ----------
+    a : array_like
+        Two axes, 1 to 1024 elements of int32, uint32, int64, uint64, float32 or float64.
+    layout : str
+        How the tile is written, how it is read, and where it lies: "row_row", "col_col", "row_col",
+        "col_row", each also with "_dyn" (dynamic shared memory), "_pad" (padded rows) and
+        "_pad_dyn"; see variants("smem_tile").
+    pad : int
+        Elements behind each row of a padded layout, 0 to 2; default 1.
+    repeats : int
+        Stores and loads that the clock sees, 1 to 2^20.
+    device, stream : optional
+        The module's (see help(warpkit)).
+
+    Returns
+    -------
+    Tile
+        a's elements in C order, of shape a.shape; where writing and reading differ, those of its
+        transpose. A tile written by columns has the transposed shape.
+
+    Raises
+    ------
+    ValueError (layout, shape, pad, repeats), TypeError (dtype), DeviceError
+
+    Examples
+    --------
+    >>> warpkit.smem.tile(np.arange(6).reshape(2, 3), "row_col", device="emu").values
+    array([[0, 3],
+           [1, 4],
+           [2, 5]])
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
@@ -254,13 +330,31 @@ def read(
 ) -> Read:
     """Let the 32 lanes of a warp read where they are told, again and again; 32 warps do so alike.
 
-    words    which element each lane reads, shape (32,), 0 to 1023
-    itemsize 4, 8 or 16 bytes
-    memory   "shared", or "constant": there a warp gets one element in a turn, up to 8 bytes; they
-             lie 16 bytes apart
-    repeats, device, stream   as tile's
-    Returns  Read: elements hold their own numbers, so its values are words
-    Raises   ValueError (words, itemsize, memory, repeats), DeviceError
+    Parameters
+    ----------
+    words : array_like of int
+        Which element each lane reads, shape (32,), 0 to 1023.
+    itemsize : int
+        4, 8 or 16 bytes.
+    memory : str
+        "shared", or "constant": there a warp gets one element in a turn, up to 8 bytes; they lie 16
+        bytes apart.
+    repeats, device, stream : optional
+        As tile's.
+
+    Returns
+    -------
+    Read
+        Elements hold their own numbers, so its values are words.
+
+    Raises
+    ------
+    ValueError (words, itemsize, memory, repeats), DeviceError
+
+    Examples
+    --------
+    >>> warpkit.smem.read(np.zeros(32, int), device="emu").turns
+    1
     """
     if memory not in MEMORIES:
         raise ValueError(f"memory must be 'shared' or 'constant', not {memory!r}")
@@ -314,11 +408,22 @@ def bank_map(
 ) -> Any:
     """Draw which lane of a warp touches which bank: a row for each turn, the lanes' numbers in it.
 
-    shape, itemsize, access, pad   as conflicts', itemsize up to 4
-    warp     which of the block's
-    ax       matplotlib's axes to draw in; default: new ones
-    Returns  the axes
-    Raises   ValueError, ImportError (matplotlib)
+    Parameters
+    ----------
+    shape, itemsize, access, pad : optional
+        As conflicts', itemsize up to 4.
+    warp : int
+        Which of the block's.
+    ax : matplotlib Axes, optional
+        matplotlib's axes to draw in; default: new ones.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError, ImportError (matplotlib)
     """
     from matplotlib import pyplot
 

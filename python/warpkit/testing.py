@@ -1,14 +1,14 @@
 """For tests of kernels: hostile inputs, comparisons to the bit, schedules, canaries, mutations.
 
-What the pytest plugin is made of (docs/testing.md), and what tests of any CUDA code can use:
+What the pytest plugin is made of (docs/testing.md), and what tests of any CUDA code can use::
 
-hostile, values, specials, special_floats, raw_bits   shapes and values that break kernels
-ARRAYS, hostile_array                                 arrays with odd strides, orders and types
-assert_same_bits, assert_within_ulps, check_kernel    comparisons; NaN passes for nothing else
-settings, schedules, under_schedules                  the emulated device's orders of threads
-shrink                                                a failing order, as short as it still fails
-canaries                                              arrays at the edge of what may be touched
-mutations                                             a source with one barrier or atomic less
+  hostile, values, specials, special_floats, raw_bits   shapes and values that break kernels
+  ARRAYS, hostile_array                                 arrays with odd strides, orders and types
+  assert_same_bits, assert_within_ulps, check_kernel    comparisons; NaN passes for nothing else
+  settings, schedules, under_schedules                  the emulated device's orders of threads
+  shrink                                                a failing order, as short as it still fails
+  canaries                                              arrays at the edge of what may be touched
+  mutations                                             a source with one barrier or atomic less
 """
 
 from __future__ import annotations
@@ -64,10 +64,18 @@ __all__ = [
 def assert_same_bits(*results: Any, **named: Any) -> None:
     """All results have the first one's dtype, shape and bits; NaN's bits among them.
 
-    results, named  array_likes, or tuples of them; at least two. The names are in the message
+    Parameters
+    ----------
+    *results, **named : array_like, or tuple of them
+        At least two. The names are in the message.
 
-    Raises  AssertionError, TypeError (fewer than two)
+    Raises
+    ------
+    AssertionError, TypeError (fewer than two)
 
+    Examples
+    --------
+    >>> from warpkit.testing import assert_same_bits
     >>> x = np.float32([0.1, 0.2, 0.3])
     >>> assert_same_bits(x, x.copy())
     >>> assert_same_bits(**{f"block {n}": x * 2 for n in (32, 64, 256)})
@@ -98,13 +106,21 @@ def _same_bits(got: Any, want: Any, what: str) -> None:
 def assert_within_ulps(actual: Any, desired: Any, n: float) -> None:
     """No element of actual is further than n units in the last place from desired.
 
-    actual, desired  array_likes of one dtype and shape; complex: each part by itself
-    n                neighbouring floats are 1 apart, -0.0 and 0.0 are 0. Of integers and bool all
-                     have to be equal
+    Parameters
+    ----------
+    actual, desired : array_like
+        Of one dtype and shape; complex: each part by itself.
+    n : int
+        Neighbouring floats are 1 apart, -0.0 and 0.0 are 0. Of integers and bool all have to be
+        equal.
 
-    Raises  AssertionError: other dtypes, shapes or values. NaN is near NaN alone, an infinity
-            itself
+    Raises
+    ------
+    AssertionError (other dtypes, shapes or values. NaN is near NaN alone, an infinity itself)
 
+    Examples
+    --------
+    >>> from warpkit.testing import assert_within_ulps
     >>> assert_within_ulps(np.float32(0.1) * 3, np.float32(0.3), 1)
     """
     got, want = _comparable(actual, desired, "")
@@ -174,17 +190,32 @@ def check_kernel(
 ) -> None:
     """A function that runs a kernel gives what an oracle gives, for hostile shapes and values.
 
-    function  of C-contiguous arrays; it gives an array, or a tuple of arrays
-    oracle    of equal arrays: the same, in NumPy
-    shapes    of the arrays; None: hostile(), which are of one axis
-    dtypes    of the arrays
-    arrays    how many, all of one shape
-    ulps      how far floats may be apart, as in assert_within_ulps
-    special   also arrays with infinities, NaN, subnormals, extremes
-    seed      of the values
+    Parameters
+    ----------
+    function : callable
+        Of C-contiguous arrays; it gives an array, or a tuple of arrays.
+    oracle : callable
+        Of equal arrays: the same, in NumPy.
+    shapes : sequence of shapes, optional
+        Of the arrays; None: hostile(), which are of one axis.
+    dtypes : sequence of dtype
+        Of the arrays.
+    arrays : int
+        How many, all of one shape.
+    ulps : int
+        How far floats may be apart, as in assert_within_ulps.
+    special : bool
+        Also arrays with infinities, NaN, subnormals, extremes.
+    seed : int
+        Of the values.
 
-    Raises    AssertionError: what differs, with the dtype, the shape and the seed that show it
+    Raises
+    ------
+    AssertionError (what differs, with the dtype, the shape and the seed that show it)
 
+    Examples
+    --------
+    >>> from warpkit.testing import check_kernel
     >>> check_kernel(np.negative, lambda x: -x, dtypes=("int32", "float64"))
     """
     makers = {"values": values} | ({"specials": specials} if special else {})
@@ -218,11 +249,18 @@ def _near(got: Any, want: Any, ulps: float) -> None:
 def settings(**variables: str | None) -> Iterator[None]:
     """Within it warpkit's environment variables, which are read once, have these values.
 
-    variables  such as WARPKIT_EMU_SCHEDULE="reverse"; None: not set
+    Parameters
+    ----------
+    **variables : str or None
+        Such as WARPKIT_EMU_SCHEDULE="reverse"; None: not set.
 
-    Notes      They are the whole process's. What they take is in docs/emulator.md
+    Notes
+    -----
+    They are the whole process's. What they take is in docs/emulator.md.
 
-    >>> with settings(WARPKIT_EMU_SCHEDULE="reverse"):
+    Examples
+    --------
+    >>> with warpkit.testing.settings(WARPKIT_EMU_SCHEDULE="reverse"):
     ...     pass
     """
     before = {name: os.environ.get(name) for name in variables}
@@ -245,11 +283,19 @@ def _put(variables: dict[str, str | None]) -> None:
 def schedules(n: int = 3) -> dict[str, dict[str, str | None]]:
     """The orders of threads that a kernel has to bear, by name, as what settings takes.
 
-    n        how many random ones, of seeds 1 to n
+    Parameters
+    ----------
+    n : int
+        How many random ones, of seeds 1 to n.
 
-    Returns  "linear", "reverse", "seed-1" and so on, "weak" (memory)
+    Returns
+    -------
+    dict of str to dict
+        "linear", "reverse", "seed-1" and so on, "weak" (memory).
 
-    >>> list(schedules(2))
+    Examples
+    --------
+    >>> list(warpkit.testing.schedules(2))
     ['linear', 'reverse', 'seed-1', 'seed-2', 'weak']
     """
     every: dict[str, dict[str, str | None]] = {
@@ -269,6 +315,13 @@ def schedules(n: int = 3) -> dict[str, dict[str, str | None]]:
 def under_schedules(function: Callable[[], Any], n: int = 3) -> dict[str, Any]:
     """What a function gives under each of schedules(n), by name.
 
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from warpkit.testing import assert_same_bits, under_schedules
     >>> assert_same_bits(**under_schedules(lambda: np.arange(3)))
     """
     results = {}
@@ -284,19 +337,26 @@ CANARIES = ("nan", "finite", "page-begin", "page-end")
 def canaries(kind: str) -> contextlib.AbstractContextManager[None]:
     """Within it NumPy arrays that kernels take lie, on the emulated device, in hostile places.
 
-    kind     "nan": between bytes 0xFF, which are NaN in every type of floats, and -1
-             "finite": between bytes 0x7A, which are large numbers
-             "page-begin", "page-end": at the beginning, the end of memory that may be touched; what
-             is beyond is a bad address to read and to write
-
     A launch that writes beyond an array's ends is a DeviceError that names the argument. One that
     reads there gives a wrong result ("nan", "finite") or is a DeviceError ("page-begin",
     "page-end").
 
-    Raises   ValueError (kind)
-    Notes    Arrays of the device, and whole programs, are as they are. So are kernels on "cuda":
-             compute-sanitizer is for them. Where a source has types such as float4, arrays at the
-             end of a page begin at multiples of 16 bytes, and up to 15 bytes behind are canaries
+    Parameters
+    ----------
+    kind : str
+        "nan": between bytes 0xFF, which are NaN in every type of floats, and -1; "finite": between
+        bytes 0x7A, which are large numbers; "page-begin", "page-end": at the beginning, the end of
+        memory that may be touched; what is beyond is a bad address to read and to write.
+
+    Raises
+    ------
+    ValueError (kind)
+
+    Notes
+    -----
+    Arrays of the device, and whole programs, are as they are. So are kernels on "cuda":
+    compute-sanitizer is for them. Where a source has types such as float4, arrays at the end of a
+    page begin at multiples of 16 bytes, and up to 15 bytes behind are canaries.
     """
     from warpkit import _canaries  # with what compiles, which takes longer to import than this
 

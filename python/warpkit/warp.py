@@ -4,16 +4,20 @@ The last axis is taken 32 elements at a time: each 32 are a warp, an element is 
 the result says what that lane gets. Where the axis is no multiple of 32, its last warp lacks lanes:
 whoever would read an absent one keeps its own value; in all else absent lanes count for nothing.
 
-Common arguments
-    a        any dtype of at most 8 bytes, at least one axis, any strides; host or device
-    width    2, 4, 8, 16 or 32: lanes of a segment, which no lane reads beyond; in shfl_xor a lane
-             may read earlier segments, as in CUDA
-    out, device, stream, variant   the module's (see help(warpkit))
-    Returns  array of a's kind and shape
-    Raises   TypeError (dtype), ValueError (no axis, width, operand, variant), MemoryError,
-             DeviceError
+Common arguments:
 
-Source   NVIDIA, "CUDA C++ Programming Guide", warp vote, match, reduce and shuffle functions
+a : array_like
+    Any dtype of at most 8 bytes, at least one axis, any strides; host or device.
+width : int
+    2, 4, 8, 16 or 32: lanes of a segment, which no lane reads beyond; in shfl_xor a lane may read
+    earlier segments, as in CUDA.
+out, device, stream, variant : optional
+    As of every operation: see ``help(warpkit)``.
+
+All return arrays of a's kind and shape, and raise TypeError (dtype), ValueError (no axis, width,
+operand, variant), MemoryError, DeviceError.
+
+Source: NVIDIA, "CUDA C++ Programming Guide", warp vote, match, reduce and shuffle functions.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from warpkit import _core
-from warpkit._ops import Device, with_options
+from warpkit._ops import Device, unknown, with_options
 
 __all__ = (
     *("all", "any", "ballot", "broadcast", "fns", "match_all", "match_any", "popc", "reduce"),
@@ -67,7 +71,23 @@ def shfl(
 ) -> Any:
     """Give each lane what lane ``src_lane`` of its segment holds.
 
-    src_lane int, modulo the width; or an array of a's shape on the host, for each lane its own
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    src_lane : int or array_like of int
+        Modulo the width; or an array of a's shape on the host, for each lane its own.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.shfl([10, 11, 12, 13], 2, width=4)
+    array([12, 12, 12, 12])
     """
     if isinstance(src_lane, int | np.integer):
         return _shuffle("idx", a, int(src_lane) % WARP, width, options)
@@ -84,14 +104,49 @@ def shfl(
 
 
 def broadcast(a: Any, /, lane: int = 0, *, width: int = WARP, **options: Unpack[Options]) -> Any:
-    """Give each lane what one lane of its segment holds: shfl with one source."""
+    """Give each lane what one lane of its segment holds: shfl with one source.
+
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    lane : int
+        Modulo the width.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.broadcast([10, 11, 12, 13])
+    array([10, 10, 10, 10])
+    """
     return _shuffle("idx", a, operator.index(lane) % WARP, width, options)
 
 
 def shfl_up(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own - delta`` holds; the first delta of a segment keep their own.
 
-    delta    not negative; the instruction takes it modulo 32
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    delta : int
+        Not negative; the instruction takes it modulo 32.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.shfl_up([10, 11, 12, 13], 1)
+    array([10, 10, 11, 12])
     """
     return _shuffle("up", a, _distance(delta), width, options)
 
@@ -99,7 +154,23 @@ def shfl_up(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Optio
 def shfl_down(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own + delta`` holds; the last delta of a segment keep their own.
 
-    delta    not negative; the instruction takes it modulo 32
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    delta : int
+        Not negative; the instruction takes it modulo 32.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.shfl_down([10, 11, 12, 13], 1)
+    array([11, 12, 13, 13])
     """
     return _shuffle("down", a, _distance(delta), width, options)
 
@@ -107,24 +178,75 @@ def shfl_down(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Opt
 def shfl_xor(a: Any, /, mask: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane what lane ``own ^ mask`` holds; one in a later segment is not read.
 
-    mask     0 to 31
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    mask : int
+        0 to 31.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.shfl_xor([10, 11, 12, 13], 1)
+    array([11, 10, 13, 12])
     """
     return _shuffle("xor", a, _mask(mask), width, options)
 
 
 def rotate(a: Any, /, delta: int, *, width: int = WARP, **options: Unpack[Options]) -> Any:
-    """Give each lane what lane ``own + delta`` holds, counted around its segment; delta may be
-    negative."""
+    """Give each lane what lane ``own + delta`` holds, counted around its segment.
+
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    delta : int
+        Lanes; may be negative.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.rotate([10, 11, 12, 13], 1, width=4)
+    array([11, 12, 13, 10])
+    """
     return _shuffle("rotate", a, operator.index(delta) % WARP, width, options)
 
 
 def shfl_xor_array(
     a: Any, /, mask: int, elements: int = 4, *, width: int = WARP, **options: Unpack[Options]
 ) -> Any:
-    """Exchange arrays: lanes hold ``elements`` consecutive ones each, and get those of lane
-    ``own ^ mask``.
+    """Exchange arrays: lanes hold ``elements`` consecutive ones, and get those of ``own ^ mask``.
 
-    elements 2, 4, 8 or 16; the last axis is a multiple of it
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    mask : int
+        0 to 31.
+    elements : int
+        2, 4, 8 or 16; the last axis is a multiple of it.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.shfl_xor_array(np.arange(4), 1, elements=2)
+    array([2, 3, 0, 1])
     """
     return _exchange("xor_array", a, mask, elements, 0, 0, width, options)
 
@@ -133,10 +255,31 @@ def swap(
     a: Any, /, mask: int, first: int, second: int, elements: int = 4, *,
     width: int = WARP, **options: Unpack[Options],
 ) -> Any:  # fmt: skip
-    """Exchange one element of each lane: the lower one's ``first`` of lanes ``own`` and
-    ``own ^ mask``, and the upper one's ``second``, change places.
+    """Exchange one element of each lane with lane ``own ^ mask``.
 
-    elements 2, 4, 8 or 16 consecutive ones a lane; the last axis is a multiple of it
+    The lower one's ``first`` and the upper one's ``second`` change places.
+
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    mask : int
+        0 to 31.
+    first, second : int
+        Which of the elements.
+    elements : int
+        2, 4, 8 or 16 consecutive ones a lane; the last axis is a multiple of it.
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+
+    Examples
+    --------
+    >>> warpkit.warp.swap(np.arange(4), 1, 0, 1, elements=2)
+    array([3, 1, 2, 0])
     """
     elements, width = _elements(elements), _width(width)
     if not 0 <= operator.index(mask) < width:
@@ -151,27 +294,102 @@ def swap(
 
 
 def ballot(a: Any, /, **options: Unpack[Options]) -> Any:
-    """Tell each lane which of its warp hold another number than zero: bit k is lane k's; uint32."""
+    """Tell each lane which of its warp hold another number than zero: bit k is lane k's; uint32.
+
+    Parameters
+    ----------
+    a, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of uint32
+
+    Examples
+    --------
+    >>> warpkit.warp.ballot([0, 5, 5])
+    array([6, 6, 6], dtype=uint32)
+    """
     return _lanes("vote", "ballot", a, options)
 
 
 def any(a: Any, /, **options: Unpack[Options]) -> Any:
-    """Tell each lane whether any lane of its warp holds another number than zero; bool."""
+    """Tell each lane whether any lane of its warp holds another number than zero; bool.
+
+    Parameters
+    ----------
+    a, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> warpkit.warp.any([0, 5, 5])
+    array([ True,  True,  True])
+    """
     return _lanes("vote", "any", a, options)
 
 
 def all(a: Any, /, **options: Unpack[Options]) -> Any:
-    """Tell each lane whether all lanes of its warp hold other numbers than zero; bool."""
+    """Tell each lane whether all lanes of its warp hold other numbers than zero; bool.
+
+    Parameters
+    ----------
+    a, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> warpkit.warp.all([0, 5, 5])
+    array([False, False, False])
+    """
     return _lanes("vote", "all", a, options)
 
 
 def match_any(a: Any, /, **options: Unpack[Options]) -> Any:
-    """Tell each lane which lanes of its warp hold the same bits as it does; uint32."""
+    """Tell each lane which lanes of its warp hold the same bits as it does; uint32.
+
+    Parameters
+    ----------
+    a, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of uint32
+
+    Examples
+    --------
+    >>> warpkit.warp.match_any([7, 5, 5])
+    array([1, 6, 6], dtype=uint32)
+    """
     return _lanes("match", "match_any", a, options)
 
 
 def match_all(a: Any, /, **options: Unpack[Options]) -> Any:
-    """Tell each lane which lanes are there, if all hold the same bits, else 0; uint32."""
+    """Tell each lane which lanes are there, if all hold the same bits, else 0; uint32.
+
+    Parameters
+    ----------
+    a, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of uint32
+
+    Examples
+    --------
+    >>> warpkit.warp.match_all([5, 5, 5])
+    array([7, 7, 7], dtype=uint32)
+    """
     return _lanes("match", "match_all", a, options)
 
 
@@ -181,11 +399,30 @@ def match_all(a: Any, /, **options: Unpack[Options]) -> Any:
 def reduce(a: Any, /, op: str = "sum", *, width: int = WARP, **options: Unpack[Options]) -> Any:
     """Give each lane the fold of its segment: partners half of it apart combine, then a quarter...
 
-    op       "sum", "min", "max", and of integers "and", "or", "xor"
-    Returns  array of a's kind and shape; of 1 and 2 bytes widened to int32, uint32 or float32
-    Notes    float sums are rounded at each of the steps, in one order: the same bits on every
-             device. NaN wins min and max; -0.0 is less than 0.0. Variants "down" leaves the fold
-             in a segment's first lane alone; "redux" takes width 32
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    op : str
+        "sum", "min", "max", and of integers "and", "or", "xor".
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of a's kind
+        Of a's shape; of 1 and 2 bytes widened to int32, uint32 or float32.
+
+    Notes
+    -----
+    Float sums are rounded at each of the steps, in one order: the same bits on every device. NaN
+    wins min and max; -0.0 is less than 0.0. Variants "down" leaves the fold in a segment's first
+    lane alone; "redux" takes width 32.
+
+    Examples
+    --------
+    >>> warpkit.warp.reduce([1, 2, 3, 4], "max", width=2)
+    array([2, 2, 4, 4])
     """
     a = _foldable(a, op)
     return _lanes("warp_reduce", OPS[op], a, options, width)
@@ -202,9 +439,24 @@ def scan(
 ) -> Any:
     """Give each lane the fold of its segment up to itself, or (exclusive) up to the one before it.
 
-    op, Returns, Notes   as reduce's; exclusive: a segment's first lane gets 0, or what changes
-             nothing: the largest number for "min", the smallest for "max" (of floats infinities),
-             all ones for "and"
+    Parameters
+    ----------
+    a : array_like
+        See ``help(warpkit.warp)``.
+    op : str
+        As reduce's; result and notes too.
+    exclusive : bool
+        A segment's first lane gets 0, or what changes nothing: the largest number for "min", the
+        smallest for "max" (of floats infinities), all ones for "and".
+    width, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Examples
+    --------
+    >>> warpkit.warp.scan([1, 2, 3, 4])
+    array([ 1,  3,  6, 10])
+    >>> warpkit.warp.scan([1, 2, 3, 4], exclusive=True)
+    array([0, 1, 3, 6])
     """
     a = _foldable(a, op)
     return _lanes("warp_scan", OPS[op], a, options, width, other=(int(bool(exclusive)), 0, 0))
@@ -214,16 +466,45 @@ def scan(
 
 
 def popc(a: Any, /, **options: Unpack[Options]) -> Any:
-    """Count the bits that are set in each integer, as its own size has them; int32."""
+    """Count the bits that are set in each integer, as its own size has them; int32.
+
+    Parameters
+    ----------
+    a, **options : optional
+        Common arguments: see ``help(warpkit.warp)``.
+
+    Returns
+    -------
+    array of int32
+
+    Examples
+    --------
+    >>> warpkit.warp.popc([7, 8])
+    array([3, 1], dtype=int32)
+    """
     return _lanes("lane_bits", "popc", a, options)
 
 
 def fns(mask: Any, /, base: int = 0, offset: int = 1, **options: Unpack[Options]) -> Any:
     """Find the place of the offset-th set bit from bit ``base`` on; uint32, all ones: none.
 
-    mask     integers of 4 bytes
-    base     0 to 31; that bit is included
-    offset   positive: upwards; negative: downwards; 0: base itself, if it is set
+    Parameters
+    ----------
+    mask : array_like of int
+        Integers of 4 bytes.
+    base : int
+        0 to 31; that bit is included.
+    offset : int
+        Positive: upwards; negative: downwards; 0: base itself, if it is set.
+
+    Returns
+    -------
+    array of uint32
+
+    Examples
+    --------
+    >>> warpkit.warp.fns(np.uint32([0b1010]), 0, 2)
+    array([3], dtype=uint32)
     """
     given = Given(*_core.operand(mask))
     dtype = given.array.dtype
@@ -284,7 +565,7 @@ def _exchange(
 def _foldable(a: Any, op: str) -> Given:
     """a, of a dtype that op takes."""
     if op not in OPS:
-        raise ValueError(f"op must be one of {', '.join(OPS)}, not {op!r}")
+        raise ValueError(unknown("op", op, OPS))
     a, library = _core.operand(a)
     if op in ("and", "or", "xor") and a.dtype.kind not in "biu":
         raise TypeError(f"{op!r} takes integers, not {a.dtype}")

@@ -52,17 +52,24 @@ read_keys(const job *j, int64_t begin, int64_t n, uint64_t *to)
     }
 }
 
+/* Asked before each block, of which a stretch has very many. */
+static int
+to_stop(int64_t i)
+{
+    return i / BLOCK % 16 == 15 && wk_interrupted();
+}
+
 static void
 count_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     uint64_t keys[BLOCK];
     (void)thread;
-    for (int64_t t = begin; t < end && !wk_interrupted(); t++) {
+    for (int64_t t = begin; t < end; t++) {
         int64_t *counts = j->counts + t * (j->groups + 1);
         const int64_t last = (t + 1) * j->each < j->n ? (t + 1) * j->each : j->n;
         j->stray[t] = j->n;
-        for (int64_t i = t * j->each, m; i < last; i += m) {
+        for (int64_t i = t * j->each, m; i < last && !to_stop(i); i += m) {
             m = last - i < BLOCK ? last - i : BLOCK;
             read_keys(j, i, m, keys);
             const int64_t strays = counts[j->groups];
@@ -81,10 +88,10 @@ deal_task(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     uint64_t keys[BLOCK];
     (void)thread;
-    for (int64_t t = begin; t < end && !wk_interrupted(); t++) {
+    for (int64_t t = begin; t < end; t++) {
         int64_t *next = j->counts + t * (j->groups + 1);
         const int64_t last = (t + 1) * j->each < j->n ? (t + 1) * j->each : j->n;
-        for (int64_t i = t * j->each, m; i < last; i += m) {
+        for (int64_t i = t * j->each, m; i < last && !to_stop(i); i += m) {
             m = last - i < BLOCK ? last - i : BLOCK;
             read_keys(j, i, m, keys);
             for (int64_t k = 0; k < m; k++) j->places[next[keys[k]]++] = i + k;

@@ -229,7 +229,7 @@ static void
 SUMS(one_block)(const wk_stencil *j, SUMS(block) * b, int turned)
 {
     for (int64_t i = 0; i < b->m; i += WK_STENCIL_ROWS) {
-        if (takes_long(j) && wk_interrupted()) return;
+        if ((takes_long(j) || i % 64 == 0) && wk_interrupted()) return;
         const int64_t until = i + WK_STENCIL_ROWS + j->halo;
         while (b->ready < b->count && b->ready < until) SUMS(next_row)(j, b);
         if (b->ready == b->count) /* outputs beyond the last, which nobody stores */

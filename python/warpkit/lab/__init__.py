@@ -36,15 +36,16 @@ def trace(
         ``module.k[grid, block]`` of warpkit.compile; any function that launches such kernels; a
         function of warpkit with ``variant=``, whose rung is compiled for it; or the path, or the
         text, of a whole program, which is run in a process of its own.
-    *args, **given
-        What it is called with; of a program its arguments, and include, options, input, timeout as
-        warpkit.run takes them.
+    *args
+        What it is called with; of a program its arguments.
     variant : str, optional
         A rung of a ladder, as warpkit.variants lists them.
     kernel : str, optional
         Only the launches of this kernel.
     limits : Limits
         How much is traced, and how long it may take.
+    **given
+        As args; of a program include, options, input, timeout as warpkit.run takes them.
 
     Returns
     -------
@@ -57,10 +58,8 @@ def trace(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import warpkit
     >>> a = np.zeros((64, 64), np.float32)
-    >>> t = trace(warpkit.transpose, a, variant="smem")
+    >>> t = warpkit.lab.trace(warpkit.transpose, a, variant="smem")
     >>> t.totals.sectors, t.totals.ideal_sectors, t.totals.wavefronts, t.totals.ideal_wavefronts
     (1024, 1024, 4224, 256)
     """

@@ -10,6 +10,7 @@ import numpy as np
 
 import warpkit
 from warpkit import _bench, _tables
+from warpkit._ops import unknown
 from warpkit.lab import _run, _trace
 from warpkit.lab._plan import roofline
 
@@ -19,7 +20,22 @@ _LIMITS = _run.Limits(threads=1 << 22, records=256)
 
 
 class Rung(NamedTuple):
-    """floor, seconds: None where no rate, no GPU is known; counts: of all its launches."""
+    """A rung of a ladder.
+
+    Attributes
+    ----------
+    variant, teaches : str
+        As in the table of kernels.
+    counts : Counts
+        Of all its launches.
+    dram_bytes : int
+        By the caches' model.
+    floor : float or None
+        Seconds, by the rate of a copy; None where that is not known.
+    seconds : float or None
+        Measured; None where there is no GPU.
+    trace : Trace
+    """
 
     variant: str
     counts: _trace.Counts
@@ -114,13 +130,30 @@ def ladder(
 ) -> Ladder:
     """Trace every rung of an operation's ladder.
 
-    op       "reduce", "transpose", "stencil1d" (9 taps), "histogram" (64 bins), "warp_histogram"
-    shape    of the array
-    dtype    of its elements; rungs that do not take it are left out
-    rate     bytes a second that a copy moves, for the floor; None: measured by a rung that copies,
-             where there is a GPU; else there is no floor
-    Returns  Ladder, a list of Rung
-    Raises   ValueError (no such ladder, no rung takes the dtype)
+    Parameters
+    ----------
+    op : str
+        "reduce", "transpose", "stencil1d" (9 taps), "histogram" (64 bins), "warp_histogram".
+    shape : tuple of int
+        Of the array.
+    dtype : dtype
+        Of its elements; rungs that do not take it are left out.
+    rate : float, optional
+        Bytes a second that a copy moves, for the floor; None: measured by a rung that copies, where
+        there is a GPU; else there is no floor.
+
+    Returns
+    -------
+    Ladder
+        A list of Rung.
+
+    Raises
+    ------
+    ValueError (no such ladder, no rung takes the dtype)
+
+    See Also
+    --------
+    trace
     """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     name = np.dtype(dtype).name
@@ -131,8 +164,8 @@ def ladder(
         if row.device == "cuda" and row.op == op and (op, row.name) in files
     ]
     if not rows:
-        known = ", ".join(dict.fromkeys(o for o, _ in files if hasattr(warpkit, o)))
-        raise ValueError(f"there is no ladder of {op!r}; there are: {known}")
+        known = dict.fromkeys(o for o, _ in files if hasattr(warpkit, o))
+        raise ValueError(unknown("ladder", op, known))
     rows = [row for row in rows if name in row.dtypes]
     if not rows:
         raise ValueError(f"no rung of {op} takes {name}")

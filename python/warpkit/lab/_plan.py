@@ -37,8 +37,19 @@ CHIPS = {
 
 
 class Occupancy(NamedTuple):
-    """blocks, warps: of a multiprocessor at a time; fraction: of the warps that it could have;
-    limits: what each resource allows, in blocks; limited_by: those that allow fewest."""
+    """How many blocks a multiprocessor has at a time.
+
+    Attributes
+    ----------
+    blocks, warps : int
+        Of a multiprocessor at a time.
+    fraction : float
+        Of the warps that it could have.
+    limits : dict of str to int
+        What each resource allows, in blocks.
+    limited_by : tuple of str
+        Those that allow fewest.
+    """
 
     blocks: int
     warps: int
@@ -56,14 +67,32 @@ def occupancy(
 ) -> Occupancy:
     """How many blocks a multiprocessor has at a time.
 
-    threads     of a block
-    registers   of a thread; lab.registers has them from CUDA's compiler
-    shared      bytes of a block, static and dynamic
-    capability  80, 86, 89, 90, 100 or 120: of sm_90
-    Raises      ValueError
-    Source      cuda_occupancy.h of CUDA's toolkit
+    Parameters
+    ----------
+    threads : int
+        Of a block.
+    registers : int
+        Of a thread; lab.registers has them from CUDA's compiler.
+    shared : int
+        Bytes of a block, static and dynamic.
+    capability : int
+        80, 86, 89, 90, 100 or 120: of sm_90.
 
-    >>> occupancy(256, registers=40, shared=16 << 10)[:2]
+    Returns
+    -------
+    Occupancy
+
+    Raises
+    ------
+    ValueError
+
+    References
+    ----------
+    cuda_occupancy.h of CUDA's toolkit.
+
+    Examples
+    --------
+    >>> warpkit.lab.occupancy(256, registers=40, shared=16 << 10)[:2]
     (6, 48)
     """
     if capability not in CHIPS:
@@ -94,8 +123,20 @@ def occupancy(
 def registers(kernel: Any, capability: int = 90) -> int:
     """Registers of a thread of a kernel, as NVRTC or nvcc compiles it.
 
-    kernel   ``module.k`` of warpkit.compile
-    Raises   CompileError (there is neither, or the source is not theirs), KeyError
+    Parameters
+    ----------
+    kernel : Kernel
+        ``module.k`` of warpkit.compile.
+    capability : int
+        As occupancy's.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    CompileError (there is neither, or the source is not theirs), KeyError
     """
     module = kernel._module
     old = module._source
@@ -117,12 +158,20 @@ def registers(kernel: Any, capability: int = 90) -> int:
 class Roofline(NamedTuple):
     """What bounds a kernel's time from below.
 
-    bytes_useful, bytes_moved   of global memory: asked for, and in sectors between L1 and the SM
-    dram_bytes                  by the caches' model
-    floor                       seconds: no less at this rate
-    bound                       "memory" or "compute"
-    intensity                   operations for each byte of DRAM
-    fraction                    floor over the measured time; None without one
+    Attributes
+    ----------
+    bytes_useful, bytes_moved : int
+        Of global memory: asked for, and in sectors between L1 and the SM.
+    dram_bytes : int
+        By the caches' model.
+    floor : float
+        Seconds: no less at this rate.
+    bound : str
+        "memory" or "compute".
+    intensity : float
+        Operations for each byte of DRAM.
+    fraction : float or None
+        Floor over the measured time; None without one.
     """
 
     bytes_useful: int
@@ -144,11 +193,26 @@ def roofline(
 ) -> Roofline:
     """The least time that a traced kernel can take on a chip, by its memory and its arithmetic.
 
-    rate        bytes a second that a copy moves, reading and writing counted; on an H100 2.9e12
-    operations  that the kernel makes: a trace does not count them
-    peak        operations a second that the chip makes
-    seconds     that it takes, measured
-    Raises      ValueError
+    Parameters
+    ----------
+    trace : Trace
+        Of lab.trace.
+    rate : float
+        Bytes a second that a copy moves, reading and writing counted; on an H100 2.9e12.
+    operations : int
+        That the kernel makes: a trace does not count them.
+    peak : float, optional
+        Operations a second that the chip makes.
+    seconds : float, optional
+        That it takes, measured.
+
+    Returns
+    -------
+    Roofline
+
+    Raises
+    ------
+    ValueError
     """
     if rate <= 0 or peak <= 0 or operations < 0:
         raise ValueError("rate and peak must be positive, operations must not be negative")

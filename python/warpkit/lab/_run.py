@@ -26,10 +26,16 @@ _lock = threading.RLock()  # one trace at a time: the device has one
 class Limits(NamedTuple):
     """How much of a launch is traced.
 
-    events   accesses and basic blocks, of all lanes together; then it goes on untraced
-    threads  of a launch with more, some blocks alone are traced, in equal steps
-    records  requests that are kept with their addresses, for Trace.warp
-    seconds  that a launch may take by an estimate; more is a ValueError
+    Attributes
+    ----------
+    events : int
+        Accesses and basic blocks, of all lanes together; then it goes on untraced.
+    threads : int
+        Of a launch with more, some blocks alone are traced, in equal steps.
+    records : int
+        Requests that are kept with their addresses, for Trace.warp.
+    seconds : float
+        That a launch may take by an estimate; more is a ValueError.
     """
 
     events: int = 300_000_000

@@ -20,17 +20,29 @@ _SHORT = {"load": "ld", "store": "st", "atomic": "atom"}
 class Counts(NamedTuple):
     """What was counted, of a line or of more.
 
-    requests           of a warp: instructions that some of its lanes take part in; of basic blocks
-                       and collectives: times
-    lanes              that took part, over all requests
-    bytes_useful       that lanes asked for, each but once a request
-    sectors            of 32 bytes of global memory, that requests touch
-    ideal_sectors      that would hold the same bytes
-    wavefronts         passes over shared memory's 32 banks; of constant memory, words
-    ideal_wavefronts   without bank conflicts
-    most               sectors, or wavefronts, of one request at most
-    replays            of atomics: lanes behind others at their address
-    divergent          times that lanes went on by different ways
+    Attributes
+    ----------
+    requests : int
+        Of a warp: instructions that some of its lanes take part in; of basic blocks and
+        collectives: times.
+    lanes : int
+        That took part, over all requests.
+    bytes_useful : int
+        That lanes asked for, each but once a request.
+    sectors : int
+        Of 32 bytes of global memory, that requests touch.
+    ideal_sectors : int
+        That would hold the same bytes.
+    wavefronts : int
+        Passes over shared memory's 32 banks; of constant memory, words.
+    ideal_wavefronts : int
+        Without bank conflicts.
+    most : int
+        Sectors, or wavefronts, of one request at most.
+    replays : int
+        Of atomics: lanes behind others at their address.
+    divergent : int
+        Times that lanes went on by different ways.
     """
 
     requests: int = 0
@@ -91,11 +103,17 @@ def _counts(row: _read.Row) -> Counts:
 class Line(NamedTuple):
     """One kind of access of one source line of a kernel; Counts has what the counts mean.
 
-    op     "load", "store", "atomic"; "block", a basic block that begins there; "barrier",
-           "syncwarp", "shuffle", "vote", "match", "reduce"
-    space  "global", "shared", "constant", "local"; "" where there is none
-    size   bytes of a lane's access
-    array  by its name in the source, where that is known
+    Attributes
+    ----------
+    op : str
+        "load", "store", "atomic"; "block", a basic block that begins there; "barrier", "syncwarp",
+        "shuffle", "vote", "match", "reduce".
+    space : str
+        "global", "shared", "constant", "local"; "" where there is none.
+    size : int
+        Bytes of a lane's access.
+    array : str
+        By its name in the source, where that is known.
     """
 
     kernel: str
@@ -137,7 +155,17 @@ class Line(NamedTuple):
 
 
 class Access(NamedTuple):
-    """One request of a warp. addresses: of the 32 lanes; None: it takes no part."""
+    """One request of a warp.
+
+    Attributes
+    ----------
+    line, file, op, space, size, array
+        As Line's.
+    addresses : tuple of int or None
+        Of the 32 lanes; None: it takes no part.
+    sectors, wavefronts : int
+        As Counts's.
+    """
 
     line: int
     file: str
@@ -241,7 +269,13 @@ class Trace:
     def line(self, number: int, file: str | None = None) -> Counts:
         """The accesses of a source line, together: ``assert trace.line(12).excess == 0``.
 
-        Raises   KeyError (no access was traced there; it lists the lines that have some)
+        Returns
+        -------
+        Counts
+
+        Raises
+        ------
+        KeyError (no access was traced there; it lists the lines that have some)
         """
         here = [
             one.counts
@@ -258,10 +292,22 @@ class Trace:
     def warp(self, block: int | Sequence[int], w: int, launch: int = 0) -> list[Access]:
         """The accesses to memory of one warp, in their order.
 
-        block    its number, or its index (x, y, z)
-        w        the warp's number in it
-        launch   which of launches
-        Raises   KeyError (it was not recorded: not traced, or there were Limits.records before)
+        Parameters
+        ----------
+        block : int or tuple of int
+            Its number, or its index (x, y, z).
+        w : int
+            The warp's number in it.
+        launch : int
+            Which of launches.
+
+        Returns
+        -------
+        list of Access
+
+        Raises
+        ------
+        KeyError (it was not recorded: not traced, or there were Limits.records before)
         """
         one = self.launches[launch]
         number = block if isinstance(block, int) else _number(block, one.grid)
@@ -297,6 +343,7 @@ class Trace:
         }
 
     def to_json(self) -> str:
+        """That as a text of JSON."""
         return json.dumps(self.to_dict(), indent=1)
 
     def to_html(self, file: str | os.PathLike[str]) -> None:

@@ -1,0 +1,106 @@
+"""explain: each operation on each device, with the arguments of the call."""
+
+import numpy as np
+import pytest
+import warpkit
+from warpkit import _explain
+
+A = np.ones((100, 250), np.float32)
+I = np.arange(1000)  # noqa: E741
+CALLS = {
+    "reduce": ([A, ("min", "argmax"), 0], {}, "200 kB", "3 kB"),  # in two passes
+    "describe": ([A, 1], {"ddof": 1}, "100 kB", "1.6 kB"),
+    "transpose": ([A, (1, 0)], {}, "100 kB", "100 kB"),
+    "stencil1d": ([A, [1, 2, 1]], {"mode": "valid"}, "100 kB", "99.2 kB"),
+    "convolve1d": ([A, [1j, 2]], {"origin": 0}, "100 kB", "200 kB"),
+    "histogram": ([A, 50, (0, 1)], {"density": True}, "100 kB", "400 bytes"),
+    "bincount": ([I], {"minlength": 7}, "8 kB", "8 bytes for each value up to the largest"),
+    "warp_histogram": ([I.astype("f4")], {}, "4 kB", "8.32 kB"),
+    "run_length": ([I], {}, "8 kB", "at most 16 kB"),
+    "unique_counts": ([I], {}, "8 kB", "at most 16 kB"),
+    "dot": ([A, A, 1], {}, "200 kB", "400 bytes"),
+    "vdot": ([I, I], {}, "16 kB", "8 bytes"),
+    "cumsum": ([A.astype("i2"), 0, "i4"], {}, "50 kB", "100 kB"),
+    "nancumsum": ([A], {}, "100 kB", "100 kB"),
+    "segment_reduce": ([I, [0, 10, 1000], "mean"], {}, "8.02 kB", "16 bytes"),
+    "group_reduce": ([I % 7, I, "max", 7], {}, "16 kB", "56 bytes"),
+}
+
+
+def test_all_operations_are_explained():
+    assert set(CALLS) == set(_explain.OPERATIONS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_it_takes_what_the_call_takes_and_tells_what_runs(device, name):
+    args, options, read, written = CALLS[name]
+    getattr(warpkit, name)(*args, **options, device=device)
+    told = warpkit.explain(name, *args, **options, device=device)
+    head, moved = told.split("\n")[:2]
+    kind = "cpu" if device == "cpu" else "cuda"
+    row = _explain.OPERATIONS[name][0]
+    (production,) = (r for r in warpkit.variants(row) if r.device == kind and r.production)
+    shape = args[1].shape if name == "group_reduce" else args[0].shape
+    assert f"{shape} on {device}" in head
+    assert f'variant "{production.name}": {production.teaches}' in head
+    assert moved.startswith(f"reads {read}, writes {written}")
+    assert ("GB/s" in moved) == (not device.startswith("emu"))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda d: warpkit.explain("histogram", A, device=d), "reads 200 kB, the array twice"),
+        (lambda d: warpkit.explain("group_reduce", I, I, device=d), "the keys twice"),
+        (lambda d: warpkit.explain("histogram", A, "auto", device=d), "as 'auto' finds bins"),
+        (lambda d: warpkit.explain("histogram", A, 4, (0, 1), weights=A, device=d), "200 kB"),
+        (lambda d: warpkit.explain("group_reduce", I, I, "sum", 9, device=d), "private"),
+        (lambda d: warpkit.explain("dot", A, A, device=d, variant=None), "reads 200 kB"),
+    ],
+)
+def test_what_is_read_twice_or_not_known_is_said(call, words, device):
+    if words == "private" and device != "cpu":
+        words = "counters"
+    assert words in call(device)
+
+
+def test_an_array_on_a_device_is_explained_there(device):
+    if device == "cpu":
+        pytest.skip("has no memory of its own")
+    there = warpkit.asarray(A, device=device)
+    for name, args in (("reduce", ()), ("stencil1d", ([1, 2, 3],)), ("cumsum", (1,))):
+        assert f"on {there.device}" in warpkit.explain(name, there, *args)
+        with pytest.raises(ValueError, match="cpu"):
+            warpkit.explain(name, there, *args, device="cpu")
+
+
+def test_the_default_device_and_auto_are_followed():
+    with warpkit.device("emu"):
+        assert "on emu" in warpkit.explain("cumsum", I)
+    if "cuda:0" not in warpkit.devices():
+        assert "on cpu" in warpkit.explain("cumsum", I, device="auto")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: warpkit.explain("trnspose", A), ValueError, "did you mean 'transpose'"),
+        (lambda: warpkit.explain("reduce", A, "summ"), ValueError, "did you mean 'sum'"),
+        (lambda: warpkit.explain("reduce", A, variant="exat"), ValueError, "mean 'exact'"),
+        (lambda: warpkit.explain("stencil1d", A), TypeError, "coefficients"),
+        (lambda: warpkit.explain("stencil1d", A, [1], mode="wrp"), RuntimeError, "mean 'wrap'"),
+        (lambda: warpkit.explain("histogram", A + 1j), TypeError, "complex64 is not taken"),
+        (lambda: warpkit.explain("dot", A, [None]), TypeError, "NoneType"),
+        (lambda: warpkit.explain("cumsum", A, 2), np.exceptions.AxisError, "axis 2"),
+        (lambda: warpkit.explain("cumsum", A, device="gpu"), ValueError, "mean 'cuda'"),
+    ],
+)
+def test_a_wrong_call_is_its_error(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_nothing_is_computed():
+    large = np.lib.stride_tricks.as_strided(A, (1 << 20, 1 << 20), (0, 0))  # 4 TiB of ones
+    for name, args in (("histogram", (3, (0, 1))), ("cumsum", (0,)), ("stencil1d", ([1, 1],))):
+        assert "reads 4.4 TB" in warpkit.explain(name, large, *args, device="cpu")
