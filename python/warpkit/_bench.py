@@ -113,7 +113,7 @@ def bench(
     """Every variant of an operation on every device, timed side by side.
 
     op       "reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram",
-             "run_length", "unique_counts", "dot", "vdot", "cumsum", "nancumsum" or "segment_reduce"
+             "run_length" or "unique_counts"
     a        array-like; it is taken to each device before the clock starts
     args, options  the others that the operation takes, such as bins; not device, stream, out
     devices  a name or several; None: the CPU and the GPUs. "emu" is to be named: its times say
