@@ -20,6 +20,7 @@ CALLS = {
     "unique_counts": ([I], {}, "8 kB", "at most 16 kB"),
     "dot": ([A, A, 1], {}, "200 kB", "400 bytes"),
     "vdot": ([I, I], {}, "16 kB", "8 bytes"),
+    "average": ([A, 1, np.ones(250)], {}, "102 kB in each of a few passes", "800 bytes"),
     "cumsum": ([A.astype("i2"), 0, "i4"], {}, "50 kB", "100 kB"),
     "nancumsum": ([A], {}, "100 kB", "100 kB"),
     "segment_reduce": ([I, [0, 10, 1000], "mean"], {}, "8.02 kB", "16 bytes"),
@@ -62,6 +63,11 @@ def test_what_is_read_twice_or_not_known_is_said(call, words, device):
     if words == "private" and device != "cpu":
         words = "counters"
     assert words in call(device)
+
+
+def test_an_average_of_equal_weights_is_a_mean(device):
+    told = warpkit.explain("average", A, 1, device=device)
+    assert told == warpkit.explain("reduce", A, "mean", 1, device=device)
 
 
 def test_an_array_on_a_device_is_explained_there(device):

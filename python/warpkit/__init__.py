@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpkit import _core, _libraries, smem, warp
 from warpkit._array import DeviceArray, asarray, empty, empty_like, from_dlpack, full, zeros
+from warpkit._average import Weighted, average
 from warpkit._core import DeviceError
 from warpkit._devices import (
     Variant,
@@ -116,8 +117,10 @@ __all__ = [
     "Variable",
     "Variant",
     "WarpHistogram",
+    "Weighted",
     "asarray",
     "ascontiguousarray",
+    "average",
     "bench",
     "bincount",
     "compile",

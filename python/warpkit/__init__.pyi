@@ -20,6 +20,7 @@ from warpkit._array import empty_like as empty_like
 from warpkit._array import from_dlpack as from_dlpack
 from warpkit._array import full as full
 from warpkit._array import zeros as zeros
+from warpkit._average import Weighted as Weighted
 from warpkit._bench import Bench as Bench
 from warpkit._bench import Timing as Timing
 from warpkit._bench import bench as bench
@@ -445,6 +446,47 @@ def dot(
 
 vdot = dot
 
+class Averaging(Options, total=False):
+    keepdims: bool
+
+@overload
+def average(
+    a: NDArray[InexactT],
+    /,
+    axis: None = ...,
+    weights: NDArray[InexactT] | None = ...,
+    returned: Literal[False] = ...,
+    *,
+    keepdims: Literal[False] = ...,
+    **options: Unpack[Options],
+) -> InexactT: ...
+@overload
+def average(
+    a: Host,
+    /,
+    axis: Axis = ...,
+    weights: Host | None = ...,
+    returned: Literal[False] = ...,
+    **options: Unpack[Averaging],
+) -> Any: ...
+@overload
+def average(
+    a: ArrayT,
+    /,
+    axis: Axis = ...,
+    weights: object = ...,
+    returned: Literal[False] = ...,
+    **options: Unpack[Averaging],
+) -> ArrayT: ...
+@overload
+def average(
+    a: object,
+    /,
+    axis: Axis = ...,
+    weights: object = ...,
+    returned: bool = ...,
+    **options: Unpack[Averaging],
+) -> Any: ...
 @overload
 def cumsum(
     a: object,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -16,21 +17,42 @@ def _config(given: argparse.Namespace) -> None:
     warpkit.show_config()
 
 
+def _devices(given: argparse.Namespace) -> None:
+    for name in warpkit.devices():
+        info = warpkit.memory_info(name)
+        print(f"{name:7} {info['name']}, {info['free'] / 2**30:.1f} GiB free")
+
+
 def _variants(given: argparse.Namespace) -> None:
     for row in warpkit.variants(given.op):
         name = f"{row.name} (production)" if row.production else row.name
         print(f"{row.op:15} {row.device:5} {name:22} {row.teaches}")
 
 
-def _bench(given: argparse.Namespace) -> None:
+def _arguments(given: argparse.Namespace) -> list[Any]:
+    """An array of the shape and dtype that were asked for, and what else the operation takes."""
     shape = tuple(map(int, given.shape.split(",")))
     a = np.random.default_rng(0).integers(0, 100, shape).astype(given.dtype)
-    flat = given.op not in ("reduce", "transpose", "stencil1d", "histogram")
-    more = {"stencil1d": [[0.25, 0.5, 0.25]]}.get(given.op, [])
-    print(warpkit.bench(given.op, a.ravel() if flat else a, *more, devices=given.device))
+    if given.op in ("bincount", "warp_histogram", "run_length", "unique_counts"):
+        return [a.ravel()]
+    return [a, [0.25, 0.5, 0.25]] if given.op in ("stencil1d", "convolve1d") else [a]
 
 
-TOLD = {"config": _config, "variants": _variants, "bench": _bench}
+def _explain(given: argparse.Namespace) -> None:
+    print(warpkit.explain(given.op, *_arguments(given), device=given.device))
+
+
+def _bench(given: argparse.Namespace) -> None:
+    print(warpkit.bench(given.op, *_arguments(given), devices=given.device))
+
+
+TOLD = {
+    "config": _config,
+    "devices": _devices,
+    "variants": _variants,
+    "explain": _explain,
+    "bench": _bench,
+}
 
 
 def main() -> None:
@@ -50,12 +72,19 @@ def main() -> None:
     trace.add_argument("--html", metavar="FILE", help="write the view of warpkit.lab")
     trace.add_argument("--kernel", metavar="NAME", help="only this kernel's launches")
     commands.add_parser("config", help="versions, devices, why one is missing, settings")
+    commands.add_parser("devices", help="those that are here")
     rows = commands.add_parser("variants", help="the kernels of an operation, or of all")
     rows.add_argument("op", nargs="?", help="such as reduce")
     timed = commands.add_parser("bench", help="time every variant of an operation on every device")
     timed.add_argument("op", help="such as transpose")
-    timed.add_argument("--shape", default="4096,4096", metavar="N,N", help="default: 4096,4096")
-    timed.add_argument("--dtype", default="float32", metavar="NAME", help="default: float32")
+    told = commands.add_parser(
+        "explain", help="tell how an operation would be run, and at what cost"
+    )
+    told.add_argument("op", help="such as transpose")
+    told.add_argument("--device", metavar="NAME")
+    for command in (told, timed):
+        command.add_argument("--shape", default="4096,4096", metavar="N,N", help="4096,4096")
+        command.add_argument("--dtype", default="float32", metavar="NAME", help="float32")
     timed.add_argument("--device", action="append", metavar="NAME", help="repeatable")
     for command in (run, trace):
         command.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")

@@ -12,7 +12,7 @@ import numpy as np
 
 import warpkit
 from warpkit import _core, _tables
-from warpkit._array import DeviceArray, asarray
+from warpkit._array import DeviceArray, asarray, beside
 from warpkit._devices import variants
 from warpkit._ops import unknown
 
@@ -25,6 +25,11 @@ OPERATIONS = {  # and whose rows of the table they run
     "warp_histogram": "warp_histogram",
     "run_length": "run_length",
     "unique_counts": "unique_counts",
+    "dot": "dot",
+    "vdot": "dot",
+    "cumsum": "cumsum",
+    "nancumsum": "cumsum",
+    "segment_reduce": "segment_reduce",
 }
 BATCH = 2e-3  # seconds of calls that are timed together
 HEAD = ("device", "variant", "ms", "GB/s", "of a copy", "what it teaches")
@@ -187,6 +192,9 @@ def bench(
     timings = []
     for device in [devices] if isinstance(devices, str) else devices:
         there = given if device.startswith("cpu") else asarray(given, device=device)
+        along = [np.shape(x) == given.shape for x in args]  # the other one of a product
+        others = [_beside(there, x) if is_ else x for x, is_ in zip(args, along, strict=True)]
+        read = there.nbytes + sum(x.nbytes for x, is_ in zip(others, along, strict=True) if is_)
         copy = best(there.copy, seconds)
         kind = "cpu" if device.startswith("cpu") else "cuda"
         for row in variants(OPERATIONS[op]):
@@ -196,9 +204,9 @@ def bench(
             if kind == "cpu":
                 more["device"] = device
             error, took, nbytes = "", math.nan, 0
-            timed = functools.partial(call, there, *args, **more)
+            timed = functools.partial(call, there, *others, **more)
             try:
-                nbytes = there.nbytes + _bytes_of(timed())
+                nbytes = read + _bytes_of(timed())
                 took = best(timed, seconds)
             except (ValueError, TypeError) as wrong:
                 if row.production:
@@ -210,6 +218,11 @@ def bench(
             timings.append(Timing(*facts, row.teaches, error))
     what = f"{op} of {' x '.join(map(str, given.shape)) or 'one'} {given.dtype}"
     return Bench(what, timings)
+
+
+def _beside(there: Any, x: Any) -> Any:
+    host = np.asarray(x)
+    return beside(host, there) if isinstance(there, DeviceArray) else host
 
 
 def _bytes_of(result: Any) -> int:

@@ -54,7 +54,10 @@ def explain(function: str, a: Any, /, *args: Any, **options: Any) -> str:
 
     Examples
     --------
-    >>> print(warpkit.explain("transpose", np.zeros((301, 403), "f4"), device="emu"))
+    >>> import numpy as np
+    >>> import warpkit
+    >>> a = np.zeros((301, 403), np.float32)
+    >>> print(warpkit.explain("transpose", a, device="emu"))  # doctest: +ELLIPSIS
     transpose of float32 (301, 403) on emu, variant "tiles": by shape: turned in registers, ...
     reads 485 kB, writes 485 kB
     words: 35 tiles of 64 x 58, rows of 301 by columns of 403; 4 bytes an access; ...
@@ -65,6 +68,8 @@ def explain(function: str, a: Any, /, *args: Any, **options: Any) -> str:
     bound = inspect.signature(getattr(warpkit, function)).bind(a, *args, **options)
     bound.apply_defaults()
     given = bound.arguments
+    if function == "average" and given["weights"] is None:
+        return explain("reduce", a, "mean", given["axis"], device=given["device"])
     arrays = [_operand(given[name]) for name in given if name in ("keys", "a", "b", "offsets")]
     main = arrays[1] if function == "group_reduce" else arrays[0]
     if function == "group_reduce" and given["op"] in ("sum", "count"):
@@ -269,6 +274,15 @@ def _multiplied(a: Any, given: Given) -> Moved:
     return Moved(a.nbytes, a.size // max(1, each) * a.itemsize)
 
 
+def _averaged(a: Any, given: Given) -> Moved:
+    axes = given["axis"]
+    gone = range(a.ndim) if axes is None else normalize_axis_tuple(axes, a.ndim)
+    outputs = math.prod(n for i, n in enumerate(a.shape) if i not in gone)
+    weights = _operand(given["weights"])
+    item = _item(warpkit.average, np.ones(1, a.dtype), None, np.ones(1, weights.dtype))
+    return Moved(a.nbytes + weights.nbytes, outputs * item, "", " in each of a few passes")
+
+
 def _summed(a: Any, given: Given) -> Moved:
     dtype, axis = given["dtype"], given["axis"]
     if axis is not None:
@@ -304,6 +318,7 @@ OPERATIONS: dict[str, tuple[str, Callable[[Any, Given], Moved]]] = {
     "unique_counts": ("unique_counts", _found),
     "dot": ("dot", _multiplied),
     "vdot": ("dot", _multiplied),
+    "average": ("dot", _averaged),
     "cumsum": ("cumsum", _summed),
     "nancumsum": ("cumsum", _summed),
     "segment_reduce": ("segment_reduce", _by_segment),

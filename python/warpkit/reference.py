@@ -1233,6 +1233,49 @@ def dot(a: ArrayLike, b: ArrayLike, axis: int | None = None, conjugate: bool = F
     return (_one_nan(found) if dtype.kind not in "biuc" else found).reshape(shape)[()]
 
 
+def average(a: ArrayLike, axis: int | None = None, weights: ArrayLike = ()) -> Any:
+    """The oracle of warpkit.average with real weights.
+
+    Parameters
+    ----------
+    a : array_like
+        Finite: integer, float or complex.
+    axis : int, optional
+        None: all.
+    weights : array_like
+        Real, finite, of a's shape.
+
+    Returns
+    -------
+    scalar or ndarray
+        The quotient of the exact sums, rounded once.
+
+    References
+    ----------
+    numpy.average
+    """
+    x, w = np.asarray(a), np.asarray(weights)
+    dtype = np.result_type(x.dtype, w.dtype, *([np.float64] if x.dtype.kind in "biu" else []))
+    lines = [z.reshape(-1) if axis is None else np.moveaxis(z, axis, -1) for z in (x, w)]
+    found = np.empty(lines[0].shape[:-1], dtype)
+    for at in np.ndindex(found.shape):
+        u, v = (line[at].astype(dtype) for line in lines)
+        parts = [
+            _average_of_reals(part, v.real, found.real.dtype.name) for part in (u.real, u.imag)
+        ]
+        found[at] = complex(*parts) if dtype.kind == "c" else parts[0]
+    return found[()]
+
+
+def _average_of_reals(x: np.ndarray, w: np.ndarray, dtype: str) -> float:
+    (m, exponent), (k, _) = _as_integers(x), _as_integers(w)
+    total = sum(k)
+    sign = -1 if total < 0 else 1
+    return nearest(
+        sign * sum(a * b for a, b in zip(m, k, strict=True)), abs(total), exponent, dtype
+    )
+
+
 def _of_part(a: np.ndarray, places: np.ndarray, op: str, ddof: float) -> Any:
     """The fold of some elements; of none what an empty segment has."""
     if op == "count":

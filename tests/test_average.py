@@ -1,0 +1,150 @@
+"""average: the quotient of two exact sums, rounded once, on every device."""
+
+import time
+
+import helpers
+import numpy as np
+import pytest
+import warpkit
+from warpkit import reference
+
+DTYPES = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int16", "int64"]
+
+
+def elements(dtype, shape, span, seed=0):
+    """Of exponents within span binades."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        return rng.integers(-100, 100, shape).astype(dtype)
+    x = (rng.random(shape) - 0.5) * np.exp2(rng.integers(-span, span + 1, shape))
+    return (x + 1j * x[..., ::-1] if dtype.kind == "c" else x).astype(dtype)
+
+
+def weights_of(dtype, shape, span):
+    w = np.abs(elements("float64", shape, span, 1)) + 2.0**-span
+    return w.astype(dtype if np.dtype(dtype).kind in "fV" else np.float32)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 33, 257, 1000])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_average_is_the_exact_one_rounded_once(device, dtype, n):
+    dtype = np.dtype(dtype)
+    a = elements(dtype, (3, n), 6 if dtype.itemsize == 2 else 30)
+    w = weights_of(dtype, (3, n), 3 if dtype.itemsize == 2 else 20)
+    for axis in (None, 1):
+        got = warpkit.average(a, axis, w, device=device)
+        want = reference.average(a, axis, w)
+        helpers.assert_same(np.asarray(got), np.asarray(want))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_cancellation_and_ties_are_rounded_right(device, dtype):
+    for seed in range(20):
+        a = elements(dtype, 24, 40, seed)
+        a = np.concatenate([a, -a[:12], [1, 2**-23 + 1]]).astype(dtype)
+        w = np.ones(a.size, dtype if dtype != "complex128" else "f8")
+        w[-1] = 3
+        helpers.assert_same(
+            np.asarray(warpkit.average(a, weights=w, device=device)),
+            np.asarray(reference.average(a, weights=w)),
+        )
+
+
+@pytest.mark.parametrize(
+    ("a", "w"),
+    [
+        ([5e-324, 1.5e-323, 1e-310], [5e-324, 1e-323, 2e-310]),  # products that no float holds
+        ([1e308, 1.5e308, -1e308], [1e308, 1e308, 1e300]),
+        ([1e300, 1.0, -1e300, 1e-300], [1e-300, 1e300, 1e-300, 1e-320]),
+    ],
+)
+def test_what_no_float_holds_on_the_way_is_exact_too(device, a, w):
+    assert warpkit.average(a, weights=w, device=device) == reference.average(a, weights=w)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_averages_of_many_zeros_take_no_time(device, dtype):
+    a, w = np.zeros(20_000, dtype), np.ones(20_000, dtype)
+    began = time.perf_counter()
+    assert warpkit.average(a, weights=w, device=device) == 0
+    assert time.perf_counter() - began < 1
+    a[:2] = 2.0**-60, -(2.0**-60)
+    assert warpkit.average(a, weights=w, device=device) == 0
+
+
+def test_axes_weights_and_keepdims_are_numpys(device):
+    a = elements("float64", (4, 5, 6), 3)
+    w = np.abs(elements("float64", (4, 5, 6), 3, 1)) + 1
+    for axis, weights in (
+        (None, w), (1, w), ((0, 2), w), ((2, 0), w), (1, w[0, :, 0]), ((1, 2), w[0]),
+        ((2, 1), w[0].T), (-1, w[0, 0]),
+    ):  # fmt: skip
+        for keepdims in (False, True):
+            got, total = warpkit.average(a, axis, weights, True, keepdims=keepdims, device=device)
+            want, sums = np.average(a, axis, weights, True, keepdims=keepdims)
+            assert np.shape(got) == np.shape(want)
+            assert np.shape(total) == np.shape(sums)
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(total, sums, rtol=1e-12)
+
+
+def test_complex_weights_are_divided_by(device):
+    a, w = elements("complex128", (3, 50), 3), elements("complex128", (3, 50), 3, 1)
+    got = warpkit.average(a, 1, w, device=device)
+    np.testing.assert_allclose(got, np.average(a, 1, w), rtol=1e-12)
+
+
+def test_without_weights_it_is_the_mean(device):
+    a = elements("float32", (5, 7), 20)
+    for axis in (None, 0, (0, 1)):
+        got = warpkit.average(a, axis, device=device, returned=True)
+        helpers.assert_same(np.asarray(got.average), np.asarray(warpkit.reduce(a, "mean", axis)))
+        np.testing.assert_array_equal(got.sum_of_weights, np.average(a, axis, returned=True)[1])
+
+
+def test_arrays_on_a_device_stay_there(device):
+    if device == "cpu":
+        pytest.skip("has no memory of its own")
+    a, w = elements("float32", (6, 40), 20), weights_of("float32", (6, 40), 10)
+    there = warpkit.asarray(a, device=device)
+    for weights in (w, warpkit.asarray(w, device=device)):
+        got = warpkit.average(there, 1, weights)
+        assert isinstance(got, warpkit.DeviceArray)
+        helpers.assert_same(got.numpy(), reference.average(a, 1, w))
+    got = warpkit.average(there[:, ::-2].T, 0, warpkit.asarray(w, device=device)[:, ::-2].T)
+    helpers.assert_same(got.numpy(), reference.average(a[:, ::-2], 1, w[:, ::-2]))
+
+
+def test_nan_and_infinities_are_the_quotients(device):
+    for a, w, want in (
+        ([np.nan, 1], [1, 1], np.nan), ([np.inf, 1], [1, 2], np.inf),
+        ([np.inf, -np.inf], [1, 1], np.nan), ([1, 2], [np.inf, 1], np.nan),
+        ([1, 2], [np.nan, 1], np.nan),
+    ):  # fmt: skip
+        got = warpkit.average(np.array(a, float), weights=np.array(w, float), device=device)
+        np.testing.assert_equal(got, want)
+
+
+def test_what_numpy_refuses_is_refused(device):
+    for call, error, words in (
+        (lambda: warpkit.average([1, 2], None, [1, -1], device=device), ZeroDivisionError, "zero"),
+        (lambda: warpkit.average([1, 2], None, [1, 2, 3], device=device), ValueError, r"\(3,\)"),
+        (
+            lambda: warpkit.average([[1, 2]], 2, [[1, 2]], device=device),
+            np.exceptions.AxisError,
+            "2",
+        ),
+        (lambda: warpkit.average([1, None], None, [1, 2], device=device), TypeError, "NoneType"),
+        (lambda: warpkit.average(np.zeros((0, 3)), 0, np.zeros(0)), ZeroDivisionError, "zero"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_progress_is_told(device):
+    told = []
+    a = elements("float32", 10_000, 3)
+    warpkit.average(a, None, a + 2, device=device, progress=lambda *at: told.append(at))
+    assert told[-1][0] == told[-1][1]
+    assert told == sorted(told)
