@@ -330,5 +330,6 @@ extern "C" EXPORTED void
 __wrap_abort()
 {
     if (!emu::in_kernel()) abort();
+    emu::called_from(emu::running, __builtin_return_address(0));
     emu::fail(emu::running, "it is aborted; %s", emu::last_seen(emu::me()).text);
 }
