@@ -542,7 +542,11 @@ def test_a_failed_kernel_is_told_and_fails_every_later_call():
     done = warpkit.run(WHOLE, ["past"])
     assert done.stdout == PRINTED + "cudaDeviceSynchronize(): cudaErrorLaunchFailure\n"
     assert done.returncode == 2
-    assert re.search("^warpkit: kernel past, block .*: bad address", done.stderr, re.MULTILINE)
+    told = re.search(
+        "^warpkit: kernel past, block .*: bad address.* at .*:([0-9]+)$", done.stderr, re.M
+    )
+    assert told, done.stderr
+    assert "past" in "".join(WHOLE.read_text().splitlines()[int(told[1]) - 5 : int(told[1])])
 
 
 GRAPHS = """made cudaSuccess
