@@ -207,14 +207,24 @@ def runtime_sources(device: str) -> list[Path]:
     return [*runtime, ROOT / "csrc" / "contract.c", ROOT / "csrc" / "settings.c"]
 
 
-def emulate(source: Path, target: Path, cxx: str | None = None, sanitized: bool = False) -> None:
-    """Build one .cu file with a main function for the emulated device, as setup.py builds _emu."""
+def emulate(source: Path, target: Path, cxx: str | None = None, sanitize: str = "0") -> None:
+    """Build one .cu file with a main function for the emulated device, as setup.py builds _emu.
+
+    sanitize  WARPKIT_SANITIZE's value
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WARPKIT_SANITIZE", "1" if sanitized else "0")
+        patch.setenv("WARPKIT_SANITIZE", sanitize)
         if cxx:
             patch.setenv("CXX", cxx)
         setup = script(ROOT / "setup.py")
-        setup.emu_link(setup.emu_jobs([source, *runtime_sources("emu")], KERNELS), target)
+        own = [source, *runtime_sources("emu")]
+        jobs = setup.emu_jobs(own, KERNELS)
+        if sanitize == "races":  # of the device itself only this file is another one
+            patch.setenv("WARPKIT_SANITIZE", "0")
+            plain = dict(zip(sorted(own), setup.emu_jobs(own, KERNELS), strict=True))
+            anew = (source, ROOT / "cuda" / "emu" / "races.cc")
+            jobs = [job if job.source in anew else plain[job.source] for job in jobs]
+        setup.emu_link(jobs, target)
 
 
 def compile_cuda(source: Path, target: Path) -> bool:

@@ -111,18 +111,41 @@ FAULTS = {
 }
 
 
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory):
-    """By run, the folder of all of them built for the emulated device."""
+# What a run that looks for races tells of, with the lines that begin so: of races both.
+RACES = {
+    "missing_barrier": ("race on s", "s[threadIdx.x] = in", "out[threadIdx.x] = s"),
+    "missing_second_barrier": ("race on s", "s[threadIdx.x] = in", "out[row * 64 +"),
+    "missing_syncwarp": ("race on s", "s[threadIdx.x] = in", "const int other ="),
+    "missing_fence": ("race on its pointer number 2", "sums[blockIdx.x] = sum", "for (int b = 0"),
+    "dynamic_shared_off_by_one": ("outside of every array", "s[threadIdx.x + 1] ="),
+    "global_off_by_one": ("outside of every array", "for (int i = threadIdx.x"),
+    "global_read_off_by_one": ("outside of every array", "out[i] = kMended"),
+}
+
+
+def built(factory, kind, sanitize, names):
+    """The folder of these programs, built for the emulated device."""
     if "emu" not in helpers.devices:
         pytest.skip("the emulated device is not under test")
-    folders = {}
-    for kind in ("plain", "sanitized"):
-        folder = tmp_path_factory.mktemp(kind)
-        for source in FOLDER.glob("*.cu"):
-            helpers.emulate(source, folder / source.stem, sanitized=kind == "sanitized")
-        folders |= dict.fromkeys(PLAIN if kind == "plain" else [kind], folder)
-    return folders
+    folder = factory.mktemp(kind)
+    for name in names:
+        helpers.emulate(FOLDER / f"{name}.cu", folder / name, sanitize=sanitize)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory):
+    """By run, the folder of all of them."""
+    plain, sanitized = (
+        built(tmp_path_factory, kind, sanitize, FAULTS)
+        for kind, sanitize in (("plain", "0"), ("sanitized", "1"))
+    )
+    return {**dict.fromkeys(PLAIN, plain), "sanitized": sanitized}
+
+
+@pytest.fixture(scope="session")
+def watched(tmp_path_factory):
+    return built(tmp_path_factory, "watched", "races", RACES)
 
 
 def run(program, job, *arguments):
@@ -149,6 +172,20 @@ def test_a_planted_fault_is_caught(programs, name, job):
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_same_kernel_without_the_fault_passes_every_run(programs, name, job):
     assert run(programs[job] / name, job, "mended") == (RIGHT, "")
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_the_detector_names_the_lines_of_a_planted_fault(watched, name):
+    code, said = run(watched / name, "races")
+    assert code == ERROR
+    what, *starts = RACES[name]
+    assert what in said
+    lines = (FOLDER / f"{name}.cu").read_text().splitlines()
+    told = [lines[int(n) - 1].strip() for n in re.findall(rf"/{name}.cu:(\d+)", said)]
+    assert len(told) >= len(starts), said
+    for start in starts:
+        assert any(line.startswith(start) for line in told[:2]), said
+    assert run(watched / name, "races", "mended") == (RIGHT, "")
 
 
 def test_every_program_has_its_line_and_every_line_its_program():

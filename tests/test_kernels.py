@@ -260,8 +260,19 @@ ZEROS = np.zeros(8, np.float32)
 @pytest.mark.parametrize(
     ("name", "threads", "arguments", "text"),
     [
-        ("past", 9, (ZEROS,), r"^kernel past writes past the end of a block of 32 bytes"),
-        ("copied", 9, (ZEROS, ZEROS.copy()), r"^kernel copied writes past the end of a block of"),
+        (
+            "past",
+            9,
+            (ZEROS,),
+            r"^kernel past writes past the end of a block of 32 bytes .*; "
+            r"thread \(8, 0, 0\) of block \(0, 0, 0\) does, at \S*wrong.cu:6$",
+        ),
+        (
+            "copied",
+            9,
+            (ZEROS, ZEROS.copy()),
+            r"^kernel copied writes past the end of a block of .* does, at \S*wrong.cu:11$",
+        ),
         (
             "wild",
             32,
@@ -282,7 +293,12 @@ ZEROS = np.zeros(8, np.float32)
             (9,),
             r"thread \(9, 0, 0\): assertion `threadIdx.x < n' failed at .*wrong.cu:37$",
         ),
-        ("traps", 32, (), r"^kernel traps, block \(0, 0, 0\): it is aborted; thread \(2, 0, 0\)"),
+        (
+            "traps",
+            32,
+            (),
+            r"^kernel traps, block \(0, 0, 0\): it is aborted; thread \(2, 0, 0\).*wrong.cu:42$",
+        ),
         ("chatters", 32, (), r"^kernel chatters, .* took more than 100000 steps"),
         ("nests", 32, (), r"^a kernel launches another, and that yet another, more than 24 deep"),
         ("waits", 32, (), r"cudaDeviceSynchronize within a kernel, which is not emulated"),
@@ -295,11 +311,13 @@ def test_a_kernel_that_goes_wrong_is_an_error_and_the_next_call_works(
     setting("WARPKIT_EMU_SECONDS", "0.2")
     setting("WARPKIT_EMU_STEPS", "100000")
     m = warpkit.compile(WRONG)
-    used = warpkit.memory_info("emu")["free"]
-    with pytest.raises(warpkit.DeviceError, match=text):
-        m[name][2, threads](*arguments)
-    assert (ZEROS == 0).all()
-    assert warpkit.memory_info("emu")["free"] == used
+    free = []
+    for _ in range(2):
+        with pytest.raises(warpkit.DeviceError, match=text):
+            m[name][2, threads](*arguments)
+        assert (ZEROS == 0).all()
+        free.append(warpkit.memory_info("emu")["free"])
+    assert free[0] == free[1]
     x = np.ones(8, np.float32)
     m.past[1, 8](x)
     assert (x == 2).all()
@@ -371,6 +389,42 @@ __global__ void k(int stay)
     with pytest.raises(warpkit.DeviceError, match=r"and the launch is not cooperative"):
         m.k[4, 32](4)
     m.k.cooperative[4, 32](4)
+
+
+@pytest.mark.parametrize("check", [None, "races"])
+def test_tiles_of_several_warps(check):
+    m = warpkit.compile(
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+template <int N>
+__global__ void k(const int *x, int *out)
+{
+    __shared__ cg::block_tile_memory<512> memory;
+    cg::thread_block block = cg::this_thread_block(memory);
+    auto tile = cg::tiled_partition<N>(block);
+    const int v = x[block.thread_rank()];
+    int *own = out + 4 * block.thread_rank();
+    own[0] = cg::reduce(tile, v, cg::plus<int>());
+    own[1] = tile.shfl_up(v, 3);
+    own[2] = tile.any(v == 70) + 10 * tile.all(v < 200);
+    own[3] = 1000 * tile.meta_group_rank() + tile.meta_group_size();
+    if (block.thread_rank() < N) tile.sync();
+}
+""",
+        check=check,
+    )
+    for n, threads in ((32, 64), (64, 64), (64, 256), (128, 256)):
+        x, out = np.arange(threads, dtype=np.int32), np.zeros((threads, 4), np.int32)
+        m[f"k<{n}>"][1, threads](x, out)
+        tiles = x.reshape(-1, n)
+        up = tiles.copy()
+        up[:, 3:] = tiles[:, :-3]
+        votes = (tiles == 70).any(1) + 10 * (tiles < 200).all(1)
+        assert (out[:, 0] == tiles.sum(1).repeat(n)).all()
+        assert (out[:, 1] == up.ravel()).all()
+        assert (out[:, 2] == votes.repeat(n)).all()
+        assert (out[:, 3] == x // n * 1000 + threads // n).all()
 
 
 def test_branches_of_the_preprocessor_and_options():
@@ -488,7 +542,11 @@ def test_a_failed_kernel_is_told_and_fails_every_later_call():
     done = warpkit.run(WHOLE, ["past"])
     assert done.stdout == PRINTED + "cudaDeviceSynchronize(): cudaErrorLaunchFailure\n"
     assert done.returncode == 2
-    assert re.search("^warpkit: kernel past, block .*: bad address", done.stderr, re.MULTILINE)
+    told = re.search(
+        "^warpkit: kernel past, block .*: bad address.* at .*:([0-9]+)$", done.stderr, re.M
+    )
+    assert told, done.stderr
+    assert "past" in "".join(WHOLE.read_text().splitlines()[int(told[1]) - 5 : int(told[1])])
 
 
 GRAPHS = """made cudaSuccess

@@ -122,6 +122,12 @@ last_seen(const thread *t)
 }
 
 void
+called_from(block *b, const void *pc)
+{
+    if (!b->of->failed) b->of->at = place_in(b->of->in, (uintptr_t)pc - 1);
+}
+
+void
 out_of_steps(thread *t)
 {
     report(t->in, "its threads took more than %llu steps (WARPKIT_EMU_STEPS); %s",

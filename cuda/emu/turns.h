@@ -96,6 +96,7 @@ void pass(thread *t);
 // Back to where the block was started; the threads stay where they are, for good.
 [[noreturn]] void leave(block *b);
 
+void called_from(block *b, const void *pc); // where it is that a report is about to be of
 [[noreturn]] void out_of_steps(thread *t);
 void report_deadlock(block *b);
 

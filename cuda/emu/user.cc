@@ -56,6 +56,30 @@ note(cudaError_t code)
     return code;
 }
 
+namespace
+{
+
+// "; it stands at x.cu:12", of a whole program, if addr2line knows; of modules Python asks it.
+phrase
+line_of(uintptr_t place)
+{
+    phrase told;
+    char text[200];
+    if (place == 0) return told;
+    snprintf(text, sizeof text, "addr2line -e /proc/%d/exe %#zx 2>/dev/null", (int)getpid(),
+             (size_t)place);
+    FILE *from = popen(text, "r");
+    if (from == nullptr) return told;
+    if (fgets(text, sizeof text, from) && strchr(text, '?') == nullptr) {
+        text[strcspn(text, " \n")] = 0; // " (discriminator 2)" may follow
+        told.add("; it stands at %s", strncmp(text, "./", 2) == 0 ? text + 2 : text);
+    }
+    pclose(from);
+    return told;
+}
+
+} // namespace
+
 void
 launched(cudaError_t code)
 {
@@ -63,7 +87,9 @@ launched(cudaError_t code)
     if (code == cudaErrorLaunchFailure && races_watched) fail_at_exit();
     if (code != cudaSuccess) {
         fflush(stdout);
-        fprintf(stderr, "warpkit: %s\n", cudaGetErrorString(code));
+        const bool in_kernel = code == cudaErrorLaunchFailure || code == cudaErrorAssert;
+        fprintf(stderr, "warpkit: %s%s\n", cudaGetErrorString(code),
+                line_of(in_kernel ? launch_place() : 0).text);
     }
     note(code);
 }
@@ -330,5 +356,6 @@ extern "C" EXPORTED void
 __wrap_abort()
 {
     if (!emu::in_kernel()) abort();
+    emu::called_from(emu::running, __builtin_return_address(0));
     emu::fail(emu::running, "it is aborted; %s", emu::last_seen(emu::me()).text);
 }

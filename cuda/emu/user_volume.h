@@ -160,25 +160,23 @@ fetch_volume(const texture &t, float x, float y, float z)
     if (t.how.normalizedCoords) z *= (float)t.depth;
     using kind = warpkit::kind_of<T>;
     const auto slice = [&](int64_t k) {
-        texture one = t;
-        k = t.inside(k, t.depth, 2);
         if (k < 0) return T{};
+        texture one = t;
         one.data += k * t.pitch * t.height;
         return fetch<T>(one, x, y, true);
     };
     if constexpr (kind::code == 'f' && sizeof(T) == kind::lanes * sizeof(float))
         if (t.how.filterMode == cudaFilterModeLinear) {
-            const float front = floorf(z - 0.5f);
-            const float back_part = rintf((z - 0.5f - front) * 256) / 256;
+            const neighbours k(t, z, t.depth, 2);
             float a[kind::lanes], b[kind::lanes];
-            const T near = slice((int64_t)front), far = slice((int64_t)front + 1);
+            const T near = slice(k.at[0]), far = slice(k.at[1]);
             memcpy(a, &near, sizeof a);
             memcpy(b, &far, sizeof b);
             for (int c = 0; c < kind::lanes; c++)
-                a[c] = a[c] * (1 - back_part) + b[c] * back_part;
+                a[c] = a[c] * k.weight(0) + b[c] * k.weight(1);
             return of_channels<T>(a);
         }
-    return slice((int64_t)floorf(z));
+    return slice(t.inside((int64_t)floorf(z), t.depth, 2));
 }
 
 } // namespace emu

@@ -527,7 +527,10 @@ class _Launch:
         if self._shape is None:
             return
         if isinstance(library, _Library):
-            _run(library, entry, self._shape, module._ordinal, given.values, count, False)
+            try:
+                _run(library, entry, self._shape, module._ordinal, given.values, count, False)
+            except DeviceError as error:
+                raise self._located(error, entry, given.values, count) from None
             return
         stream = self._shape.stream or _interop.DEFAULT_STREAM
         copies = given.bring(stream)
@@ -540,6 +543,16 @@ class _Launch:
         for host, there in copies:
             if host is not None:
                 there._copy_to(host)
+
+    def _located(self, error: DeviceError, entry: Any, values: Any, count: int) -> DeviceError:
+        """What wrote past the end of an array is found when the kernel has ended: who it was is not
+        known then."""
+        if "writes past the end of a block" not in str(error):
+            return error
+        from warpkit import _canaries
+
+        who = _canaries.who_wrote(self._kernel._module, entry, self._shape, values, count)
+        return DeviceError(f"{error}; {who}") if who else error
 
 
 class _Arguments:

@@ -42,6 +42,8 @@ class thread_block
     {
         __syncthreads(at);
     }
+    unsigned *come = nullptr; // where tiles of several warps meet (user_tiles.h)
+    uint64_t *value = nullptr;
 };
 
 inline thread_block
@@ -293,11 +295,17 @@ coalesced_threads(emu::site at = emu::site::here())
     return coalesced_group(emu::active_lanes(at));
 }
 
+template <unsigned N>
+class tile_of_warps;
+
 template <unsigned N, typename Parent>
-thread_block_tile<N, Parent>
-tiled_partition(const Parent &)
+auto
+tiled_partition(const Parent &parent)
 {
-    return {};
+    if constexpr (N > 32)
+        return tile_of_warps<N>(parent);
+    else
+        return thread_block_tile<N, Parent>();
 }
 
 inline thread_group // of a size that the run knows
@@ -422,3 +430,5 @@ exclusive_scan(const Group &group, T v, emu::site at = emu::site::here())
 }
 
 } // namespace cooperative_groups
+
+#include "emu/user_tiles.h"
