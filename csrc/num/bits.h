@@ -49,6 +49,12 @@ wk_from_bits_f64(uint64_t b)
     return x;
 }
 
+WK_FN double
+wk_power_of_two(int e) /* of a normal number */
+{
+    return wk_from_bits_f64((uint64_t)(e + 1023) << 52);
+}
+
 /* Which NaN an operation yields differs between chips, so results carry one NaN only. */
 WK_FN float
 wk_one_nan_f32(float x)

@@ -11,8 +11,7 @@ WK_FN double
 wk_round_bits(double x, int bits, int least)
 {
     const int e = (int)(wk_bits_f64(x) >> 52 & 2047) - 1023;
-    const double magic =
-        1.5 * wk_from_bits_f64((uint64_t)((e > least ? e : least) + 52 - bits + 1023) << 52);
+    const double magic = 1.5 * wk_power_of_two((e > least ? e : least) + 52 - bits);
     return (x + magic) - magic;
 }
 

@@ -144,7 +144,48 @@ def warps(rng: np.random.Generator) -> tuple[Any, tuple[Any, ...], dict[str, Any
     return warpkit.warp.shfl_xor, (a.reshape(-1), width // 2), {"width": width}
 
 
-MAKERS = (fold, fold, fold, transpose, stencil, histogram, count, runs, warps)
+def hard(rng: np.random.Generator, dtype: str, n: int) -> np.ndarray:
+    """Whose sums are ties, nearly, or cancel, or are -0.0."""
+    kind = rng.integers(6)
+    if dtype in INTEGERS or kind == 0:
+        return numbers(rng, dtype, n)
+    if kind == 1:
+        a = np.full(n, rng.choice([1, 0.1, 3, 2.0**24 - 1]))
+    elif kind == 2:
+        a = np.where(rng.random(n) < 0.5, -0.0, 0.0 if rng.random() < 0.5 else -0.0)
+        a[rng.integers(0, n, n // 1000)] = rng.choice([0, 1, -1e-40, 5e-324])
+    elif kind == 3:
+        a = rng.normal(size=n)
+        a[1::2] = -a[: 2 * (n // 2) : 2]
+    elif kind == 4:
+        a = 2.0**24 + rng.integers(0, 2, n) * rng.choice([1, 0.5, 2.0**-30])
+    else:
+        a = np.exp2(rng.integers(-140, -100, n))
+    return a.astype(dtype)
+
+
+def keyed(rng: np.random.Generator) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Products, prefixes, segments and groups."""
+    kind, n = rng.integers(4), int(rng.choice([0, 1, 17, 300, 4097, 33_000]))
+    a = hard(rng, str(rng.choice(INTEGERS + REALS + COMPLEX)), n)
+    if kind == 0:
+        return (warpkit.dot if rng.random() < 0.7 else warpkit.vdot), (a, np.roll(a, 3)), {}
+    if kind == 1:
+        if rng.random() < 0.5:
+            a = array(rng, INTEGERS + REALS + COMPLEX)
+        axis = None if a.ndim == 0 else axes(rng, a.ndim, several=False)
+        return (warpkit.cumsum if rng.random() < 0.7 else warpkit.nancumsum), (a, axis), {}
+    if a.dtype.kind == "c":
+        a = a.real.copy()
+    op = str(rng.choice(("sum", "mean", "var", "min", "max", "argmin", "any", "count_nonzero")))
+    if kind == 2:
+        offsets = np.sort(rng.integers(0, n + 1, rng.integers(1, 300)))
+        return warpkit.segment_reduce, (a, offsets, op), {}
+    keys = rng.integers(0, rng.choice([1, 30, 5000]), n).astype(rng.choice(["uint16", "int64"]))
+    return warpkit.group_reduce, (keys, a, op), {}
+
+
+MAKERS = (fold, fold, fold, transpose, stencil, histogram, count, runs, warps, keyed, keyed)
 
 
 def digest(result: Any) -> str:

@@ -20,7 +20,7 @@ words_at(const wk_words *s, int word, int part, int64_t width, double *x)
 {
     const wk_word *from = s->lane + word * s->stride + part;
     const int64_t step = s->step;
-    const double unit = wk_from_bits_f64((uint64_t)(1023 + 32 * word) << 52);
+    const double unit = wk_power_of_two(32 * word);
     if (s->integer)
         for (int64_t w = 0; w < width; w++) x[w] = (double)from[w].i * unit;
     else if (step == 1)

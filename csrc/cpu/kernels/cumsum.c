@@ -132,8 +132,7 @@ carry_of(const before *b)
         for (int i = top; i >= 0 && i > top - 6; i--) {
             const int e1 = 32 * i + WK_SUM_BASE;
             if (room[i] == 0) continue;
-            left += fabs(put(c.c, sign * (double)room[i] *
-                                      wk_from_bits_f64((uint64_t)(e1 + 1023) << 52)));
+            left += fabs(put(c.c, sign * (double)room[i] * wk_power_of_two(e1)));
         }
         for (int i = top - 6; i >= 0; i--) left += room[i] != 0;
     }
@@ -187,12 +186,6 @@ size_of(wk_vd v)
     return (wk_vd)((wk_vl)v & INT64_MAX);
 }
 
-static inline double
-power(int e)
-{
-    return wk_from_bits_f64((uint64_t)(e + 1023) << 52);
-}
-
 /* The exponents of a block; 0: it has what is no number, or too large or too small for doubles. */
 static int
 spread_of(const double *x, int64_t n, int digits, int *top, int *low)
@@ -218,7 +211,7 @@ scan_parts(double *x, int64_t n, int top, const carry *c, int parts, int wide, d
           c2 = wk_splat(c->c[2]);
     wk_vl unknown = {0};
     for (int p = 0; p < parts - 1; p++) /* units of 2^(top + 1 + LOG_BLOCK - 52), and on */
-        bias[p] = wk_splat(1.5 * power(top + 1 + LOG_BLOCK - 42 * p));
+        bias[p] = wk_splat(1.5 * wk_power_of_two(top + 1 + LOG_BLOCK - 42 * p));
     for (int64_t i = 0; i < n; i += WK_VD) {
         wk_vd v = wk_load_f64(x + i), h = c0, m = c1, l = c2, lost = {0};
 #pragma GCC unroll 3

@@ -60,8 +60,7 @@ FN(fill)(const T *x, const T *y, int64_t n, int first, int words, wk_word *part)
 #pragma GCC unroll 4
     for (int k = 0; k < words; k++) {
         const int e = first - 41 * k + 52;
-        start[k] =
-            wk_splat(k < words - 1 ? 1.5 * wk_from_bits_f64((uint64_t)(e + 1023) << 52) : 0.0);
+        start[k] = wk_splat(k < words - 1 ? 1.5 * wk_power_of_two(e) : 0.0);
 #pragma GCC unroll 4
         for (int j = 0; j < SETS; j++) s[j][k] = start[k];
     }

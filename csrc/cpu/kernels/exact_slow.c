@@ -34,12 +34,6 @@ WK_ISA_NAME(wk_range_of)(const double *x, int64_t n)
     return (wk_range){(uint64_t)most << 32, most ? (uint64_t)least << 32 : 0};
 }
 
-static inline double
-power(int e)
-{
-    return wk_from_bits_f64((uint64_t)(e + 1023) << 52);
-}
-
 static inline __attribute__((always_inline)) void
 take(wk_vd (*s)[SETS], int set, wk_vd v, int bins)
 {
@@ -59,7 +53,7 @@ add_bins(wk_exact *e, const double *x, int64_t n, int top, int bins)
     wk_vd s[BINS][SETS], start[BINS];
 #pragma GCC unroll 8
     for (int k = 0; k < bins; k++) {
-        const double m = k < bins - 1 ? 1.5 * power(top - FALL - k * STEP + 52) : 0.0;
+        const double m = k < bins - 1 ? 1.5 * wk_power_of_two(top - FALL - k * STEP + 52) : 0.0;
         start[k] = wk_splat(m);
 #pragma GCC unroll 4
         for (int j = 0; j < sets; j++) s[k][j] = start[k];

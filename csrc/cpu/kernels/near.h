@@ -91,9 +91,9 @@ wk_narrow(wk_near near, wk_dtype dtype)
     int unit = (int)(b >> 52 & 2047) - 1023 - f.digits + 1;
     if (unit < f.least) unit = f.least;
     /* a sum with 1.5 2^(unit + 52) is rounded to a multiple of the unit */
-    const double most = wk_from_bits_f64((uint64_t)(f.most + 1023) << 52) * 2;
+    const double most = wk_power_of_two(f.most) * 2;
     if (fabs(x) >= most) return wk_infinity(x < 0);
-    const double m = 1.5 * wk_from_bits_f64((uint64_t)(unit + 52 + 1023) << 52);
+    const double m = 1.5 * wk_power_of_two(unit + 52);
     const double r = (x + m) - m;
     if (fabs(r) >= most) return wk_infinity(x < 0);
     return copysign(r, x);

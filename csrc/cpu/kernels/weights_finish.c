@@ -23,7 +23,7 @@ of_words(const wk_pieces *p, __int128 sum, wk_dtype dtype)
     const int64_t narrow = (int64_t)sum, exact = (int64_t)1 << 53;
     const int once = dtype == WK_F64 || (dtype == WK_F32 && narrow > -exact && narrow < exact);
     if (narrow == sum && once && p->least > -WK_MODERATE && p->least < WK_MODERATE) {
-        const double x = (double)narrow * wk_from_bits_f64((uint64_t)(p->least + 1023) << 52);
+        const double x = (double)narrow * wk_power_of_two(p->least);
         return dtype == WK_F64 ? x : (double)(float)x;
     }
     const unsigned __int128 size = (unsigned __int128)(sum < 0 ? -sum : sum);

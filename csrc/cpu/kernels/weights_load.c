@@ -119,12 +119,6 @@ WK_ISA_NAME(wk_weights_integers)(const wk_pieces *p, const void *w, int64_t firs
 
 /* ---- floats ------------------------------------------------------------------------------- */
 
-static double
-power(int e)
-{
-    return wk_from_bits_f64((uint64_t)(e + 1023) << 52);
-}
-
 typedef uint64_t wk_vu __attribute__((vector_size(WK_VECTOR)));
 
 static inline __attribute__((always_inline)) void
@@ -133,8 +127,8 @@ split(const wk_pieces *p, const double *x, int64_t n, int64_t (*piece)[WK_BIN_BL
     const wk_vd magic = wk_splat(0x1.8p52);
     wk_vd down[WK_PIECES], up[WK_PIECES];
     for (int k = 0; k < words; k++) {
-        down[k] = wk_splat(power(-(p->least + k * p->step)));
-        up[k] = wk_splat(power(p->least + k * p->step));
+        down[k] = wk_splat(wk_power_of_two(-(p->least + k * p->step)));
+        up[k] = wk_splat(wk_power_of_two(p->least + k * p->step));
     }
     for (int64_t i = 0; i < n; i += WK_VD) {
         wk_vd rest = wk_load_f64(x + i);

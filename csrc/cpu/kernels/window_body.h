@@ -59,7 +59,7 @@ static inline double
 FN(magic)(int first, int k)
 {
     const int e = first - 41 * k + 52;
-    return k < WORDS - 1 ? 1.5 * wk_from_bits_f64((uint64_t)(e + 1023) << 52) : 0.0;
+    return k < WORDS - 1 ? 1.5 * wk_power_of_two(e) : 0.0;
 }
 
 static int

@@ -104,7 +104,7 @@ struct float_dots {
             for (int j = 0; j < N; j++) low.add(rest[j]);
             low.template put_to<1>(&sum[part]);
         }
-        if (!range.within(46) || tiny) sum[part].lost += power_of_two(e - 88);
+        if (!range.within(46) || tiny) sum[part].lost += wk_power_of_two(e - 88);
     }
     // Infinities, NaN, and what is too large; no product of two numbers of few digits is.
     template <int N, class Read>
@@ -112,7 +112,7 @@ struct float_dots {
     {
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            if (fabs(p[j]) < power_of_two(kMost - 5)) continue;
+            if (fabs(p[j]) < wk_power_of_two(kMost - 5)) continue;
             double a, b;
             read(j, &a, &b);
             const bool numbers = kWide && a - a == 0 && b - b == 0;

@@ -15,12 +15,6 @@
 namespace wk
 {
 
-__device__ __forceinline__ double
-power_of_two(int e) // of a normal number
-{
-    return wk_from_bits_f64((uint64_t)(e + 1023) << 52);
-}
-
 // Over two to this no square of a float64 is too large.
 constexpr int kLargeShift = 600;
 
@@ -66,7 +60,7 @@ struct few {
     // Over 2^kLargeShift; what is far below is lost.
     __device__ __forceinline__ void scale()
     {
-        const double over = power_of_two(-kLargeShift);
+        const double over = wk_power_of_two(-kLargeShift);
 #pragma unroll
         for (int k = 0; k < K; k++) {
             s[k] *= over;
@@ -94,7 +88,7 @@ struct cut_sum {
     double bias, upper, lower = 0;
 
     __device__ __forceinline__ explicit cut_sum(int e)
-        : bias(1.5 * power_of_two(e + 1)), upper(bias)
+        : bias(1.5 * wk_power_of_two(e + 1)), upper(bias)
     {
     }
     __device__ __forceinline__ void add(double x)

@@ -312,10 +312,10 @@ struct float_sums {
             nan |= x[j] != x[j];
             if constexpr (kWide) {
                 const double size = fabs(x[j]);
-                large |= size >= power_of_two(kMost - 5) && size < INFINITY;
+                large |= size >= wk_power_of_two(kMost - 5) && size < INFINITY;
                 least = x[j] < least ? x[j] : least;
                 most = x[j] > most ? x[j] : most;
-                if (!(size < power_of_two(kMost - 5))) x[j] = 0;
+                if (!(size < wk_power_of_two(kMost - 5))) x[j] = 0;
             } else {
                 least = fminf(least, x[j]);
                 most = fmaxf(most, x[j]);
@@ -403,7 +403,7 @@ struct float_sums {
 #pragma unroll
         for (int j = 0; j < N; j++) all.add((double)x[j]);
         all.put_to(&sum[part]);
-        if (!range.within(kCut)) sum[part].lost += power_of_two(e > -900 ? e - 90 : -990);
+        if (!range.within(kCut)) sum[part].lost += wk_power_of_two(e > -900 ? e - 90 : -990);
     }
     template <int N>
     __device__ __forceinline__ void add_squared_floats(const F (&x)[N],
@@ -422,7 +422,7 @@ struct float_sums {
 #pragma unroll
         for (int j = 0; j < N; j++) all.add_square((double)x[j]);
         all.put_to(&squares);
-        if (!range.within(kCutSquares)) squares.lost += power_of_two(e - 90);
+        if (!range.within(kCutSquares)) squares.lost += wk_power_of_two(e - 90);
     }
     // A square is two doubles, of which the second is below 2^-53 of the first.
     template <int N>
@@ -446,7 +446,7 @@ struct float_sums {
         high.template put_to<0>(&squares);
         low.template put_to<1>(&squares);
         if (!range.within(kCutSquares) || range.least < (uint32_t)(1023 - kMostSquare) << 21)
-            squares.lost += power_of_two(e - 88);
+            squares.lost += wk_power_of_two(e - 88);
     }
     __device__ __forceinline__ void settle(const reduce_task &) {}
 

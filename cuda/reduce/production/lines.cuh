@@ -412,7 +412,7 @@ pair_of_warp(few<K> &all, int base)
     if (most == 0) return p;
     const int top = top_of(most, base), own = cut_digits<L>(all.s, top, base);
     const int unit = kDigit * (top - lane) + base;
-    double x = lane < L && unit >= -1000 ? (double)own * power_of_two(unit) : 0;
+    double x = lane < L && unit >= -1000 ? (double)own * wk_power_of_two(unit) : 0;
     bool left = lane < L && unit < -1000 && own != 0;
     double y[L], more, rest;
 #pragma unroll
@@ -429,7 +429,7 @@ pair_of_warp(few<K> &all, int base)
 #pragma unroll
     for (int i = 0; i < K; i++) left |= all.s[i] != 0;
     if (__any_sync(kAllLanes, left))
-        p.lost += last > -900 ? kWarp * K * power_of_two(last - 1) : 0x1p-890;
+        p.lost += last > -900 ? kWarp * K * wk_power_of_two(last - 1) : 0x1p-890;
     return p;
 }
 

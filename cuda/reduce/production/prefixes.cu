@@ -303,7 +303,7 @@ add_some(const value_t<T> (&x)[kEach], const T *there, int hop, int n, const pre
 #pragma unroll
     for (int j = 0; j < kEach; j++) all.add((double)x[j]);
     all.put_to(&to->sum);
-    if (cut.wide) to->sum.lost += power_of_two(cut.e - 90);
+    if (cut.wide) to->sum.lost += wk_power_of_two(cut.e - 90);
     to->flags |= some_other(x, cut.zeros) ? WK_NOT_MINUS_ZERO : 0;
 }
 
@@ -408,7 +408,7 @@ struct lane_words {
     {
         cut_sum all(e + 6); // a unit of 2^(e - 45)
         bias[0] = all.bias;
-        bias[1] = 1.5 * power_of_two(e - 35); // 2^(e - 87)
+        bias[1] = 1.5 * wk_power_of_two(e - 35); // 2^(e - 87)
 #pragma unroll
         for (int j = 0; j < kEach; j++) all.add((double)x[j]);
         const double lower = all.lower + bias[1];
@@ -449,7 +449,7 @@ scan_cut(const F (&x)[kEach], float_prefix<K> *carry, float_prefix<K> *before, i
                             __shfl_sync(kAllLanes, sum[1], kWarp - 1)};
 #pragma unroll
     for (int k = 0; k < 2; k++) sum[k] -= own.word[k];
-    if (lost) carry->sum.lost += power_of_two(*e - 80);
+    if (lost) carry->sum.lost += wk_power_of_two(*e - 80);
     *before = *carry;
     double high, low;
     own.put_to(sum, &high, &low);
@@ -522,7 +522,7 @@ struct near_prefixes {
         if constexpr (!std::is_same_v<T, float>) return known;
         const double smallest = wk_from_bits_f64((uint64_t)least << 32);
         return off == 0 || (apart > 2 * kNear && smallest > 0x1p-120 && most < 120 &&
-                            off < smallest * power_of_two(kOff));
+                            off < smallest * wk_power_of_two(kOff));
     }
 };
 
@@ -540,11 +540,11 @@ set_near_prefixes(T *own, const value_t<T> (&x)[kEach], const float_prefix<K> &s
     if (e > lane_cut::kMost ||
         (!kWide && !(sum.flags & WK_NOT_MINUS_ZERO) && is_minus_zero(x[0])))
         return false;
-    const double bias = 1.5 * power_of_two(e + 2); // over the sum of both
+    const double bias = 1.5 * wk_power_of_two(e + 2); // over the sum of both
     double all = bias + s[0], low = s[0] - (all - bias), off = sum.sum.lost;
     if constexpr (kWide) {
         low += s[1];
-        off += fabs(s[2]) + power_of_two(e - 94); // and 17 sums below 2^(e - 46) are rounded
+        off += fabs(s[2]) + wk_power_of_two(e - 94); // and 17 sums below 2^(e - 46) are rounded
     } else {
         off += fabs(low) + fabs(s[1]);
     }

@@ -72,7 +72,7 @@ exact_plain(double sum, double squares, const reduce_task &task, int fold, int d
 static __device__ double
 times_power(double x, int k)
 {
-    return x * power_of_two(k / 2) * power_of_two(k - k / 2);
+    return x * wk_power_of_two(k / 2) * wk_power_of_two(k - k / 2);
 }
 
 // A result that has been rounded, times a power of two. Below the normal numbers it is rounded once more:
@@ -367,7 +367,7 @@ pair_of_words(const uint64_t *words, int count)
 #pragma unroll 1
     for (int i = 2 * count - 1; i >= 0; i--) {
         const auto word = (uint32_t)(words[i / 2] >> 32 * (i % 2));
-        if (word != 0) p.add((double)word * power_of_two(32 * i));
+        if (word != 0) p.add((double)word * wk_power_of_two(32 * i));
     }
     return p;
 }

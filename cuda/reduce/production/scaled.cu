@@ -74,7 +74,7 @@ template <bool kSquares>
 static __device__ __forceinline__ void
 take_scaled(const scattered &all, const series &own, int shift, scaled_sums *sums)
 {
-    const double scale = power_of_two(-shift);
+    const double scale = wk_power_of_two(-shift);
 #pragma unroll 1
     for (int p = 0; p < all.parts; p++) {
         float_sums<double, 1, false, true, false> acc;

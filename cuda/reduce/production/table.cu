@@ -182,7 +182,7 @@ scaled(const double (&x)[K], double least, double most, int shift, double (&to)[
 #pragma unroll
     for (int k = 0; k < K; k++) {
         const double size = fabs(x[k]);
-        to[k] = size >= least && size < most ? x[k] * power_of_two(shift) : 0;
+        to[k] = size >= least && size < most ? x[k] * wk_power_of_two(shift) : 0;
         some |= to[k] != 0;
     }
     return __any_sync(kAllLanes, some);

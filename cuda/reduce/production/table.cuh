@@ -99,7 +99,7 @@ cut_digits(double (&x)[K], int top, int base)
 #pragma unroll 1
     for (int k = 0; k < L && k <= top; k++, unit -= kDigit) {
         // Below the least limb there is nothing left; a bias there only must be a number.
-        const double bias = 1.5 * power_of_two((unit > -1074 ? unit : -1074) + 52);
+        const double bias = 1.5 * wk_power_of_two((unit > -1074 ? unit : -1074) + 52);
         int digit = 0;
 #pragma unroll
         for (int i = 0; i < K; i++) {
@@ -344,7 +344,7 @@ pair_of_limbs(const unsigned long long *limb, int top, int base, double lost)
     constexpr int64_t kMost = (int64_t)1 << 53;
     if (__any_sync(kAllLanes, v > kMost || v < -kMost) || e > 900 || e < -800)
         return {0, 0, INFINITY}; // integers tell
-    const double x = lane < kUpper ? (double)v * power_of_two(e - kDigit * lane) : 0;
+    const double x = lane < kUpper ? (double)v * wk_power_of_two(e - kDigit * lane) : 0;
     double y[kUpper], left, more;
 #pragma unroll
     for (int k = 0; k < kUpper; k++) y[k] = __shfl_sync(kAllLanes, x, k);
@@ -359,7 +359,7 @@ pair_of_limbs(const unsigned long long *limb, int top, int base, double lost)
     }
     p.high = two_sum(p.high, p.low, &p.low);
     if (__any_sync(kAllLanes, below)) // less than 2^54 units of the first
-        p.lost += power_of_two(e - kDigit * kUpper + 54);
+        p.lost += wk_power_of_two(e - kDigit * kUpper + 54);
     return p;
 }
 
