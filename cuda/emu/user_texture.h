@@ -120,10 +120,11 @@ struct texture { // what an object's number points to
     // An index of an axis in place of one that may be beyond; -1: the border.
     int64_t inside(int64_t i, int64_t n, int axis) const
     {
+        if (i >= 0 && i < n) return i;
         cudaTextureAddressMode mode = how.addressMode[axis];
         if (!how.normalizedCoords && mode != cudaAddressModeBorder)
             mode = cudaAddressModeClamp; // the others are for normalised coordinates
-        if (mode == cudaAddressModeBorder) return i < 0 || i >= n ? -1 : i;
+        if (mode == cudaAddressModeBorder) return -1;
         if (mode == cudaAddressModeClamp) return std::clamp<int64_t>(i, 0, n - 1);
         if (mode == cudaAddressModeWrap) return (i % n + n) % n;
         const int64_t twice = (i % (2 * n) + 2 * n) % (2 * n);
@@ -156,17 +157,24 @@ element(const texture &t, int64_t i, int64_t j) // below 0: the border
     return of_channels<T>(values);
 }
 
+// Without the library's function, which is a call where nobody says which processor it is: half of a
+// fetch.
+inline int64_t
+floor_of(float x)
+{
+    const auto i = (int64_t)x;
+    return i - ((float)i > x);
+}
+
 template <typename T>
 T
 fetch_point(const texture &t, float x, float y)
 {
-    return element<T>(t, t.inside((int64_t)floorf(x), t.width, 0),
-                      t.inside((int64_t)floorf(y), t.height, 1));
+    return element<T>(t, t.inside(floor_of(x), t.width, 0), t.inside(floor_of(y), t.height, 1));
 }
 
 // The two elements about a place on an axis, -1 being the border, and how near the second one is, in
-// 256ths, as a GPU has it. Without the library's functions, which are calls where nobody says which
-// processor it is: half of a fetch.
+// 256ths, as a GPU has it.
 struct neighbours {
     int64_t at[2];
     float part;
@@ -175,8 +183,7 @@ struct neighbours {
         constexpr float whole =
             12582912; // 1.5 * 2^23: what is added to it is rounded to integers
         const float from = x - 0.5f;
-        auto first = (int64_t)from;
-        first -= (float)first > from;
+        const int64_t first = floor_of(from);
         part = ((from - (float)first) * 256 + whole - whole) / 256;
         const bool within = first >= 0 && first + 1 < n;
         at[0] = within ? first : t.inside(first, n, axis);
