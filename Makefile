@@ -121,9 +121,13 @@ wheel-test: ## try dist's wheels in a new environment, with NUMPY='numpy==2.0.*'
 # The row suite, where the threads of the emulated device take turns otherwise than in make test.
 ROW_SUITE = $(PY) -m pytest tests/test_rows.py --device emu -p no:cacheprovider
 
-schedules: $(INSTALLED) ## the row suite on the emulated device: other schedules, weak memory
+build/watched/done: $(SOURCES) tools/watched.py | $(INSTALLED)
+	$(PY) tools/watched.py build/watched
+	@touch $@
+
+schedules: build/watched/done ## the row suite on the emulated device: other schedules, weak memory, and a look for races in the ladders
 	$(if $(CI),,WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small)
-	WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
+	PYTHONPATH=build/watched WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
 
 # Not beside others that build: setuptools does it in one folder.
 build/races/done: $(SOURCES) | build/sanitized/done
