@@ -72,4 +72,8 @@ def test_names_on_the_pages_are_there():
             found = pkgutil.resolve_name(f"{module}:{name}")
         except AttributeError:  # a module that nobody has imported
             found = importlib.util.find_spec(path)
+        except ModuleNotFoundError as error:
+            if error.name.startswith("warpkit"):
+                raise
+            continue  # an extra's package is not here
         assert found is not None, path

@@ -123,7 +123,7 @@ PLANTED = [
     (FLOATS, "kCut = kWide ? 47 : kHalf ? 90 : 75;", "kCut = kWide ? 90 : kHalf ? 140 : 120;"),
     (
         FLOATS,
-        "if (!range.within(kCut)) sum[part].lost += power_of_two(e > -900 ? e - 90 : -990);",
+        "if (!range.within(kCut)) sum[part].lost += wk_power_of_two(e > -900 ? e - 90 : -990);",
         ";",
     ),
     (FLOATS, "+ ((uint32_t)b != 0) - 1u;", "- 1u;"),
@@ -157,7 +157,7 @@ PLANTED = [
     (TABLE, "if (memory->some && shared) // digits below the others", "if (false)"),
     (TABLE, "atomicMax(word + at_lost, bound);", ";"),
     (INTEGERS, "carry = v >> kDigit;", "carry = 0;"),
-    (TABLE, "p.lost += power_of_two(e - kDigit * kUpper + 54);", ";"),
+    (TABLE, "p.lost += wk_power_of_two(e - kDigit * kUpper + 54);", ";"),
     (TABLE, "p.lost += 2 * fabs(more);", ";"),
     (TABLE, "below |= limb[i] != 0;", ";"),
     (FOLD_LINES, "from[t * kWarp + lane] = 0;", ";"),
