@@ -15,9 +15,8 @@ from warpkit._keyed import _array, _bring, _Place, dot
 from warpkit._ops import Axis, Device, Progress, stencil1d
 from warpkit._reduce import reduce
 
-TERMS = (
-    8  # floats that a sum is told in; of few sums there are more, and those are added on the host
-)
+# Floats that a sum is told in. Few sums need more, which are added on the host.
+TERMS = 8
 
 
 class Weighted(NamedTuple):
@@ -56,8 +55,8 @@ def average(
         Give the sum of the weights too.
     keepdims : bool
         Leave the folded axes in the result with extent 1.
-    device, stream, variant, progress
-        The module's (see help(warpkit)); the variant is dot's.
+    device, stream, variant, progress : optional
+        As of every operation: see ``help(warpkit)``; the variant is dot's.
 
     Returns
     -------
@@ -67,8 +66,16 @@ def average(
 
     Raises
     ------
-    ZeroDivisionError (weights that sum to zero), TypeError (dtype), ValueError (weights of another
-    shape; arrays on two devices; variant), AxisError, MemoryError, DeviceError
+    ZeroDivisionError
+        Weights that sum to zero.
+    ValueError
+        Weights of another shape, arrays on two devices, variant.
+    TypeError
+        A dtype.
+    AxisError
+        No such axis.
+    MemoryError, DeviceError
+        No memory, or no such device.
 
     Notes
     -----
