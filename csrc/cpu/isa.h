@@ -12,6 +12,14 @@
 #define WK_CPU_LAUNCHER(op, variant)                                                           \
     wk_status WK_ISA_NAME(wk_##op##_cpu_##variant)(wk_call * call)
 
+/* What is stored there is what is loaded from there. An array of the caller's, to which another thread
+ * may write, is else read twice where a number is compared and then used: so gcc does for avx2. */
+static inline void
+wk_read_once(const void *stored)
+{
+    __asm__ volatile("" : : "r"(stored) : "memory");
+}
+
 /* The instruction set chosen at load: "base", "avx2" or "avx512". */
 const char *wk_isa(void);
 

@@ -241,6 +241,16 @@ def values_as_bins() -> Iterator[Case]:
         yield Case(f"bincount-{dtype}-weights", warpkit.bincount, *pair)
 
 
+def groups() -> Iterator[Case]:
+    def varied(keys: Any, a: Any, *, device: str) -> Any:
+        return warpkit.group_reduce(keys, a, "var", 70_000, device=device)
+
+    for dtype in ("int32", "int64"):
+        low, high = numbers(dtype, 0, 5), np.full(N, 69_999, dtype)
+        a = numbers("float64", 1, 2)
+        yield Case(f"group_reduce-{dtype}", varied, (low, a), (high, a))
+
+
 def warps() -> Iterator[Case]:
     def assumed(a: Any, *, device: str) -> Any:
         return warpkit.warp_histogram(a, assume_sorted=True, device=device)
@@ -271,7 +281,7 @@ def warps() -> Iterator[Case]:
 
 CASES = [
     *(*folds(), *transposes(), *stencils(), *runs(), *distinct()),
-    *(*counts(), *sums(), *values_as_bins(), *warps()),
+    *(*counts(), *sums(), *values_as_bins(), *groups(), *warps()),
 ]
 
 # ---- the storms --------------------------------------------------------------------------------

@@ -25,10 +25,7 @@ typedef struct job {
 } job;
 
 #define READ(E)                                                                                \
-    for (int64_t i = 0; i < n; i++) {                                                          \
-        const uint64_t key = (uint64_t)((const E *)j->keys)[begin + i];                        \
-        to[i] = key < groups ? key : groups;                                                   \
-    }                                                                                          \
+    for (int64_t i = 0; i < n; i++) to[i] = (uint64_t)((const E *)j->keys)[begin + i];         \
     break
 
 static void
@@ -37,10 +34,7 @@ read_keys(const job *j, int64_t begin, int64_t n, uint64_t *to)
     const uint64_t groups = (uint64_t)j->groups;
     switch (j->dtype) {
     case WK_BOOL:
-        for (int64_t i = 0; i < n; i++) {
-            const uint64_t key = ((const uint8_t *)j->keys)[begin + i] != 0;
-            to[i] = key < groups ? key : groups;
-        }
+        for (int64_t i = 0; i < n; i++) to[i] = ((const uint8_t *)j->keys)[begin + i] != 0;
         break;
     case WK_I8: READ(int8_t);
     case WK_U8: READ(uint8_t);
@@ -50,6 +44,8 @@ read_keys(const job *j, int64_t begin, int64_t n, uint64_t *to)
     case WK_U32: READ(uint32_t);
     default: READ(uint64_t);
     }
+    wk_read_once(to);
+    for (int64_t i = 0; i < n; i++) to[i] = to[i] < groups ? to[i] : groups;
 }
 
 /* Asked before each block, of which a stretch has very many. */
@@ -94,7 +90,10 @@ deal_task(void *arg, int64_t begin, int64_t end, int thread)
         for (int64_t i = t * j->each, m; i < last && !to_stop(i); i += m) {
             m = last - i < BLOCK ? last - i : BLOCK;
             read_keys(j, i, m, keys);
-            for (int64_t k = 0; k < m; k++) j->places[next[keys[k]]++] = i + k;
+            for (int64_t k = 0; k < m; k++) { /* fewer, where a thread has written to the keys */
+                const int64_t at = next[keys[k]]++;
+                if (at < j->n) j->places[at] = i + k;
+            }
         }
     }
 }
@@ -128,6 +127,7 @@ WK_CPU_LAUNCHER(group, counting)
                 sum += count;
             }
         }
+        memset(j.places, 0, (size_t)a->n * sizeof *j.places); /* all of which are indices */
         *stray = -1;
         for (int64_t t = 0; t < stretches && *stray < 0; t++)
             if (j.stray[t] < a->n) *stray = j.stray[t];

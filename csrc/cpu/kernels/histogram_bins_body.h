@@ -9,8 +9,10 @@ OF(values)(const wk_binner *b, const void *from, int64_t n, int64_t *bin)
 {
     const T *x = from;
     const uint64_t bins = (uint64_t)b->bins;
+    for (int64_t i = 0; i < n; i++) bin[i] = (int64_t)(WIDE)VALUE(x[i]);
+    wk_read_once(bin);
     for (int64_t i = 0; i < n; i++) {
-        const uint64_t v = (uint64_t)(WIDE)VALUE(x[i]);
+        const uint64_t v = (uint64_t)bin[i];
         bin[i] = (int64_t)(v < bins ? v : bins);
     }
 }
