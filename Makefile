@@ -24,17 +24,18 @@ $(PY):
 # time, and nothing here could run it.
 # The demo does without the emulated device, which is half of what there is to compile.
 INSTALLED := $(VENV)/installed$(WARPKIT_CUDA:%=-%)
-DEMO := $(or $(wildcard $(INSTALLED)),$(VENV)/demo)
-$(INSTALLED) $(VENV)/demo: $(PY) $(SOURCES)
+LIGHT := $(VENV)/demo$(WARPKIT_CUDA:%=-%)
+DEMO := $(or $(wildcard $(INSTALLED)),$(LIGHT))
+$(INSTALLED) $(LIGHT): $(PY) $(SOURCES)
 	@if [ -z "$$WARPKIT_CUDA" ] && ! nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then \
 	  echo "no GPU here, so no CUDA code is compiled; with it: WARPKIT_CUDA=1 make $(MAKECMDGOALS)"; \
 	  export WARPKIT_CUDA=0; fi; \
-	extras=test,demo; if [ $@ = $(VENV)/demo ]; then extras=demo; \
+	extras=test,demo; if [ $@ = $(LIGHT) ]; then extras=demo; \
 	  echo "the emulated GPU is not compiled either, as the demo needs none: make test does that"; \
 	  export WARPKIT_EMU=0; fi; \
 	echo "pip install: packages first, then compilers; minutes on two processors"; \
 	if [ -t 2 ]; then export WARPKIT_PROGRESS=/proc/$$$$/fd/2; fi; $(PY) -m pip install -q ".[$$extras]"
-	@rm -f $(VENV)/installed* $(VENV)/demo
+	@rm -f $(VENV)/installed* $(VENV)/demo*
 	@touch $@
 
 # mypy reads the types of what the examples and the benchmarks import
