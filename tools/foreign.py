@@ -86,6 +86,9 @@ def run(binary: Path, program: Program) -> Run:
         err.seek(0)
         text, told = out.read(), err.read()
     fault = next((x[9:] for x in told.splitlines() if x.startswith("warpkit: ")), "")
+    fault = re.sub(
+        r"/\S+/", "", fault
+    )  # files by their names: of whose folder the page knows nothing
     code = None if late else process.returncode
     return Run(text + told, code, usage.ru_utime + usage.ru_stime, fault)
 
