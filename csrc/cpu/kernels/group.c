@@ -90,10 +90,9 @@ deal_task(void *arg, int64_t begin, int64_t end, int thread)
         for (int64_t i = t * j->each, m; i < last && !to_stop(i); i += m) {
             m = last - i < BLOCK ? last - i : BLOCK;
             read_keys(j, i, m, keys);
-            for (int64_t k = 0; k < m;
-                 k++) { /* fewer, where a thread has written to the keys */
+            for (int64_t k = 0; k < m; k++) {
                 const int64_t at = next[keys[k]]++;
-                if (at < j->n) j->places[at] = i + k;
+                if (at < j->n) j->places[at] = i + k; /* else the keys have changed meanwhile */
             }
         }
     }

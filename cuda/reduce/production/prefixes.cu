@@ -126,7 +126,7 @@ struct float_prefix {
     }
 };
 
-// A lane's elements, cut so that no sum of some of them is rounded; but for `lost`.
+// How a lane's elements are cut so that no sum of some of them is rounded; but where they are wide.
 struct lane_cut {
     static constexpr int kMost = 880, kLeast = -800;
     int e; // they are below two to this, all together; beyond kMost: they are not to be cut
@@ -230,7 +230,7 @@ scan_lanes(P *sum)
     }
 }
 
-// One lane's sum, or that of the lane before: in the first one `first`.
+// One lane's sum, or that of the lane before, of which the first lane has none.
 template <class P>
 __device__ __forceinline__ P
 of_lane(const P &sum, int lane)
