@@ -140,8 +140,8 @@ def bench(
     Parameters
     ----------
     op : str
-        "reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram", "run_length"
-        or "unique_counts".
+        "reduce", "transpose", "stencil1d", "histogram", "bincount", "warp_histogram",
+        "run_length", "unique_counts", "dot", "vdot", "cumsum", "nancumsum" or "segment_reduce".
     a : array_like
         It is taken to each device before the clock starts.
     *args : optional

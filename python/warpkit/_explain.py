@@ -15,7 +15,7 @@ import warpkit
 from warpkit import _core, _interop
 from warpkit._array import DeviceArray
 from warpkit._devices import variants
-from warpkit._ops import Device, unknown
+from warpkit._ops import Device, named, unknown
 from warpkit._transpose import explain_transpose
 
 Given = Mapping[str, Any]  # a call's arguments, by name
@@ -123,15 +123,8 @@ def _device(op: str, arrays: list[Any], given: Given) -> str:
             )
         return there.device
     _core.check_device(device)
-    if device is None:
-        device = _core.default_device()
-    if not isinstance(device, str):
-        return ", ".join(device)
-    if device == "auto":
-        from warpkit import _auto
-
-        device = _auto.choose(op, sum(a.nbytes for a in arrays), 0)
-    return device
+    name = named(op, device, sum(a.nbytes for a in arrays))
+    return name if isinstance(name, str) else ", ".join(name)
 
 
 def _row(op: str, device: str, variant: str | None) -> warpkit.Variant:

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from warpkit import _core
 from warpkit._array import DeviceArray, asarray, beside, on_host
-from warpkit._ops import NO_VALUE, Device, Progress, with_options
+from warpkit._ops import NO_VALUE, Device, Progress, named, with_options
 from warpkit._reduce import _cast
 from warpkit._transpose import moveaxis, transpose
 
@@ -70,15 +70,8 @@ def _bring(
 
 def _device_of(op: str, device: Device, nbytes: int) -> str:
     """The one device that host arrays go to; of several the first."""
-    if device is None:
-        device = _core.default_device()
-    if not isinstance(device, str):
-        device = next(iter(device), "cpu")
-    if device == "auto":
-        from warpkit import _auto
-
-        return _auto.choose(op, nbytes, 0)
-    return device.removesuffix(":all")
+    name = named(op, device, nbytes)
+    return (name if isinstance(name, str) else next(iter(name), "cpu")).removesuffix(":all")
 
 
 def _array(a: Any) -> Any:

@@ -33,6 +33,17 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     return f"unknown {what} {name!r}{hint}; there are: {', '.join(known)}"
 
 
+def named(op: str, device: Device, nbytes: int) -> Any:
+    """A call's device: the default one where it names none, and what "auto" chooses."""
+    if device is None:
+        device = _core.default_device()
+    if device != "auto":
+        return device
+    from warpkit import _auto  # which takes longer to import than all the rest
+
+    return _auto.choose(op, nbytes, 0)
+
+
 def with_options(
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
