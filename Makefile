@@ -60,7 +60,8 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 # is not for those: some tests, and what is Python's alone.
 PYTHONS = bench dask distributed house gpu_record lab notebooks
 test: $(INSTALLED) ## the test suite at small sizes on every device present; in CI the CPU's at all sizes
-	$(PY) -m pytest tests $(if $(CI),--device cpu,--small)
+	@$(if $(CI),:,echo "small sizes, on all processors: eleven minutes on two; make test-all has all sizes, and searches for faults")
+	$(PY) -m pytest tests $(if $(CI),--device cpu,--small --ignore tests/attack -n auto --dist worksteal)
 	$(if $(CI),$(PY) -m pytest tests --device emu --small -m unsanitized)
 	$(if $(CI),$(PY) -m pytest $(PYTHONS:%=tests/test_%.py) --device emu --small)
 
@@ -216,7 +217,6 @@ build/raced/done: $(SOURCES) | $(INSTALLED)
 
 # Python's time is most of it: processes that share the GPU take 100 s where one takes 500 (H100, 16 cores).
 gpu-test: $(INSTALLED) ## the test suite on the GPU; writes tests/gpu_record.json
-	$(PY) -m pip install -q --group gpu
 	$(PY) -m pytest tests -n auto --maxprocesses 9 --dist worksteal --device cuda --record tests/gpu_record.json
 
 gpu-record: ## one line: which GPU has verified this tree, or since which file the record is stale
