@@ -25,7 +25,7 @@ def api(request, tmp_path_factory):
         helpers.KERNELS / "runtime_api.cu",
         program,
         None if sanitized else request.param,
-        sanitized=sanitized,
+        sanitize="1" if sanitized else "0",
     )
 
     def run(what, **settings):
