@@ -107,14 +107,19 @@ def setting(name, *values):
     return value
 
 
-def sanitizers():
+# What of UBSan's a kernel is checked for: the others, of pointers above all, are as long to compile as
+# all else, and AddressSanitizer sees what such a pointer reads.
+KERNEL_CHECKS = "alignment,bounds,integer-divide-by-zero,shift,signed-integer-overflow"
+
+
+def sanitizers(checks="undefined"):
     wanted = setting("WARPKIT_SANITIZE", "0", "1", "thread", "races")
     if wanted in ("0", "races"):
         return []
     if wanted == "thread":
         return ["-fsanitize=thread", "-O1"]
     # Each check is compiled with what is around it: at -O1 that takes three times as long.
-    return ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Og"]
+    return [f"-fsanitize=address,{checks}", "-fno-sanitize-recover=all", "-Og"]
 
 
 @functools.cache
@@ -371,6 +376,8 @@ def generated_code():
 
 def compressed(nvcc):
     """Options that compress machine code, where nvcc has them: from 12.8 on."""
+    if "--compress-mode" in os.environ.get("NVCCFLAGS", ""):
+        return []
     known = "--compress-mode" in run([nvcc, "--help"], "asking nvcc for its options")
     return ["--compress-mode=size"] * known
 
@@ -405,7 +412,7 @@ def emu_compiler(source, *folders, options=()):
         command += ["-Og", "-g1", *DOUBTS]
     else:
         command += ["-O2", "-g1"]
-    command += sanitizers()
+    command += sanitizers(KERNEL_CHECKS if source.suffix == ".cu" else "undefined")
     own = [ROOT / "cuda" / "emu" / "include", ROOT / "csrc", ROOT / "cuda"]
     for folder in (*folders, *own):
         command += ["-I", folder]

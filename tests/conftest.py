@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import signal
 from pathlib import Path
 
 import helpers
@@ -50,6 +51,8 @@ def pytest_configure(config):
     helpers.devices[:] = selected(config.getoption("--device"))
     config.pluginmanager.register(Tally(), "warpkit-tally")
     fill_fresh_memory()
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as of a shell's background job
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # some tests press Ctrl-C
 
 
 def selected(names):

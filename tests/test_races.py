@@ -127,6 +127,16 @@ def test_many_blocks_on_several_threads(races, setting):
     assert (small == 0).all()  # an array of NumPy is as it was
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_meeting_of_all_blocks_orders_what_they_did(races, threads, setting):
+    setting("WARPKIT_EMU_THREADS", str(threads))
+    x = np.zeros(2 * 8 * 64, np.int32)
+    races.meetings.cooperative[8, 64](x, 5, 1)
+    assert x.reshape(2, -1).min(1).tolist() == x.reshape(2, -1).max(1).tolist() == [4, 5]
+    with pytest.raises(warpkit.RaceError, match=r"^kernel meetings: race on x\[\d+\]\n"):
+        races.meetings.cooperative[8, 64](x, 5, 0)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "text"),
     [
@@ -143,6 +153,23 @@ def test_what_is_no_race_is_told_too(races, name, arguments, text):
     with pytest.raises(warpkit.DeviceError, match=text) as caught:
         races[name][1, 1](*arguments, 0)
     assert not isinstance(caught.value, warpkit.RaceError)
+
+
+def test_shared_arrays_of_halves_are_silent():
+    text = """#include <cuda_fp16.h>
+__global__ void k(float *out)
+{
+    __shared__ half2 s[32];
+    __shared__ float4 f[32];
+    s[threadIdx.x] = half2(1.0f, 2.0f);
+    f[threadIdx.x] = make_float4(1, 2, 3, 4);
+    __syncthreads();
+    out[threadIdx.x] = __high2float(s[31 - threadIdx.x]) + f[31 - threadIdx.x].z;
+}
+"""
+    out = np.zeros(32, np.float32)
+    warpkit.compile(text, check="races").k[1, 32](out)
+    assert (out == 5).all()
 
 
 def test_a_read_past_the_end_is_told(races):

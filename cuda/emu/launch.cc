@@ -224,6 +224,7 @@ run_together(grid *g)
     const block_order order(g->set, blocks);
     std::atomic<uint64_t> taken{0};
     g->together = std::make_unique<assembly>(blocks, g->set.threads);
+    g->alone = false;
     helpers all;
     all.start(blocks, [&] { run_beside(g, order(taken++)); });
     if (all.count() < blocks) g->starved = g->failed = true;

@@ -22,7 +22,8 @@ quoted(const std::string &text)
     return all + "'";
 }
 
-// Of what addr2line gives for one place, inlined calls first: the user's own line.
+} // namespace
+
 std::string
 own_line(const std::vector<std::string> &frames)
 {
@@ -34,8 +35,6 @@ own_line(const std::vector<std::string> &frames)
     }
     return line.find('?') == std::string::npos ? line : "";
 }
-
-} // namespace
 
 std::map<uintptr_t, std::string>
 lines_of(const std::vector<uintptr_t> &calls)

@@ -87,6 +87,17 @@ watcher::at_barrier()
 }
 
 void
+watcher::at_meeting(moment when)
+{
+    met = when;
+    try {
+        last = take_chunk(number); // those of the old one are before it
+    } catch (const std::bad_alloc &) {
+        give_up(of);
+    }
+}
+
+void
 watcher::at_syncwarp(int w, unsigned lanes)
 {
     const moment m = bump();
@@ -232,6 +243,8 @@ watcher::is_known(int t, access a, uintptr_t address) const
             return true;
     } else if (m < began) {
         return is_ordered_operation(m);
+    } else if (m < met) {
+        return true;
     }
     return knowing && knows_of(t, a, address);
 }

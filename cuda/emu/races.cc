@@ -104,6 +104,12 @@ take_chunk(uint32_t block)
     return chunk << kChunkBits | 1;
 }
 
+moment
+next_moment()
+{
+    return next_chunk << kChunkBits;
+}
+
 uint32_t
 block_of(moment m)
 {
@@ -304,7 +310,7 @@ watcher::begin(const grid &g)
     settled = g.settled;
     began = g.began;
     alone = g.alone;
-    clean = 0;
+    met = clean = 0;
     fence_count = 0;
     if (dirty_count > 0) memset(dirty, 0, sizeof dirty);
     dirty_count = 0;

@@ -151,6 +151,7 @@ struct watcher {
     moment base = 0;               // since the last barrier
     moment began = 0;              // the launch
     moment settled = 0;            // before that all is ordered before this launch
+    moment met = 0;                // before that what the launch did: grid.sync()
     moment clean = 0;              // the last barrier before which no write lacked its fence
     bool alone = true;             // there is one thread of the operating system
     bool knowing = false;          // some thread has acquired something
@@ -175,6 +176,7 @@ struct watcher {
     void begin(const grid &g);
     void forget_moments();
     void at_barrier();
+    void at_meeting(moment when); // of all blocks; its own barrier follows
     void at_syncwarp(int warp, unsigned lanes);
     void at_fence(int t, scope reach);
     void acquire(int t, uintptr_t address);
@@ -251,6 +253,7 @@ std::string order_copy(void *to, const void *from, size_t size, const char *what
 
 extern std::atomic<bool> races_watched; // some file is
 moment take_chunk(uint32_t block);      // a first moment; throws std::bad_alloc
+moment next_moment();                   // later than all that were taken
 uint32_t site_at(const struct watched_file &in, uintptr_t pc); // its number; 0: none is left
 uintptr_t place_of(uint32_t site);                             // pc; 0: not known
 shadow &global_shadow();
@@ -284,6 +287,8 @@ void forget_releases(); // after a launch
 
 // ---- race_report.cc -----------------------------------------------------------------------------
 
+// Of what addr2line gives for one place, inlined calls first: the user's own line, or "".
+std::string own_line(const std::vector<std::string> &frames);
 // The source lines of calls, by the addresses where they return to.
 std::map<uintptr_t, std::string> lines_of(const std::vector<uintptr_t> &calls);
 std::string told(const grid &g, const race &r);

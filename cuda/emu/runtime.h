@@ -201,13 +201,17 @@ class assembly
     void end();
     // True: all have come. False: blocks that have ended never will, or the launch has failed.
     bool meet(const std::atomic<bool> &failed);
-    uint64_t ended(); // how many
+    uint64_t ended();    // how many
+    uint64_t met() const // a watcher's moment: the last time
+    {
+        return when;
+    }
 
   private:
     static constexpr std::chrono::milliseconds kLook{20};
     std::mutex lock; // of what follows
     std::condition_variable changed;
-    uint64_t all, here = 0, gone = 0, meeting = 0;
+    uint64_t all, here = 0, gone = 0, meeting = 0, when = 0;
     int may_work;
 };
 struct watched_file; // races.h

@@ -28,6 +28,9 @@
 // its build arrays are plain statics, and one thread runs all blocks.
 #ifdef EMU_ASAN
 #define __shared__ static __attribute__((aligned(16), abi_tag("shared")))
+#elif defined EMU_RACES &&                                                                     \
+    !defined __clang__ // g++ would look, a byte, whether some half2 are made
+#define __shared__ thread_local __constinit __attribute__((aligned(128), abi_tag("shared")))
 #else
 #define __shared__ thread_local __attribute__((aligned(128), abi_tag("shared")))
 #endif

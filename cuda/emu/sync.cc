@@ -115,6 +115,7 @@ assembly::meet(const std::atomic<bool> &failed)
     if (++here == all) {
         here = 0;
         meeting++;
+        when = next_moment();
         changed.notify_all();
         return true;
     }
@@ -155,6 +156,7 @@ grid_barrier(site at)
                  "deadlock: it waits in grid.sync() at %s:%d for %llu blocks that have ended",
                  at.file, at.line, (unsigned long long)g->together->ended());
         }
+        if (b->watching) b->watching->at_meeting(g->together->met());
     }
     wait_at_barrier(0, at);
 }
@@ -333,7 +335,10 @@ void
 let_others(thread *t, stop what, const void *pc)
 {
     block *b = t->in;
-    if (++b->turns > b->last_turn) out_of_steps(t);
+    if (++b->turns >= b->last_turn) { // not in pass(), which has no pc
+        called_from(b, pc);
+        out_of_steps(t);
+    }
     if (b->scripted ? is_interrupted(b, t, what, (uintptr_t)pc)
                     : b->order == schedule::random && draw(b) % 8 == 0)
         pass(t);

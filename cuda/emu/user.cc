@@ -66,15 +66,18 @@ line_of(uintptr_t place)
     phrase told;
     char text[200];
     if (place == 0) return told;
-    snprintf(text, sizeof text, "addr2line -e /proc/%d/exe %#zx 2>/dev/null", (int)getpid(),
+    snprintf(text, sizeof text, "addr2line -i -e /proc/%d/exe %#zx 2>/dev/null", (int)getpid(),
              (size_t)place);
     FILE *from = popen(text, "r");
     if (from == nullptr) return told;
-    if (fgets(text, sizeof text, from) && strchr(text, '?') == nullptr) {
-        text[strcspn(text, " \n")] = 0; // " (discriminator 2)" may follow
-        told.add("; it stands at %s", strncmp(text, "./", 2) == 0 ? text + 2 : text);
+    std::vector<std::string> frames;
+    while (fgets(text, sizeof text, from)) {
+        text[strcspn(text, "\n")] = 0;
+        frames.push_back(text);
     }
     pclose(from);
+    const std::string line = own_line(frames);
+    if (!line.empty()) told.add("; it stands at %s", line.c_str());
     return told;
 }
 

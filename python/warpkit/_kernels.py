@@ -268,15 +268,16 @@ class _Library:
         ctypes.memmove(to, from_, bytes_)
 
     def line_of(self, place: int) -> str:
-        """The source line of an instruction; "" where nobody knows it."""
+        """The user's source line of an instruction; "" where nobody knows it."""
         tool = shutil.which("addr2line")
         if tool is None:
             return ""
         told = subprocess.run(
-            [tool, "-e", str(self.path), hex(place)], capture_output=True, text=True
+            [tool, "-i", "-e", str(self.path), hex(place)], capture_output=True, text=True
         ).stdout
-        line = re.sub(r" \(discriminator \d+\)", "", told.strip())
-        line = re.sub(r"^(\./)+", "", line)
+        frames = [re.sub(r" \(discriminator \d+\)", "", line) for line in told.splitlines()]
+        own = [line for line in frames if "/emu/" not in line and not line.startswith("/usr/")]
+        line = re.sub(r"^(\./)+", "", (own or frames or ["?"])[0])
         return "" if "?" in line else line
 
 

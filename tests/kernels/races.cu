@@ -66,6 +66,18 @@ two_blocks(int *out, int mended)
         *out += 1;
 }
 
+__global__ void // rounds of blocks that read what the others wrote in the round before
+meetings(int *x, int rounds, int mended)
+{
+    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    const unsigned n = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int r = 0; r < rounds; r++) {
+        const int next = x[(r % 2) * n + (i + blockDim.x) % n];
+        x[(r + 1) % 2 * n + i] = next + 1;
+        if (mended || r + 2 < rounds) grid.sync();
+    }
+}
+
 __global__ void // fence: 0: none; 1: each thread's own; 2: thread 0's; 3: before what it is to order
 last_block(int *parts, int *out, int fence)
 {
