@@ -56,17 +56,20 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 	WARPKIT_DEVICE=cpu $(VENV)/bin/jupyter execute examples/*.ipynb
 	WARPKIT_DEVICE=emu $(VENV)/bin/jupyter execute $(ANYWHERE)
 
+# What a newcomer waits for: each kernel beside its oracle, awkward arrays, errors.
+FIRST = rows hostile errors where_numpy_differs warp keyed
 # In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
 # is not for those: some tests, and what is Python's alone.
 PYTHONS = bench dask distributed house gpu_record lab notebooks
-test: $(INSTALLED) ## the test suite at small sizes on every device present; in CI the CPU's at all sizes
-	@$(if $(CI),:,echo "small sizes, on all processors: eleven minutes on two; make test-all has all sizes, and searches for faults")
-	$(PY) -m pytest tests $(if $(CI),--device cpu,--small --ignore tests/attack -n auto --dist worksteal)
+test: $(INSTALLED) ## every kernel beside its oracle, at small sizes, on every device present; in CI the CPU's whole suite
+	@$(if $(CI),:,echo "each kernel beside its oracle, small sizes, on all processors: two minutes on two; make test-all is the whole suite")
+	$(PY) -m pytest $(if $(CI),tests --device cpu,$(FIRST:%=tests/test_%.py) --small $(ALL_PROCESSORS))
 	$(if $(CI),$(PY) -m pytest tests --device emu --small -m unsanitized)
 	$(if $(CI),$(PY) -m pytest $(PYTHONS:%=tests/test_%.py) --device emu --small)
 
+ALL_PROCESSORS = -n auto --dist worksteal
 test-all: $(INSTALLED) ## the whole test suite on every device present
-	$(PY) -m pytest tests
+	$(PY) -m pytest tests $(ALL_PROCESSORS)
 
 # Wheels hold the same bytes whenever and wherever a commit is built, by one compiler.
 core-wheel all-wheels cuda-wheel sdist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
@@ -132,7 +135,7 @@ schedules: build/watched/done ## the row suite on the emulated device: other sch
 	PYTHONPATH=build/watched WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small
 
 # Not beside others that build: setuptools does it in one folder.
-build/races/done: $(SOURCES) | build/sanitized/done
+build/races/done: $(SOURCES) | $(INSTALLED)
 	WARPKIT_SANITIZE=races WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/races .
 	@touch $@
 
@@ -170,8 +173,8 @@ sanitize-rest: build/sanitized/done
 sanitize-cpu: build/sanitized/done
 	$(SANITIZED) tests --device cpu -k cpu
 
-# Not beside the one above: setuptools builds both in one folder.
-build/clang/done: $(SOURCES) | build/sanitized/done
+# Not beside others that build, either.
+build/clang/done: $(SOURCES) | $(INSTALLED)
 	CXX=clang++ CXXFLAGS=-O0 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/clang .
 	@touch $@
 
@@ -217,7 +220,7 @@ build/raced/done: $(SOURCES) | $(INSTALLED)
 
 # Python's time is most of it: processes that share the GPU take 100 s where one takes 500 (H100, 16 cores).
 gpu-test: $(INSTALLED) ## the test suite on the GPU; writes tests/gpu_record.json
-	$(PY) -m pytest tests -n auto --maxprocesses 9 --dist worksteal --device cuda --record tests/gpu_record.json
+	$(PY) -m pytest tests $(ALL_PROCESSORS) --maxprocesses 9 --device cuda --record tests/gpu_record.json
 
 gpu-record: ## one line: which GPU has verified this tree, or since which file the record is stale
 	@$(PYTHON) tools/gpu_record.py

@@ -107,8 +107,8 @@ def setting(name, *values):
     return value
 
 
-# What of UBSan's a kernel is checked for: the others, of pointers above all, are as long to compile as
-# all else, and AddressSanitizer sees what such a pointer reads.
+# What of UBSan's a kernel is checked for: the others, of pointers above all, take as long to
+# compile as all else, and AddressSanitizer sees what such a pointer reads.
 KERNEL_CHECKS = "alignment,bounds,integer-divide-by-zero,shift,signed-integer-overflow"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -207,24 +208,30 @@ def runtime_sources(device: str) -> list[Path]:
     return [*runtime, ROOT / "csrc" / "contract.c", ROOT / "csrc" / "settings.c"]
 
 
-def emulate(source: Path, target: Path, cxx: str | None = None, sanitize: str = "0") -> None:
+def same_program(a: str, b: str) -> bool:
+    paths = [shutil.which(name) for name in (a, b)]
+    return None not in paths and os.path.realpath(str(paths[0])) == os.path.realpath(str(paths[1]))
+
+
+def emulate(
+    source: Path, target: Path, cxx: str | None = None, sanitize: str = "0", debug: bool = False
+) -> None:
     """Build one .cu file with a main function for the emulated device, as setup.py builds _emu.
 
     sanitize  WARPKIT_SANITIZE's value
+    debug     the file is built for a debugger; the device itself is the package's own objects
     """
+    setup = script(ROOT / "setup.py")
+    own = [source, *([ROOT / "cuda" / "emu" / "races.cc"] if sanitize == "races" else [])]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WARPKIT_SANITIZE", sanitize)
-        if cxx:
+        if cxx and not same_program(cxx, "c++"):  # whose objects are there already
             patch.setenv("CXX", cxx)
-        setup = script(ROOT / "setup.py")
-        own = [source, *runtime_sources("emu")]
-        jobs = setup.emu_jobs(own, KERNELS)
-        if sanitize == "races":  # of the device itself only this file is another one
-            patch.setenv("WARPKIT_SANITIZE", "0")
-            plain = dict(zip(sorted(own), setup.emu_jobs(own, KERNELS), strict=True))
-            anew = (source, ROOT / "cuda" / "emu" / "races.cc")
-            jobs = [job if job.source in anew else plain[job.source] for job in jobs]
-        setup.emu_link(jobs, target)
+        patch.setenv("WARPKIT_SANITIZE", "0" if sanitize == "races" else sanitize)
+        jobs = setup.emu_jobs([s for s in runtime_sources("emu") if s not in own])
+        patch.setenv("WARPKIT_SANITIZE", sanitize)
+        if debug:
+            patch.setenv("WARPKIT_EMU", "debug")
+        setup.emu_link([*jobs, *setup.emu_jobs(own, KERNELS)], target)
 
 
 def compile_cuda(source: Path, target: Path) -> bool:

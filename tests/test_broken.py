@@ -101,7 +101,7 @@ FAULTS = {
     "bad_address": (
         JOBS,
         r"kernel set, block \(0, 0, 0\): bad address \S+; thread \(\d+, 0, 0\) was last at "
-        r"its start|null pointer",
+        r"its start|AddressSanitizer: SEGV on unknown address 0x0",
     ),
     "deep_recursion": (
         JOBS,

@@ -169,11 +169,10 @@ print s[250]
 
 
 @pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb here")
-def test_a_debugger_steps_one_thread_over_a_barrier(tmp_path, monkeypatch):
+def test_a_debugger_steps_one_thread_over_a_barrier(tmp_path):
     """As docs/emulator.md tells: the thread stays the same, and shared memory can be looked at."""
-    monkeypatch.setenv("WARPKIT_EMU", "debug")
     program, script = tmp_path / "program", tmp_path / "script"
-    helpers.emulate(helpers.KERNELS / "broken" / "missing_barrier.cu", program)
+    helpers.emulate(helpers.KERNELS / "broken" / "missing_barrier.cu", program, debug=True)
     script.write_text(STEP)
     command = ["gdb", "-q", "-nx", "-batch", "-x", script, program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

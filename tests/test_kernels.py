@@ -280,7 +280,12 @@ ZEROS = np.zeros(8, np.float32)
             r"^kernel wild, block \(0, 0, 0\): bad .*thread \(5, 0, 0\).*wrong.cu:16$",
         ),
         ("endless", 32, (np.zeros(2, np.int32),), r"^kernel endless.* seconds .*wrong.cu:21$"),
-        ("lock", 32, (np.zeros(2, np.int32),), r"^kernel lock, .* took more than 100000 steps.*wrong.cu:26$"),
+        (
+            "lock",
+            32,
+            (np.zeros(2, np.int32),),
+            r"^kernel lock, .* took more than 100000 steps.*wrong.cu:26$",
+        ),
         (
             "diverges",
             32,
