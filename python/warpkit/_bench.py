@@ -245,7 +245,9 @@ def _wait(result: Any) -> None:
 
 
 def best(call: Callable[[], Any], seconds: float) -> float:
-    """Seconds of a call: the least mean of batches, each of at least BATCH."""
+    """Seconds of a call: the least mean of batches, each of at least BATCH. The first call, which
+    loads its kernel and takes its memory, is not counted."""
+    _wait(call())
     count, least, end = 1, math.inf, time.perf_counter() + seconds
     while True:
         start = time.perf_counter()
