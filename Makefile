@@ -22,7 +22,8 @@ $(PY):
 
 # CUDA code is for the GPU that is here: for all those that are not it takes 40 minutes of processor
 # time, and nothing here could run it.
-# The demo does without the emulated device, which is half of what there is to compile.
+# The demo does without the emulated device, which is half of what there is to compile, and without
+# what other processors than this one would run.
 INSTALLED := $(VENV)/installed$(WARPKIT_CUDA:%=-%)
 LIGHT := $(VENV)/demo$(WARPKIT_CUDA:%=-%)
 DEMO := $(or $(wildcard $(INSTALLED)),$(LIGHT))
@@ -32,7 +33,7 @@ $(INSTALLED) $(LIGHT): $(PY) $(SOURCES)
 	  export WARPKIT_CUDA=0; fi; \
 	extras=test,demo; if [ $@ = $(LIGHT) ]; then extras=demo; \
 	  echo "the emulated GPU is not compiled either, as the demo needs none: make test does that"; \
-	  export WARPKIT_EMU=0; fi; \
+	  export WARPKIT_EMU=0 WARPKIT_NATIVE=1; fi; \
 	echo "pip install: packages first, then compilers; minutes on two processors"; \
 	if [ -t 2 ]; then export WARPKIT_PROGRESS=/proc/$$$$/fd/2; fi; $(PY) -m pip install -q ".[$$extras]"
 	@rm -f $(VENV)/installed* $(VENV)/demo*
@@ -154,7 +155,7 @@ ASAN = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" \
        UBSAN_OPTIONS=print_stacktrace=1
 
 build/sanitized/done: $(SOURCES) | $(INSTALLED)
-	WARPKIT_SANITIZE=1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/sanitized .
+	WARPKIT_SANITIZE=1 WARPKIT_NATIVE=1 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/sanitized .
 	@touch $@
 
 SANITIZED = $(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest --small \
@@ -215,7 +216,7 @@ attack: $(INSTALLED) build/raced/done ## the searches of tests/attack for what b
 	$(PY) tests/attack/races.py build/raced $(ATTACK)
 
 build/raced/done: $(SOURCES) | $(INSTALLED)
-	WARPKIT_SANITIZE=thread WARPKIT_EMU=0 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/raced .
+	WARPKIT_SANITIZE=thread WARPKIT_NATIVE=1 WARPKIT_EMU=0 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/raced .
 	@touch $@
 
 # Python's time is most of it: processes that share the GPU take 100 s where one takes 500 (H100, 16 cores).

@@ -9,6 +9,7 @@ WARPKIT_CUDA        0 (CPU only), 1 (required) or auto (the default: if nvcc is 
 WARPKIT_CUDA_ARCHS  such as "80 90"; default: this machine's GPU, else the set DEFAULT_ARCHS
 WARPKIT_LINEINFO    1: kernels know their source lines, for profilers; it doubles their size
 WARPKIT_EMU         0 (none), 1 (the default) or debug: unoptimised, for stepping through kernels
+WARPKIT_NATIVE      1: kernels of the CPU for the instruction set of this one alone, not for all
 WARPKIT_SANITIZE    1: _core and _emu report bad accesses and undefined behaviour (make sanitize);
                     thread: _core reports data races (make attack), without the emulated device,
                     whose fibers ThreadSanitizer does not follow; races: the emulated device looks
@@ -336,11 +337,12 @@ class BuildExt(build_ext):
         flags += ["-DWK_X86"] if X86 else []
         flags += sanitizers()
         flags += shlex.split(os.environ.get("CFLAGS", ""))
+        isas = native_isa(cc) if setting("WARPKIT_NATIVE", "0", "1") == "1" else ISAS
         jobs = []
         headers, has = python_headers()
         for source in sources("csrc", ".c"):
             if source.parent.name == "kernels":
-                for isa, options in ISAS.items():
+                for isa, options in isas.items():
                     # Half the time to compile, for what only processors before 2013 run.
                     quick = ["-O2", *DOUBTS] if isa == "base" and X86 else ["-O3"]
                     command = [*cc, *quick, *flags, *options, f"-DWK_ISA={isa}"]
@@ -348,7 +350,9 @@ class BuildExt(build_ext):
             elif source.parent.name == "python":
                 jobs.append(Job([*cc, "-O3", *flags], source, version + has, headers))
             else:
-                jobs.append(Job([*cc, "-O3", *flags, *with_contract(source)], source, version))
+                only = source.name == "dispatch.c" and isas is not ISAS
+                own = [f"-DWK_ISA={isa}" for isa in isas if only] + with_contract(source)
+                jobs.append(Job([*cc, "-O3", *flags, *own], source, version))
         libraries = ["-lm", "-lpthread", "-ldl"]
         extra = shlex.split(os.environ.get("LDFLAGS", ""))
         objects = compile_all(jobs, "the core, for the CPU")
@@ -364,6 +368,18 @@ class BuildExt(build_ext):
 
     def build_emu(self, target):
         emu_link(emu_jobs(emu_sources()), target, "-shared")
+
+
+def native_isa(cc):
+    """Of ISAS the last that this processor has."""
+    ask = [*cc, "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    known = run(ask, "asking the C compiler for this processor") if X86 else ""
+    has = {
+        isa: options
+        for isa, options in ISAS.items()
+        if all(f"__{option[2:].upper()}__" in known for option in options)
+    }
+    return dict([has.popitem()])
 
 
 def generated_code():

@@ -8,13 +8,35 @@
 #include <cpuid.h>
 #endif
 
-#define ROW_cpu(op, variant)                                                                   \
-    wk_launch wk_##op##_cpu_##variant##_base, wk_##op##_cpu_##variant##_avx2,                  \
-        wk_##op##_cpu_##variant##_avx512;
+/* A build for the processor that is here (WARPKIT_NATIVE) has its instruction set alone. */
+#if defined WK_ISA
+#define DECLARE(name) wk_launch WK_ISA_NAME(name);
+#define CHOOSE(name) WK_ISA_NAME(name)
+#elif defined WK_X86
+#define DECLARE(name) wk_launch name##_base, name##_avx2, name##_avx512;
+#define CHOOSE(name) (level() == 2 ? name##_avx512 : level() == 1 ? name##_avx2 : name##_base)
+#else
+#define DECLARE(name) wk_launch name##_base;
+#define CHOOSE(name) name##_base
+#endif
+
+#define ROW_cpu(op, variant) DECLARE(wk_##op##_cpu_##variant)
 #define ROW_cuda(op, variant)
 #define ROW(op, backend, variant, dtypes, production, teaches) ROW_##backend(op, variant)
 #include "kernels.def"
 #undef ROW_cpu
+
+#ifdef WK_ISA
+#define TEXT_(word) #word
+#define TEXT(word) TEXT_(word)
+
+const char *
+wk_isa(void)
+{
+    return TEXT(WK_ISA);
+}
+
+#else
 
 static const char *const names[] = {"base", "avx2", "avx512"};
 
@@ -60,16 +82,11 @@ wk_isa(void)
     return names[level()];
 }
 
-#ifdef WK_X86
-#define CHOOSE(base, avx2, avx512) (level() == 2 ? avx512 : level() == 1 ? avx2 : base)
-#else
-#define CHOOSE(base, avx2, avx512) base
 #endif
 
 #define ROW_cpu(op, variant)                                                                   \
     WK_LAUNCHER(op, cpu, variant)                                                              \
     {                                                                                          \
-        return CHOOSE(wk_##op##_cpu_##variant##_base, wk_##op##_cpu_##variant##_avx2,          \
-                      wk_##op##_cpu_##variant##_avx512)(call);                                 \
+        return CHOOSE(wk_##op##_cpu_##variant)(call);                                          \
     }
 #include "kernels.def"
