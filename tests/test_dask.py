@@ -115,6 +115,28 @@ def test_bincount_and_transpose():
         check(lazy.transpose(da.from_array(y, chunks=3), axes), warpkit.transpose(y, axes))
 
 
+FOLDS = ("sum", "mean", "var", "norm", "min", "max", "any", "all", "count_nonzero", "count")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "complex64", "bool"])
+def test_groups(dtype):
+    rng = np.random.default_rng(2)
+    x, keys = numbers(dtype, (60, 9)), rng.integers(0, 12, (60, 9))
+    x[:9] = 0 * x[:9] if dtype == "bool" else -x[:9] * 0  # -0.0 of floats
+    keys[:9], keys[9:] = 5, np.where(keys[9:] == 5, 6, keys[9:])
+    d, of = da.from_array(x, chunks=(7, 9)), da.from_array(keys, chunks=(25, 4))
+    for op in FOLDS:
+        check(lazy.group_reduce(of, d, op, 12), warpkit.group_reduce(keys, x, op, 12))
+        found = lazy.group_reduce(of, d, op, 14)
+        try:
+            check(found, warpkit.group_reduce(keys, x, op, 14))
+        except ValueError as error:  # the least of no integer
+            with pytest.raises(ValueError, match=str(error)):
+                found.compute()
+    with pytest.raises(ValueError, match=r"key 11 at index \d+ is none of 0 .. 10"):
+        lazy.group_reduce(of, d, groups=11).compute()
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("n", "chunk"), [(23, 7), (23, 2), (4, 1), (16, 16)])
 def test_stencils_at_the_ends_and_where_chunks_are_shorter_than_the_halo(mode, n, chunk):
@@ -154,6 +176,11 @@ def test_what_is_refused():
         (TypeError, lambda: lazy.histogram(d, "auto")),
         (ValueError, lambda: lazy.histogram(d, 3, (0, 1), weights=d[0])),
         (ValueError, lambda: lazy.bincount(d)),
+        (TypeError, lambda: lazy.group_reduce(d > 0, d)),
+        (TypeError, lambda: lazy.group_reduce(d, d, groups=3)),
+        (TypeError, lambda: lazy.group_reduce(d > 0, d, "argmin", 2)),
+        (ValueError, lambda: lazy.group_reduce(d > 0, d, "median", 2)),
+        (ValueError, lambda: lazy.group_reduce(d[0] > 0, d, groups=2)),
     ]:
         with pytest.raises(error):
             call()

@@ -86,6 +86,50 @@ def test_where_and_skipped_nan(device):
         assert_same_bits(found, warpkit.reduce(x[mask], op, device="cpu"))
 
 
+@pytest.mark.parametrize("dtype", [*INTEGERS, *REALS, *COMPLEX])
+def test_groups(dtype, device):
+    """Of each key the bits of its elements, whatever parts they are in."""
+    rng = np.random.default_rng(5)
+    x, keys = numbers(dtype, 9000), rng.integers(0, 30, 9000)
+    keys[1000:6000] = 17  # more than are filled up
+    cuts = [slice(0, 2500), slice(2500, 2500), slice(2500, 2501), slice(2501, None)]
+    for op in (*EXACT, "min", "max", "any", "all", "count_nonzero", SEVERAL):
+        ops = {"keys": keys, "groups": 31, "op": op, "ddof": 1, "device": device}
+        found = warpkit.merge(
+            warpkit.partial(x[cut], **(ops | {"keys": keys[cut]})) for cut in cuts
+        )
+        assert_same_bits(found.words, warpkit.partial(x, **ops).words)
+        for key in (0, 17, 29):
+            own = warpkit.partial(x[keys == key], op, ddof=1)
+            assert_same_bits(found.words[key], own.words)
+        nothing = warpkit.partial(x[:0], op, ddof=1)
+        assert_same_bits(found.words[30], nothing.words)
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "words"),
+    [
+        ({"keys": [0, 3]}, TypeError, "groups must say how many keys there may be"),
+        ({"keys": [0, 3], "groups": 3}, ValueError, r"key 3 at index 1 is none of 0 \.\. 2"),
+        ({"keys": [0, -1], "groups": 3}, ValueError, "key -1 at index 1"),
+        ({"keys": [0, 0.5], "groups": 3}, TypeError, "keys must be integers, not float64"),
+        ({"keys": [0], "groups": 3}, ValueError, r"shape \(1,\) do not go with an array of \(2,\)"),
+        ({"keys": [0, 1], "groups": -1}, ValueError, "groups must not be negative, not -1"),
+        (
+            {"keys": [0, 1], "groups": 2, "axis": 0},
+            TypeError,
+            "keys go with neither axis nor where",
+        ),
+        ({"keys": [0, 1], "groups": 2, "op": "argmin"}, TypeError, "op 'argmin' takes no keys"),
+        ({"keys": [0, 1], "groups": 2, "op": "ptp"}, TypeError, "op 'ptp' takes no keys"),
+        ({"keys": [0, 1], "groups": 2, "op": "bincount"}, TypeError, "bincount takes neither axis"),
+    ],
+)
+def test_keys_that_do_not_go(how, error, words):
+    with pytest.raises(error, match=words):
+        warpkit.partial([1, 2], **how)
+
+
 def test_parts_of_a_box_know_where_their_extremes_lie():
     x = np.random.default_rng(2).integers(0, 9, (12, 14, 5))
     for axis, op in itertools.product((None, 0, 1, 2), ("argmin", "argmax")):

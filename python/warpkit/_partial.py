@@ -18,6 +18,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray, on_host
 from warpkit._bins import is_float
+from warpkit._groups import host_keys, words_of_groups
 from warpkit._histogram import bincount, histogram, least_length, weigh, weigh_values
 from warpkit._ops import NO_VALUE, Axis, Device, unknown
 from warpkit._reduce import _fields
@@ -801,6 +802,8 @@ def partial(
     range: tuple[float, float] | None = None,
     weights: Any = None,
     minlength: int = 0,
+    keys: Any = None,
+    groups: int | None = None,
     device: Device = None,
     stream: Any = None,
 ) -> Partial:
@@ -826,6 +829,9 @@ def partial(
         As histogram's; bins are edges, or a number of bins in a range that is given.
     weights, minlength : optional
         As bincount's.
+    keys, groups : array_like of int, int; optional
+        A result for each of so many groups, as group_reduce's: the keys, from 0 to groups - 1, of
+        a's elements. For ops but argmin, argmax and ptp.
     device, stream : optional
         Of one device; "auto" is the CPU. As of every operation: see ``help(warpkit)``.
 
@@ -837,9 +843,10 @@ def partial(
     Raises
     ------
     ValueError
-        bins without a range; several devices.
+        bins without a range; several devices; a key that is none of the groups'.
     TypeError
-        prod of floats; a tuple that has "histogram" or "bincount" in it.
+        keys without groups, or beside axis or where; prod of floats; a tuple that has "histogram"
+        or "bincount" in it.
     As reduce and histogram
 
     See Also
@@ -852,7 +859,8 @@ def partial(
     on how these were cut, on the order in which they are merged, nor on devices. Exact sums [1]_
     take, for each result, 144 bytes (float16, bfloat16, float32) or 624 bytes (float64), and with
     squares 320 or 1,728; of integers 72 and 168. A host array is taken to a GPU as a whole. argmin
-    and argmax read an array on a device twice. Nothing has a partial, which finish may refuse.
+    and argmax read an array on a device twice. Elements are sorted by their keys, on the host; the
+    results are reduce's, of nothing too. Nothing has a partial, which finish may refuse.
 
     References
     ----------
@@ -870,12 +878,16 @@ def partial(
     a = _there(a, device)
     options = {"device": None if isinstance(a, DeviceArray) else "cpu", "stream": stream}
     if op in ("histogram", "bincount"):
-        if axis is not None or where is not True:
-            raise TypeError(f"{op} takes neither axis nor where")
+        if axis is not None or where is not True or keys is not None:
+            raise TypeError(f"{op} takes neither axis, nor where, nor keys")
         if op == "histogram":
             return _partial_histogram(a, bins, range, weights, options)
         return _partial_bincount(a, weights, minlength, options)
     _check_ops(ops, a.dtype, several, where)
+    if keys is not None:
+        if axis is not None or where is not True:
+            raise TypeError("keys go with neither axis nor where")
+        return _partial_of_groups(a, ops, several, ddof, keys, groups, device)
     axes = _axes(axis, a.ndim, ops)
     kept = tuple(n for d, n in enumerate(a.shape) if d not in axes)
     of = _reduction(ops, several, a.dtype, kept, float(ddof))
@@ -893,6 +905,24 @@ def partial(
         for s, own in zip(some, folding.words(some), strict=True):
             words[..., s.words] = own.reshape(*kept, _width(s.fields))
     return Partial(of, words)
+
+
+def _partial_of_groups(
+    a: Any, ops: Ops, several: bool, ddof: float, keys: Any, groups: Any, device: Device
+) -> Partial:
+    for op in ops:
+        if op.removeprefix("nan") in (*ARGS, "ptp"):
+            raise TypeError(f"op '{op}' takes no keys")
+    device = a.device if isinstance(a, DeviceArray) else device
+    keys, a, groups = host_keys(keys, a, groups)
+    fold: str | Ops = ops if several else ops[0]
+    found = partial(np.zeros((groups, 0), a.dtype), fold, 1, ddof=ddof)
+
+    def words_of(rows: np.ndarray, there: Any) -> np.ndarray:
+        return partial(rows, fold, 1, where=there, ddof=ddof, device=device)._words
+
+    words_of_groups(words_of, keys, a, found._words)
+    return found
 
 
 @functools.lru_cache(maxsize=256)

@@ -7,9 +7,11 @@ Needs dask[array]; for xarray objects xarray.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +25,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, DTypeLike
 
 import warpkit
+from warpkit._groups import host_keys
 from warpkit._histogram import UINT8
+from warpkit._keyed import _check_lengths
 from warpkit._ops import Axis, Device
 from warpkit._partial import ARGS, Partial, merge, partial
 from warpkit._reduce import Op, Ops, _cast, _fields
@@ -439,6 +443,107 @@ def bincount(
     like, meta = meta_from_array(a._meta), _meta(a, 1, dtype)
     run = functools.partial(_bincount_result, like=like)
     return p.map_blocks(run, chunks=((np.nan,),), dtype=dtype, meta=meta)
+
+
+# ---- group_reduce ------------------------------------------------------------------------------
+
+
+def _group_chunk(keys: Any, a: Any, op: str, groups: int, **how: Any) -> Partial:
+    if op != "count":
+        return partial(a, op, keys=keys, groups=groups, **how)
+    counted, _, _ = host_keys(keys, keys, groups)
+    return partial(counted, "bincount", minlength=groups)
+
+
+def _finished_groups(p: Partial, op: str) -> np.ndarray:
+    """As warpkit.group_reduce: no sum is -0.0, and the least or the largest of no float NaN."""
+    none = (p._words[:, :2] == 0).all(-1)  # a minimum's and a maximum's first words: of how many
+    if op in ("min", "max") and none.any() and p._of.dtype is not None:
+        _check_lengths(op, p._of.dtype, int(none.argmax()), "group")
+        some = dataclasses.replace(p._of, shape=(int((~none).sum()),))
+        found = Partial(some, p._words[~none]).finish()
+        nan = complex(np.nan, np.nan) if found.dtype.kind == "c" else np.nan
+        result = np.full(len(none), nan, found.dtype)
+        result[~none] = found
+        return result
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of means and variances of nothing
+        result = np.asarray(p.finish())
+    floats = result.dtype.kind not in "biu"
+    return result + np.zeros((), result.dtype) if op == "sum" and floats else result
+
+
+def _group_result(p: Partial, op: str, like: Any) -> Any:
+    return asarray_safe(_finished_groups(p, op), like=like)
+
+
+def group_reduce(
+    keys: Any,
+    a: Any,
+    op: str = "sum",
+    groups: int | None = None,
+    *,
+    ddof: float = 0,
+    split_every: Any = None,
+    device: Device = None,
+) -> Any:
+    """warpkit.group_reduce of Dask arrays: the elements of a that have the same key.
+
+    Parameters
+    ----------
+    keys : dask.array.Array
+        Of bool or integers from 0 to groups - 1, of a's shape.
+    a : dask.array.Array
+        Of a dtype that reduce takes.
+    op : str
+        As group_reduce's, but argmin, argmax and ptp.
+    groups : int
+        How many there are: the result's shape is known before anything is computed.
+    ddof : float
+        Of var and std.
+    split_every, device : optional
+        As reduce's.
+
+    Returns
+    -------
+    dask.array.Array
+        Shape (groups,).
+
+    Raises
+    ------
+    TypeError
+        op; keys that are no integers; groups that is None.
+    ValueError
+        Shapes; computed: a key that is none of the groups', min or max of no integer.
+
+    See Also
+    --------
+    warpkit.group_reduce, dask.dataframe.DataFrame.groupby
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> keys = da.from_array(np.array([2, 0, 2]), chunks=2)
+    >>> a = da.from_array(np.array([1.0, 5.0, 3.0]), chunks=2)
+    >>> warpkit.dask.group_reduce(keys, a, groups=3).compute()
+    array([5., 0., 4.])
+    """
+    if keys.shape != a.shape:
+        raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
+    none = np.zeros(0, keys.dtype)
+    _, _, groups = host_keys(none, none, groups)
+    how: dict[str, Any] = {"op": op, "groups": groups, "ddof": ddof}
+    _group_chunk(none, np.zeros(0, a.dtype), **how)  # is op one?
+    dtype = np.dtype(np.int64) if op == "count" else _dtype_of(op, a.dtype)
+    a, keys = a.reshape(-1), da.asarray(keys).reshape(-1)
+    split_every = _split(a, (0,), split_every)
+    empty = np.zeros((0,), object)
+    given = (keys.rechunk(a.chunks), a)
+    parts = da.map_blocks(_group_chunk, *given, meta=empty, dtype=object, device=device, **how)
+    p = _merged(parts, _same, (0,), None, split_every)
+    like, meta = meta_from_array(a._meta), _meta(a, 1, dtype)
+    run = functools.partial(_group_result, op=op, like=like)
+    return p.map_blocks(run, chunks=((groups,),), dtype=dtype, meta=meta)
 
 
 # ---- stencil1d, transpose ----------------------------------------------------------------------

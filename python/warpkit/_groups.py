@@ -1,0 +1,60 @@
+"""Partials of groups: one result for the elements of each key."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from warpkit._array import on_host
+
+PADDED = 4096  # elements: groups of up to so many are filled up to a power of two
+AT_ONCE = 1 << 21  # elements of the rows that groups become
+
+
+def host_keys(keys: Any, a: Any, groups: Any) -> tuple[np.ndarray, np.ndarray, int]:
+    """Keys that are checked, and elements, both flat and on the host."""
+    if groups is None:
+        raise TypeError("groups must say how many keys there may be: other parts may have more")
+    groups = operator.index(groups)
+    if groups < 0:
+        raise ValueError(f"groups must not be negative, not {groups}")
+    keys, a = np.asarray(on_host(keys)), np.asarray(on_host(a))
+    if keys.dtype.kind not in "biu":
+        raise TypeError(f"keys must be integers, not {keys.dtype}")
+    if keys.shape != a.shape:
+        raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
+    keys, a = keys.reshape(-1), a.reshape(-1)
+    stray = (keys < 0) | (keys >= groups)
+    if stray.any():
+        at = int(stray.argmax())
+        raise ValueError(f"key {keys[at]} at index {at} is none of 0 .. {groups - 1}")
+    return keys.astype(np.int64, copy=False), a, groups
+
+
+def words_of_groups(
+    words_of: Callable[[np.ndarray, Any], np.ndarray],
+    keys: np.ndarray,
+    a: np.ndarray,
+    words: np.ndarray,
+) -> None:
+    """Set the words of each group that has an element.
+
+    Groups of about the same length are the rows of a matrix; words_of gives the words of its rows,
+    of the elements that a mask, or True, has.
+    """
+    counts = np.bincount(keys, minlength=len(words))
+    first = np.cumsum(counts) - counts
+    a = a[np.argsort(keys, kind="stable")]
+    widths = np.where(counts > PADDED, counts, 1 << np.ceil(np.log2(counts.clip(1))).astype(int))
+    widths[counts == 0] = 0
+    for width in np.unique(widths[widths > 0]).tolist():
+        those = np.flatnonzero(widths == width)
+        for some in np.array_split(those, math.ceil(len(those) * width / AT_ONCE)):
+            columns = np.arange(width)
+            there = columns < counts[some, None]
+            rows = a[np.minimum(first[some, None] + columns, len(a) - 1)]
+            words[some] = words_of(rows, True if there.all() else there)
