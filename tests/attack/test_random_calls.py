@@ -11,7 +11,7 @@ import pytest
 
 SCRIPT = Path(__file__).with_name("random_calls.py")
 FIRST = 1_000_000
-COUNT = 150  # calls at a time; some of each kind
+COUNT = 150 if helpers.options["attack"] else 60  # calls at a time; some of each kind
 
 # What must change no bit.
 ON_THE_CPU = [
