@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import warpkit
+from warpkit import _bench
 
 CASES = {
     "reduce": ((), {"op": "sum"}),
@@ -86,3 +87,9 @@ def test_the_shell_has_it_too(capsys, monkeypatch):
     assert said("config").startswith(f"warpkit {warpkit.__version__}")
     with pytest.raises(SystemExit, match="unknown op 'transpos'"):
         said("variants", "transpos")
+
+
+def test_the_first_call_is_not_timed():
+    calls = []
+    _bench.best(lambda: calls.append(1), 0)
+    assert len(calls) == 2

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from warpkit._array import on_host
+from warpkit._keyed import check_groups, check_keys, raise_stray
 
 PADDED = 4096  # elements: groups of up to so many are filled up to a power of two
 AT_ONCE = 1 << 21  # elements of the rows that groups become
@@ -19,19 +19,12 @@ def host_keys(keys: Any, a: Any, groups: Any) -> tuple[np.ndarray, np.ndarray, i
     """Keys that are checked, and elements, both flat and on the host."""
     if groups is None:
         raise TypeError("groups must say how many keys there may be: other parts may have more")
-    groups = operator.index(groups)
-    if groups < 0:
-        raise ValueError(f"groups must not be negative, not {groups}")
-    keys, a = np.asarray(on_host(keys)), np.asarray(on_host(a))
-    if keys.dtype.kind not in "biu":
-        raise TypeError(f"keys must be integers, not {keys.dtype}")
-    if keys.shape != a.shape:
-        raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
+    groups, keys, a = check_groups(groups), np.asarray(on_host(keys)), np.asarray(on_host(a))
+    check_keys(keys, a)
     keys, a = keys.reshape(-1), a.reshape(-1)
     stray = (keys < 0) | (keys >= groups)
     if stray.any():
-        at = int(stray.argmax())
-        raise ValueError(f"key {keys[at]} at index {at} is none of 0 .. {groups - 1}")
+        raise_stray(keys, int(stray.argmax()), groups)
     return keys.astype(np.int64, copy=False), a, groups
 
 

@@ -258,7 +258,7 @@ SegmentOp = Literal[
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
-def _check_lengths(op: str, dtype: np.dtype[Any], empty: int, of: str) -> None:
+def check_lengths(op: str, dtype: np.dtype[Any], empty: int, of: str) -> None:
     """Of the first empty segment or group; -1: there is none."""
     if empty < 0:
         return
@@ -353,7 +353,7 @@ def segment_reduce(
         )
     if op == "count":
         return place.give(_differences(at))
-    _check_lengths(op, a.dtype, empty, "segment")
+    check_lengths(op, a.dtype, empty, "segment")
     return place.give(result)
 
 
@@ -434,10 +434,7 @@ def group_reduce(
     """
     given = (_integers(keys), _array(a))
     (keys, a), place = _bring("group", given, device, stream, variant, None)
-    if keys.dtype.kind not in "biu":
-        raise TypeError(f"keys must be integers, not {keys.dtype}")
-    if keys.shape != a.shape:
-        raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
+    check_keys(keys, a)
     groups = _number_of_groups(keys, groups, place)
     keys, a = keys.reshape(-1), a.reshape(-1)
     if op == "count" or op == "sum":
@@ -445,10 +442,10 @@ def group_reduce(
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
     place = place._replace(variant=None)
     if stray >= 0:
-        _raise_stray(keys, stray, groups)
+        raise_stray(keys, stray, groups)
     arguments = (a, op, ddof, None, offsets, order, mask)
     result, _, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
-    _check_lengths(op, a.dtype, empty, "group")
+    check_lengths(op, a.dtype, empty, "group")
     return place.give(result)
 
 
@@ -457,16 +454,28 @@ def _fold(a: Any, op: str | tuple[str, ...], place: _Place) -> Any:
     return place._replace(variant=None).call(_core.reduce, *arguments)
 
 
+def check_keys(keys: Any, a: Any) -> None:
+    """Do they go with the array?"""
+    if keys.dtype.kind not in "biu":
+        raise TypeError(f"keys must be integers, not {keys.dtype}")
+    if keys.shape != a.shape:
+        raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
+
+
+def check_groups(groups: int) -> int:
+    groups = operator.index(groups)
+    if groups < 0:
+        raise ValueError(f"groups must not be negative, not {groups}")
+    return groups
+
+
 def _number_of_groups(keys: Any, groups: int | None, place: _Place) -> int:
     if groups is not None:
-        groups = operator.index(groups)
-        if groups < 0:
-            raise ValueError(f"groups must not be negative, not {groups}")
-        return groups
+        return check_groups(groups)
     return int(_fold(keys, "max", place)) + 1 if keys.size else 0
 
 
-def _raise_stray(keys: Any, at: int, groups: int) -> None:
+def raise_stray(keys: Any, at: int, groups: int) -> None:
     key = int(on_host(keys)[at])
     raise ValueError(f"key {key} at index {at} is none of 0 .. {groups - 1}")
 
@@ -501,7 +510,7 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Pro
 
 def _raise_first(keys: Any, groups: int) -> None:
     host = on_host(keys)
-    _raise_stray(host, int(np.argmax((host < 0) | (host >= groups))), groups)
+    raise_stray(host, int(np.argmax((host < 0) | (host >= groups))), groups)
 
 
 # ---- prefixes ----------------------------------------------------------------------------------

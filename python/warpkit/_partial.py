@@ -875,19 +875,20 @@ def partial(
     several = isinstance(op, tuple)
     ops: Ops = op if isinstance(op, tuple) else (op,)
     a, _ = _core.operand(a)
+    if keys is not None:
+        if axis is not None or where is not True or op in ("histogram", "bincount"):
+            raise TypeError("keys go with neither axis nor where, nor with histogram and bincount")
+        how = {"op": op, "axis": 1, "ddof": ddof, "device": device, "stream": stream}
+        return _partial_of_groups(a, ops, keys, groups, how)
     a = _there(a, device)
     options = {"device": None if isinstance(a, DeviceArray) else "cpu", "stream": stream}
     if op in ("histogram", "bincount"):
-        if axis is not None or where is not True or keys is not None:
-            raise TypeError(f"{op} takes neither axis, nor where, nor keys")
+        if axis is not None or where is not True:
+            raise TypeError(f"{op} takes neither axis nor where")
         if op == "histogram":
             return _partial_histogram(a, bins, range, weights, options)
         return _partial_bincount(a, weights, minlength, options)
     _check_ops(ops, a.dtype, several, where)
-    if keys is not None:
-        if axis is not None or where is not True:
-            raise TypeError("keys go with neither axis nor where")
-        return _partial_of_groups(a, ops, several, ddof, keys, groups, device)
     axes = _axes(axis, a.ndim, ops)
     kept = tuple(n for d, n in enumerate(a.shape) if d not in axes)
     of = _reduction(ops, several, a.dtype, kept, float(ddof))
@@ -907,19 +908,19 @@ def partial(
     return Partial(of, words)
 
 
-def _partial_of_groups(
-    a: Any, ops: Ops, several: bool, ddof: float, keys: Any, groups: Any, device: Device
-) -> Partial:
+def _partial_of_groups(a: Any, ops: Ops, keys: Any, groups: Any, how: dict[str, Any]) -> Partial:
+    """Of rows, as partial has them with these arguments."""
+    _check_ops(ops, a.dtype, isinstance(how["op"], tuple), True)
     for op in ops:
         if op.removeprefix("nan") in (*ARGS, "ptp"):
             raise TypeError(f"op '{op}' takes no keys")
-    device = a.device if isinstance(a, DeviceArray) else device
+    if isinstance(a, DeviceArray):
+        how = how | {"device": _there(a, how["device"]).device}
     keys, a, groups = host_keys(keys, a, groups)
-    fold: str | Ops = ops if several else ops[0]
-    found = partial(np.zeros((groups, 0), a.dtype), fold, 1, ddof=ddof)
+    found = partial(np.zeros((groups, 0), a.dtype), **(how | {"device": "cpu", "stream": None}))
 
     def words_of(rows: np.ndarray, there: Any) -> np.ndarray:
-        return partial(rows, fold, 1, where=there, ddof=ddof, device=device)._words
+        return partial(rows, where=there, **how)._words
 
     words_of_groups(words_of, keys, a, found._words)
     return found

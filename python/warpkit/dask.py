@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, DTypeLike
 import warpkit
 from warpkit._groups import host_keys
 from warpkit._histogram import UINT8
-from warpkit._keyed import _check_lengths
+from warpkit._keyed import check_keys, check_lengths
 from warpkit._ops import Axis, Device
 from warpkit._partial import ARGS, Partial, merge, partial
 from warpkit._reduce import Op, Ops, _cast, _fields
@@ -429,20 +429,28 @@ def bincount(
     """
     if a.ndim != 1:
         raise ValueError(f"bincount takes 1-D, not {a.ndim}-D")
-    split_every = _split(a, (0,), split_every)
-    empty = np.zeros((0,), object)
     given: tuple[Any, ...] = (a,)
     if weights is not None:
         if weights.shape != a.shape:
             raise ValueError("The weights and list don't have the same length.")
         given = (a, da.asarray(weights).rechunk(a.chunks))
     how = {"minlength": minlength, "device": device}
-    parts = da.map_blocks(_bincount_chunk, *given, meta=empty, dtype=object, **how)
-    p = _merged(parts, _same, (0,), None, split_every)
     dtype = np.dtype(np.int64 if weights is None else np.float64)
-    like, meta = meta_from_array(a._meta), _meta(a, 1, dtype)
-    run = functools.partial(_bincount_result, like=like)
-    return p.map_blocks(run, chunks=((np.nan,),), dtype=dtype, meta=meta)
+    return _of_chunks(
+        _bincount_chunk, given, how, _bincount_result, (a, np.nan, dtype), split_every
+    )
+
+
+def _of_chunks(
+    chunk: Any, given: tuple[Any, ...], how: dict[str, Any], result: Any, of: Any, every: Any
+) -> Any:
+    """A vector, of the kind of array, length and dtype in `of`, from the partials of 1-D chunks."""
+    a, length, dtype = of
+    empty = np.zeros((0,), object)
+    parts = da.map_blocks(chunk, *given, meta=empty, dtype=object, **how)
+    p = _merged(parts, _same, (0,), None, _split(a, (0,), every))
+    run = functools.partial(result, like=meta_from_array(a._meta))
+    return p.map_blocks(run, chunks=((length,),), dtype=dtype, meta=_meta(a, 1, dtype))
 
 
 # ---- group_reduce ------------------------------------------------------------------------------
@@ -457,9 +465,11 @@ def _group_chunk(keys: Any, a: Any, op: str, groups: int, **how: Any) -> Partial
 
 def _finished_groups(p: Partial, op: str) -> np.ndarray:
     """As warpkit.group_reduce: no sum is -0.0, and the least or the largest of no float NaN."""
-    none = (p._words[:, :2] == 0).all(-1)  # a minimum's and a maximum's first words: of how many
-    if op in ("min", "max") and none.any() and p._of.dtype is not None:
-        _check_lengths(op, p._of.dtype, int(none.argmax()), "group")
+    # A minimum's and a maximum's first words tell of how many.
+    none = (p._words[:, :2] == 0).all(-1) & (op in ("min", "max"))
+    if none.any():
+        assert p._of.dtype is not None
+        check_lengths(op, p._of.dtype, int(none.argmax()), "group")
         some = dataclasses.replace(p._of, shape=(int((~none).sum()),))
         found = Partial(some, p._words[~none]).finish()
         nan = complex(np.nan, np.nan) if found.dtype.kind == "c" else np.nan
@@ -528,22 +538,16 @@ def group_reduce(
     >>> warpkit.dask.group_reduce(keys, a, groups=3).compute()
     array([5., 0., 4.])
     """
-    if keys.shape != a.shape:
-        raise ValueError(f"keys of shape {keys.shape} do not go with an array of {a.shape}")
+    check_keys(keys, a)
     none = np.zeros(0, keys.dtype)
     _, _, groups = host_keys(none, none, groups)
-    how: dict[str, Any] = {"op": op, "groups": groups, "ddof": ddof}
-    _group_chunk(none, np.zeros(0, a.dtype), **how)  # is op one?
+    _group_chunk(none, np.zeros(0, a.dtype), op, 0)  # is op one?
+    how = {"op": op, "groups": groups, "ddof": ddof, "device": device}
     dtype = np.dtype(np.int64) if op == "count" else _dtype_of(op, a.dtype)
     a, keys = a.reshape(-1), da.asarray(keys).reshape(-1)
-    split_every = _split(a, (0,), split_every)
-    empty = np.zeros((0,), object)
     given = (keys.rechunk(a.chunks), a)
-    parts = da.map_blocks(_group_chunk, *given, meta=empty, dtype=object, device=device, **how)
-    p = _merged(parts, _same, (0,), None, split_every)
-    like, meta = meta_from_array(a._meta), _meta(a, 1, dtype)
-    run = functools.partial(_group_result, op=op, like=like)
-    return p.map_blocks(run, chunks=((groups,),), dtype=dtype, meta=meta)
+    result = functools.partial(_group_result, op=op)
+    return _of_chunks(_group_chunk, given, how, result, (a, groups, dtype), split_every)
 
 
 # ---- stencil1d, transpose ----------------------------------------------------------------------
