@@ -122,7 +122,7 @@ FOLDS = ("sum", "mean", "var", "norm", "min", "max", "any", "all", "count_nonzer
 def test_groups(dtype):
     rng = np.random.default_rng(2)
     x, keys = numbers(dtype, (60, 9)), rng.integers(0, 12, (60, 9))
-    x[:9] = 0 * x[:9] if dtype == "bool" else -x[:9] * 0  # -0.0 of floats
+    x[:9] = -np.zeros(())  # -0.0 of floats
     keys[:9], keys[9:] = 5, np.where(keys[9:] == 5, 6, keys[9:])
     d, of = da.from_array(x, chunks=(7, 9)), da.from_array(keys, chunks=(25, 4))
     for op in FOLDS:
