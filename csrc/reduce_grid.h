@@ -42,6 +42,7 @@ typedef struct wk_grid {
     int64_t run, runs;
     int64_t tiles;  /* lines: of a run, which a warp takes at once; else of all          */
     int64_t parts;  /* of an output, or of a group of columns: that many blocks fold it  */
+    int64_t join;   /* columns: so many parts' records are joined first, and then theirs    */
     int64_t groups; /* of outputs that a block folds together                            */
     int64_t blocks; /* at most                                                           */
 } wk_grid;

@@ -12,7 +12,7 @@ from helpers import LARGE, assert_same, sizes, values
 ROWS = [(1, 33), (7, 300), (300, 9), (40, 110), (1, 4999), (3, 1600)]
 # Several warps a row, and more rows than all blocks take at once; several blocks a row.
 ROWS += [(520, 4100), (3, 20_000), (1, 100_001)]
-COLUMNS = [(300, 3), (64, 70), (1500, 2), (2000, 65), (64, 9000), (40_000, 3)]
+COLUMNS = [(300, 3), (64, 70), (1500, 2), (900, 40), (2000, 65), (64, 9000), (40_000, 3)]
 CASES = [(shape, 1) for shape in ROWS] + [(shape, 0) for shape in COLUMNS]
 SMALL = sizes(*ROWS, *COLUMNS)
 
@@ -59,6 +59,17 @@ def test_the_last_row_of_a_narrow_matrix_that_fills_no_load(device, sums):
     check(device, a, 0)
     a[5], a[7], a[9] = 2.0**-80, 2.0**80, -(2.0**80)
     check(device, a, 0)
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("int8", (1500, 200)), ("float16", (2600, 200))])
+def test_parts_that_are_joined_in_sets(device, sums, dtype, shape):
+    if sums and dtype == "int8":
+        pytest.skip("as the others")
+    a = values(dtype, shape)
+    check(device, a, 0)
+    many = (warpkit.reduce(a, ("max", "std"), 0, device=d) for d in (device, "cpu"))
+    for result, want in zip(*many, strict=True):
+        assert_same(result, want)
 
 
 @pytest.mark.parametrize("shape", sizes((3, 1600), (70, 64), (9, 3000)), ids=str)

@@ -40,6 +40,8 @@ SUMS = ("sums.cu", "moments.cu", "summaries.cu")
 EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in SUMS]
 # Of few integers neither has any.
 INTEGERS = [ROOT / "cuda" / "reduce" / "production" / "integers.cu"]
+# Beside reduce: what of tests/test_keyed.py is theirs.
+KEYED = {"dots": "dot", "prefixes": "prefix or cumsum", "segments": "segment"}
 # What kernels of all these call once an output, or rarely.
 ONCE = {
     ROOT / "cuda" / "reduce" / "production" / f"{name}.cu"
@@ -115,6 +117,9 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
         return ("tests/test_reduce.py", "tests/test_grids.py")
     if any(source in LINES for source in sources):
         return ("tests/test_grids.py",)
+    keyed = [KEYED[source.stem] for source in sources if source.stem in KEYED]
+    if keyed:
+        return ("tests/test_keyed.py", "-k", " or ".join(keyed))
     operations = {source.relative_to(ROOT / "cuda").parts[0] for source in sources}
     for name in operations & {"warp", "smem"}:
         return (f"tests/test_{name}.py",)

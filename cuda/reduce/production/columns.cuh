@@ -4,7 +4,8 @@
 // load, where rows start so that it can), with up to 16 rows on their way; a block has `width` threads
 // side by side and `height` below each other. Then what the threads of a column hold lies in shared
 // memory, side by side; it is joined by halves, and each column finished, or left as a record for the
-// block that ends last.
+// block that ends last. Of many parts the last of each set joins the set's records, and the last of these
+// what became of them: one block would join hundreds one after the other.
 //
 // A matrix of few columns that follow each other is read as one of `repeat` times as many and fewer
 // rows: whole sectors, whatever its width. Where rows are few, or columns enough for all threads, a
@@ -62,14 +63,15 @@ struct column_memory {
     }
 };
 
-// The records that the parts of a group have left, by the block that ends last: rows of `columns`
-// entries, as many as there is memory for. How many there are.
+// The records of parts `first`, first + step .., `count` of them, by a block: rows of `columns` entries, as
+// many as there are threads for. How many there are.
 template <class Acc, int C>
 __device__ __forceinline__ int
-load_records(const reduce_task &task, int64_t first, int columns, column_memory<Acc, C> *memory)
+load_records(const reduce_task &task, int64_t output, int columns, int first, int step,
+             int count, column_memory<Acc, C> *memory)
 {
-    const int most = kThreads * C / columns,
-              height = task.parts < most ? (int)task.parts : most;
+    const int most = columns < kThreads ? kThreads / columns : 1,
+              height = count < most ? count : most;
 #pragma unroll 1
     for (int e = threadIdx.x; e < height * columns; e += kThreads) {
         const int q = e / columns;
@@ -77,9 +79,10 @@ load_records(const reduce_task &task, int64_t first, int columns, column_memory<
         Acc acc;
         acc.start(task);
 #pragma unroll 1
-        for (int64_t p = q; p < task.parts; p += height) {
+        for (int k = q; k < count; k += height) {
+            const int64_t part = first + k * step;
             read_words(task.records +
-                           (p * task.outputs + first + e - q * columns) * Acc::kWords,
+                           (part * task.outputs + output + e - q * columns) * Acc::kWords,
                        words);
             acc.merge(words);
         }
@@ -253,8 +256,8 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
             __syncthreads(); // the tails have been taken
         }
         int stride = narrow ? (int)task.outputs : (int)side, many = height * task.repeat;
-        bool whole = !records;
-        while (true) { // then once more by the block that ends last, of all parts' records
+        bool whole = !records, some = task.joins > 1 && task.join > 1; // are joined first
+        while (true) { // then once more by the blocks that end last, of other parts' records
             join_columns(task, stride, many, &memory);
 #pragma unroll 1
             for (int slot = tid; slot < (columns + kWarp - 1) / kWarp * kWarp;
@@ -277,11 +280,21 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 known = true;
             }
             if (!records || whole || !task.tickets) break;
-            whole = tid < kWarp && warp_draws_last(task.tickets + group, (unsigned)task.parts);
-            whole = __syncthreads_or(whole);
-            if (!whole) break;
+            unsigned *ticket = task.tickets + group;
+            int from = 0, step = task.join, count = task.joins;
+            if (some) {
+                const int set = (int)part / task.join;
+                ticket += task.groups + group * (task.joins - 1) + set;
+                part = from = set * task.join;
+                step = 1;
+                count = (int)parts - from < task.join ? (int)parts - from : task.join;
+            }
+            const bool drew = tid < kWarp && warp_draws_last(ticket, (unsigned)count);
+            if (!__syncthreads_or(drew)) break;
+            whole = !some;
+            some = false;
             stride = columns;
-            many = load_records(task, first, columns, &memory);
+            many = load_records(task, first, columns, from, step, count, &memory);
             __syncthreads(); // all records are there before they are joined
         }
     }

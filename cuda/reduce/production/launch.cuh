@@ -140,7 +140,8 @@ share_words(wk_call *call, reduce_task *task, bool columns)
     } else {
         words = task->outputs * words_of<Acc>();
     }
-    if (zeros(call, words * 8 + task->groups * (int64_t)sizeof(unsigned), &block) != WK_OK)
+    const int64_t tickets = task->groups * (task->join > 1 ? 1 + task->joins : 1);
+    if (zeros(call, words * 8 + tickets * (int64_t)sizeof(unsigned), &block) != WK_OK)
         return call->error.status;
     if (words) task->shared = (uint64_t *)block;
     task->tickets = (unsigned *)((uint64_t *)block + words);
@@ -174,6 +175,8 @@ reduce(wk_call *call)
     task.repeat = plan.repeat;
     task.groups = plan.groups;
     task.parts = plan.parts;
+    task.join = (int)plan.join;
+    task.joins = (int)((plan.parts - 1) / plan.join + 1);
     task.run = plan.run;
     task.runs = plan.runs;
     task.tiles = plan.tiles;

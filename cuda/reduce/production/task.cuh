@@ -45,6 +45,7 @@ struct reduce_task {
     // The grid (reduce_grid.h).
     int team, width, height, repeat;
     int64_t groups, parts;
+    int join, joins; // so many parts' records are joined first, and then those of so many sets
     int64_t run, runs; // elements that lie side by side, and how many such runs an output has
     int64_t tiles;     // of a run, or of all
     int reads;         // lines: wk_reads
