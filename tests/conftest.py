@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import ctypes
 import json
 import signal
+import zlib
 from pathlib import Path
 
 import helpers
@@ -28,6 +30,12 @@ def pytest_addoption(parser, pluginmanager):
     )
     group.addoption(
         "--small", action="store_true", help=f"only sizes up to {helpers.LARGE} elements"
+    )
+    group.addoption(
+        "--part",
+        metavar="K/N",
+        type=lambda text: tuple(map(int, text.split("/"))),
+        help="of a test with more than N sets of parameters only every N-th, about; K says which",
     )
     group.addoption(
         "--attack",
@@ -84,7 +92,21 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("device", helpers.devices)
 
 
-def pytest_collection_modifyitems(items):
+def leave_out(part, config, items):
+    k, n = part
+    of_test = collections.Counter(item.nodeid.partition("[")[0] for item in items)
+    chosen, others = [], []
+    for item in items:
+        few = of_test[item.nodeid.partition("[")[0]] <= n
+        there = few or (zlib.crc32(item.nodeid.encode()) + k) % n == 0
+        (chosen if there else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = chosen
+
+
+def pytest_collection_modifyitems(config, items):
+    if part := config.getoption("--part"):
+        leave_out(part, config, items)
     if helpers.options["small"]:
         skip = pytest.mark.skip(reason="--small")
         for item in items:

@@ -173,7 +173,7 @@ def account(found: Row) -> str:
     """How many cells there are, and how they did."""
     rows = found["rows"]
     every, good = rivals(rows), rivals(rows, LEVEL)
-    part = f" ({good / every:.0%})" if every else ""
+    part = f" ({100 * good // every}%)" if every else ""
     compiled = sum("torch.compile" in row["peers"] for row in rows)
     text = (
         f"{len(rows)} of {found['cells']} cells, drawn by seed {found['seed']}, of {found['mib']} "
