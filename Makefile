@@ -178,7 +178,7 @@ sanitize-rest: build/sanitized/done
 	$(SANITIZED) $(PART) $(call ON_EMU,p-z) tests/attack $(BUILDS:%=--ignore tests/attack/test_%.py) --device emu
 
 sanitize-cpu: build/sanitized/done
-	$(SANITIZED) tests --device cpu -k cpu
+	$(SANITIZED) $(PART) tests --device cpu -k cpu
 
 # Not beside others that build, either.
 build/clang/done: $(SOURCES) | $(INSTALLED)

@@ -86,6 +86,14 @@ def test_dot_of_what_doubles_do_not_hold(row):
 
 
 @pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dots_of_many_lines_that_only_integers_tell(row):
+    x, y = (wide("float64", 300 * 8, 1900, seed).reshape(300, 8) for seed in (3, 4))
+    x[::3] = 1.0, 2.0, 1e300, 1e200, 3.0, 5e-324, -1e300, -1e200
+    y[::3] = 1
+    check(row, "dot", np.concatenate([x, x[:, :7]], 1), np.concatenate([y, -y[:, :7]], 1), 1)
+
+
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
 def test_dot_of_an_array_with_itself_is_its_sum_of_squares(row):
     for dtype in ("float32", "float64"):
         x = values(dtype, 300_001, seed=3)
@@ -163,6 +171,8 @@ def test_segments_whose_sums_cancel_take_integers(row):
     for op in ("sum", "mean", "var", "norm"):
         check(row, "segment_reduce", a, [0, 7, 8, 12], op)
         check(row, "segment_reduce", wide("float32", 3000, 200), [0, 10, 1500, 3000], op)
+        many = a[:7] * 2.0 ** np.arange(-300, 0)[:, None]
+        check(row, "segment_reduce", many.ravel(), np.arange(0, 2101, 7), op)
 
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
