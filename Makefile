@@ -162,7 +162,7 @@ build/sanitized/done: $(SOURCES) | $(INSTALLED)
 SANITIZED = $(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest --small \
             -m 'not unsanitized' -p no:cacheprovider --capture=sys
 
-# PART='--part 7/4' is a quarter of each test's parameters, the eighth again the first; nothing: all of them.
+# PART='--part 7/4': of each test's parameters a quarter, that of number 7 modulo 4; nothing: all of them.
 PART =
 
 sanitize: sanitize-emu sanitize-rest sanitize-cpu ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
