@@ -93,6 +93,7 @@ def pytest_generate_tests(metafunc):
 
 
 def leave_out(part, config, items):
+    """All but one of n parts, which are of about one size; each of few is in all of them."""
     k, n = part
     of_test = collections.Counter(item.nodeid.partition("[")[0] for item in items)
     chosen, others = [], []

@@ -6,6 +6,7 @@ import inspect
 import re
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import helpers
@@ -122,6 +123,21 @@ def test_files_that_the_pages_name_are_there():
 # ---- the table ---------------------------------------------------------------------------------
 
 ROWS = warpkit.variants()
+
+
+def test_parts_of_a_suite_are_all_of_it():
+    leave_out = runpy.run_path(str(ROOT / "tests" / "conftest.py"))["leave_out"]
+    names = [f"many[{i}]" for i in range(100)] + [f"few[{i}]" for i in range(4)]
+    parts = []
+    for k in range(7, 11):
+        items = [SimpleNamespace(nodeid=name) for name in names]
+        left_out = []
+        hook = SimpleNamespace(pytest_deselected=lambda items, to=left_out: to.extend(items))
+        leave_out((k, 4), SimpleNamespace(hook=hook), items)
+        assert len(items) + len(left_out) == len(names)
+        parts.append([item.nodeid for item in items])
+    assert all(set(names[100:]) <= set(part) for part in parts)
+    assert sorted(n for part in parts for n in part if "many" in n) == sorted(names[:100])
 
 
 def test_the_table_in_the_sources_is_the_table_in_use():
