@@ -23,8 +23,7 @@ enum {
     SIDE = 32,         /* threads side by side, at least: 256 bytes of each row           */
     PART_ROWS = 64,    /* of a thread, at least, where columns have parts                */
     JOINED = 4,        /* records that a thread joins one after the other               */
-    EVEN = 90,         /* percent of the places on the device that blocks should fill    */
-    ANYWHERE = 2       /* blocks of a multiprocessor whose elements lie anywhere: fold_lines */
+    EVEN = 90          /* percent of the places on the device that blocks should fill    */
 };
 
 /* NaN in a part of a complex number leaves out the other one, too. */
@@ -121,7 +120,7 @@ columns_side_by_side(int64_t inner, int columns, int item, int64_t high)
     for (int64_t width = SIDE; width <= last; width += step) {
         const int64_t height = wk_least(WK_BLOCK / width, high),
                       groups = wk_blocks(inner, width);
-        if (height * best_groups <= best_height * groups) continue;
+        if (height * best_groups < best_height * groups) continue;
         best = width;
         best_height = height;
         best_groups = groups;
@@ -184,14 +183,13 @@ plan_columns(const wk_call *call, int64_t processors, wk_columns own, int reside
     }
     repeat_rows(call, columns, g);
     const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], columns),
-                  high = wk_blocks(wk_blocks(r->n, g->repeat), FEW_ROWS);
+                  rows = wk_blocks(r->n, g->repeat), high = wk_blocks(rows, FEW_ROWS);
     if (g->repeat == 1)
         g->width = (int)columns_side_by_side(inner, columns, wk_itemsize[call->in.dtype], high);
     g->height = (int)wk_least(WK_BLOCK / g->width, high);
     g->groups = g->repeat > 1 ? 1 : wk_blocks(r->outputs, (int64_t)g->width * columns);
     g->parts =
-        even_parts(g->groups, places,
-                   wk_most(1, wk_blocks(r->n, g->repeat) / ((int64_t)g->height * PART_ROWS)));
+        even_parts(g->groups, places, wk_most(1, rows / ((int64_t)g->height * PART_ROWS)));
     g->join = joined_parts(g->parts, wk_least(r->outputs, (int64_t)g->width * columns));
     g->blocks = wk_most(places * 16, wk_blocks(g->groups, 1 << 20));
 }
@@ -250,9 +248,9 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
     else
         g->tiles = wk_blocks(r->n, batch * WARP);
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
-    const int one_run = g->reads == WK_READS_RUN && g->runs == 1;
     const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
-                  places = (one_run ? resident : wk_least(resident, ANYWHERE)) * processors;
+                  blocks = wk_reads_one_run(g) ? resident : wk_least(resident, WK_ANYWHERE),
+                  places = blocks * processors;
     if (call->part.mode == WK_WHOLE) {
         if (g->reads == WK_READS_ELEMENTS && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
             g->team = 1;

@@ -12,7 +12,8 @@ enum {
     WK_BLOCK = 256,       /* threads of a block                                            */
     WK_TILE_BYTES = 2048, /* of a warp's tile of contiguous elements: 4 vectors a lane     */
     WK_FEW_ROWS = 4,      /* that a thread takes at once of many columns                   */
-    WK_ITEMS = 32         /* groups of outputs that a block marks, at most                 */
+    WK_ITEMS = 32,        /* groups of outputs that a block marks, at most                 */
+    WK_ANYWHERE = 2       /* blocks a multiprocessor holds whose elements lie anywhere     */
 };
 
 typedef enum {
@@ -46,6 +47,13 @@ typedef struct wk_grid {
     int64_t groups; /* of outputs that a block folds together                            */
     int64_t blocks; /* at most                                                           */
 } wk_grid;
+
+/* Do an output's elements lie side by side? */
+static inline int
+wk_reads_one_run(const wk_grid *grid)
+{
+    return grid->reads == WK_READS_RUN && grid->runs == 1;
+}
 
 /* Columns of a thread, which shares them, or has them whole, or of few rows. */
 typedef struct {

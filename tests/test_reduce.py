@@ -475,6 +475,10 @@ def near_ties():
     ties[:, 3] = [0, *(2.0**-k for k in (50, 53, 54, 55, 90, 400))]
     for op in ("sumsq", "var", "norm"):
         yield op, np.hstack([ties, -ties])
+    v = ((1 << 53) + 1) << 9  # four of it are a tie, the square of which has 130 bits
+    yield "norm", np.array([[v] * 16 + [0], [v] * 16 + [1], [v + 2**10] * 16 + [0]])
+    v = ((1 << 27) - 1) << 36  # half of its square is a tie
+    yield "var", np.array([[v, -v] * 8 + [e, -e] + [0] * 14 for e in (0, 1)])
     yield "sumsq", np.full((1, 25), 0.1)  # 2^-2 (1 + 2^-54)^2
     d = 1.5 + 2.0**-52
     for op in ("var", "std"):

@@ -201,8 +201,7 @@ reduce(wk_call *call)
                       in, task);
     if (plan.kind == WK_BY_LINES)
         return launch(call, grid, kThreads, 0,
-                      plan.reads == WK_READS_RUN && plan.runs == 1 ? fold_lines<Acc, true>
-                                                                   : fold_lines<Acc, false>,
+                      wk_reads_one_run(&plan) ? fold_lines<Acc, true> : fold_lines<Acc, false>,
                       in, task);
     const int rows = bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
     size_t bytes = (size_t)(kWarps * stages_of_rows(rows) * rows);

@@ -554,7 +554,7 @@ finish_marked(const typename Acc::T *in, const reduce_task &task, uint32_t (*mar
 // kOneRun: an output's elements lie side by side, as they mostly do; else anywhere.
 template <class Acc, bool kOneRun>
 __global__ void
-__launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : 2)
+__launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : WK_ANYWHERE)
     fold_lines(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");

@@ -409,11 +409,67 @@ pair_of(unsigned __int128 x)
     return p;
 }
 
-// A mean's magnitude, a norm, a variance or its root; all is exact until it is divided by d, of which
-// `inverse` is the inverse, rounded.
-static __device__ __forceinline__ answer
-short_moment(unsigned __int128 x, double d, double inverse, int fold, int dtype)
+// The upper 128 bits of a number, all of it over 2^shift, which is even; `cut`: but for less than one.
+struct upper_bits {
+    unsigned __int128 x;
+    int shift;
+    bool cut;
+};
+
+static __device__ __forceinline__ upper_bits
+upper_of(uint64_t d, uint64_t c, uint64_t b, uint64_t a) // words from the lowest on
 {
+    if ((a | b) == 0) return {(unsigned __int128)c << 64 | d, 0, false};
+    int shift = 128;
+    if (a == 0) {
+        a = b;
+        b = c;
+        c = d;
+        d = 0;
+        shift = 64;
+    }
+    const int up = __clzll((long long)a) & ~1;
+    if (up) {
+        a = a << up | b >> (64 - up);
+        b = b << up | c >> (64 - up);
+        c <<= up;
+    }
+    return {(unsigned __int128)a << 64 | b, shift - up, (c | d) != 0};
+}
+
+// n Q - S^2, S being a magnitude.
+static __device__ __forceinline__ upper_bits
+spread_of_words(uint32_t n, const uint64_t (&q)[3], uint64_t s, uint64_t s_high)
+{
+    using wide = unsigned __int128;
+    const wide first = (wide)n * q[0], second = (wide)n * q[1] + (uint64_t)(first >> 64);
+    if ((s_high | q[2] | (uint64_t)(second >> 64)) == 0)
+        return {(second << 64 | (uint64_t)first) - (wide)s * s, 0, false};
+    const wide third = (wide)n * q[2] + (uint64_t)(second >> 64), square = (wide)s * s,
+               cross = (wide)s * s_high, top = (wide)s_high * s_high;
+    // The square's words from the second on: less than 2^64 each are added.
+    const wide s1 = (wide)(uint64_t)(square >> 64) + 2 * (wide)(uint64_t)cross,
+               s2 = (wide)(uint64_t)top + 2 * (wide)(uint64_t)(cross >> 64) + (s1 >> 64),
+               s3 = (top >> 64) + (s2 >> 64);
+    uint64_t w[4] = {(uint64_t)first, (uint64_t)second, (uint64_t)third,
+                     (uint64_t)(third >> 64)};
+    const uint64_t off[4] = {(uint64_t)square, (uint64_t)s1, (uint64_t)s2, (uint64_t)s3};
+    uint64_t borrow = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint64_t less = w[i] - off[i], rest = less - borrow;
+        borrow = (w[i] < off[i]) | (less < borrow);
+        w[i] = rest;
+    }
+    return upper_of(w[0], w[1], w[2], w[3]);
+}
+
+// A mean's magnitude, a norm, a variance or its root; all is exact, but for what was cut, until it is divided
+// by d, of which `inverse` is the inverse, rounded.
+static __device__ __forceinline__ answer
+short_moment(const upper_bits &of, double d, double inverse, int fold, int dtype)
+{
+    const unsigned __int128 x = of.x;
     const bool root = fold == WK_NORM || fold == WK_STD;
     // A root that may be an integer, or its half, and a tie.
     const bool whole = fold == WK_NORM || (fold == WK_STD && d == 4);
@@ -425,9 +481,10 @@ short_moment(unsigned __int128 x, double d, double inverse, int fold, int dtype)
     } else {
         r = pair_of(x);
     }
+    if (of.cut) r.lost += 1;
     if (!whole) r = divided(r, d, inverse);
     if (root) r = root_of(r);
-    if (whole && x >> 106 != 0) { // else a double holds it
+    if (whole && x >> 106 != 0 && of.shift == 0) { // else a double holds it, or it is not told
         uint64_t m = (uint64_t)(int64_t)(r.high - (r.high < 0x1p63 ? 0 : 0x1p63));
         m += (r.high < 0x1p63 ? 0 : 1ull << 63) + (uint64_t)(int64_t)rint(r.low);
         if ((unsigned __int128)m * m == x) {
@@ -436,24 +493,25 @@ short_moment(unsigned __int128 x, double d, double inverse, int fold, int dtype)
         }
     }
     if (whole && fold == WK_STD) r = {r.high / 2, r.low / 2, r.lost / 2};
-    return rounded(r, dtype);
+    const answer a = rounded(r, dtype);
+    if (of.shift == 0) return a;
+    const double power = wk_power_of_two(root ? of.shift / 2 : of.shift);
+    return {a.value * power, a.known && dtype == WK_F64}; // others may be too large then
 }
 
 __device__ WK_NOINLINE bool
 finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squares_high,
-               const reduce_task &task, int64_t output, int64_t count, uint64_t least,
-               uint64_t most)
+               uint64_t squares_top, const reduce_task &task, int64_t output, int64_t count,
+               uint64_t least, uint64_t most)
 {
-    using wide = unsigned __int128;
     // Loads of the task that do not wait for each other.
     const int folds = task.folds;
     const bool counts = task.counts, initial = task.has_initial;
     const double ddof = task.ddof, of_mean = task.inverse, of_spread = task.inverse_spread;
     const bool negative = (int64_t)sum_high < 0;
-    const uint64_t size = negative ? ~sum + 1 : sum;
-    if ((negative ? ~sum_high + (size == 0) : sum_high) != 0 || count <= 0 ||
-        count > INT32_MAX || initial)
-        return false;
+    const uint64_t size = negative ? ~sum + 1 : sum,
+                   size_high = negative ? ~sum_high + (size == 0) : sum_high;
+    if (count <= 0 || count > INT32_MAX || initial) return false;
     const double n = (double)(int)count;
 #pragma unroll 1
     for (int i = 0; i < folds; i++) {
@@ -464,16 +522,14 @@ finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squar
             continue;
         }
         const bool spread = fold == WK_VAR || fold == WK_STD;
-        wide x = size;
+        upper_bits x = {(unsigned __int128)size_high << 64 | size, 0, false};
         double d = n, inverse = of_mean;
         if (!is_float_dtype(dtype) || !(spread || fold == WK_MEAN || fold == WK_NORM))
             return false;
-        if (fold != WK_MEAN) x = (wide)squares_high << 64 | squares;
+        if (fold == WK_NORM) x = upper_of(squares, squares_high, squares_top, 0);
         if (spread) {
-            const wide low = (wide)(uint32_t)count * squares,
-                       high = (wide)(uint32_t)count * squares_high + (uint64_t)(low >> 64);
-            if (high >> 64 != 0) return false;
-            x = ((wide)(uint64_t)high << 64 | (uint64_t)low) - (wide)size * size;
+            const uint64_t q[3] = {squares, squares_high, squares_top};
+            x = spread_of_words((uint32_t)count, q, size, size_high);
             d = n * (n - ddof);
             inverse = of_spread;
             if (!(d > 0 && d < 0x1p53 && ddof == rint(ddof))) return false;

@@ -575,11 +575,11 @@ struct integer_outcome {
     int64_t nonzeros, n;
 };
 
-// All results of n integers, of which n times the squares' sum fits 128 bits: from words in registers.
-// False: what takes more has not been stored.
+// All results of n integers, from words in registers. False: what takes more has not been stored.
 __device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares,
-                               uint64_t squares_high, const reduce_task &task, int64_t output,
-                               int64_t n, uint64_t least, uint64_t most);
+                               uint64_t squares_high, uint64_t squares_top,
+                               const reduce_task &task, int64_t output, int64_t n,
+                               uint64_t least, uint64_t most);
 
 __device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
                                 int64_t output);

@@ -115,9 +115,8 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
         if constexpr (!kAll)
             if (finish_short(o, task, output)) return true;
         if constexpr (kAll) values_of_keys(ends, task, o.ends);
-        if (o.squares[2] != 0 ||
-            !finish_moments(o.sum[0], o.sum[1], o.squares[0], o.squares[1], task, output, count,
-                            kAll ? o.ends[0] : 0, kAll ? o.ends[1] : 0)) {
+        if (!finish_moments(o.sum[0], o.sum[1], o.squares[0], o.squares[1], o.squares[2], task,
+                            output, count, kAll ? o.ends[0] : 0, kAll ? o.ends[1] : 0)) {
             const integer_outcome there = o; // in memory, only here
             finish_integers(there, task, output);
         }
