@@ -129,9 +129,20 @@ def column(module):
 
 
 def test_a_profiler_on_a_gpu_counts_the_same_of_kernels():
-    trace = lab.trace(ncu.SOURCE)
+    trace = lab.trace(ncu.PROGRAMS["kernels"])
     assert trace.result.returncode == 0
     assert ncu.differences(GOLDEN, "kernels", [trace]) == (94, [])
+
+
+def test_a_profiler_on_a_gpu_counts_the_same_of_other_peoples_kernels():
+    trace = lab.trace(ncu.PROGRAMS["samples"])
+    assert trace.result.returncode == 0, trace.result.stdout
+    assert len({ncu.short(one.kernel) for one in trace.launches}) == 47
+    if "samples" in GOLDEN:
+        assert ncu.differences(GOLDEN, "samples", [trace]) == (50, [])
+    counted = trace.by_launch()
+    again = lab.trace(ncu.PROGRAMS["samples"]).by_launch()
+    assert [metrics for _, metrics in again] == [metrics for _, metrics in counted]
 
 
 def test_a_profiler_on_a_gpu_counts_the_same_for_rungs():

@@ -1,8 +1,8 @@
 """What Nsight Compute counts of kernels, as the golden values of warpkit.lab: make ncu, on a GPU.
 
-python3 tools/ncu.py --out FILE   profiles tests/kernels/traced.cu, compiled by nvcc, and each rung
-                                  of four ladders, by warpkit; FILE is JSON, or a folder, where it
-                                  is named after the GPU
+python3 tools/ncu.py --out FILE   profiles tests/kernels/traced.cu and samples.cu, compiled by nvcc,
+                                  and each rung of four ladders, by warpkit; FILE is JSON, or a
+                                  folder, where it is named after the GPU
 python3 tools/ncu.py --rungs NAME runs the rungs on a device: what ncu watches
 python3 tools/ncu.py --compare FILE
                                   compares FILE with what warpkit.lab counts: no GPU is needed
@@ -29,7 +29,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "tests" / "kernels" / "traced.cu"
+PROGRAMS = {  # by the list that has their launches
+    "kernels": ROOT / "tests" / "kernels" / "traced.cu",
+    "samples": ROOT / "tests" / "kernels" / "samples.cu",  # of other people
+}
 KINDS = ("ld", "st", "atom", "red")
 METRICS = [
     *(f"l1tex__t_requests_pipe_lsu_mem_global_op_{k}.sum" for k in KINDS),
@@ -49,7 +52,7 @@ METRICS = [
     "dram__sectors_read.sum",
     "dram__sectors_write.sum",
 ]
-LISTS = ("kernels", "rungs")
+LISTS = (*PROGRAMS, "rungs")
 LADDERS = ("transpose", "reduce", "stencil1d", "histogram")
 
 
@@ -187,7 +190,11 @@ def compare(path: str) -> None:
 
     golden = json.loads(Path(path).read_text())
     failed = False
-    for which, traced in (("kernels", [lab.trace(SOURCE)]), ("rungs", traced_rungs())):
+    for which in LISTS:
+        if which not in golden:
+            print(f"{which}: {path} has none; make ncu on a GPU renews it")
+            continue
+        traced = [lab.trace(PROGRAMS[which])] if which in PROGRAMS else traced_rungs()
         count, bad = differences(golden, which, traced)
         print(f"{which}: {count} launches, {len(bad)} differences without a known reason")
         print("\n".join(bad))
@@ -205,8 +212,8 @@ def compact(launches: list[dict[str, Any]], metrics: list[str]) -> list[list[Any
 def write(result: dict[str, Any], path: str) -> None:
     """A launch a line."""
     heads = [f" {json.dumps(k)}: {json.dumps(v)}" for k, v in result.items() if k not in LISTS]
-    for name in LISTS:
-        rows = ",\n  ".join(json.dumps(one) for one in result.get(name, []))
+    for name in (name for name in LISTS if name in result):
+        rows = ",\n  ".join(json.dumps(one) for one in result[name])
         heads.append(f' "{name}": [\n  {rows}\n ]')
     Path(path).write_text("{\n" + ",\n".join(heads) + "\n}\n")
 
@@ -282,19 +289,18 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder, "traced"))
-        arch = f"sm_{capability.replace('.', '')}"
-        told([given.nvcc, "-std=c++17", f"-arch={arch}", "-lineinfo", "-o", program, str(SOURCE)])
-        result["kernels"] = compact(profiled(given.ncu, metrics, [program]), metrics)
-        write(result, given.out)
+        compiler = [given.nvcc, "-std=c++17", f"-arch=sm_{capability.replace('.', '')}"]
+        for which, source in PROGRAMS.items():
+            told([*compiler, "-lineinfo", "-o", program, str(source)])
+            result[which] = compact(profiled(given.ncu, metrics, [program]), metrics)
+            write(result, given.out)
     try:
         rungs_of = [sys.executable, __file__, "--rungs", "cuda"]
         result["rungs"] = compact(profiled(given.ncu, metrics, rungs_of), metrics)
     finally:
         write(result, given.out)
-    print(
-        f"{len(result['kernels'])} launches, "
-        f"{len(result.get('rungs', []))} of the ladders: {given.out}"
-    )
+    counts = ", ".join(f"{len(result.get(name, []))} of {name}" for name in LISTS)
+    print(f"{given.out}: launches: {counts}")
 
 
 if __name__ == "__main__":
