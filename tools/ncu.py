@@ -44,6 +44,10 @@ METRICS = [
     *(f"smsp__inst_executed_op_global_{k}.sum" for k in KINDS),
     "smsp__inst_executed.sum",
     "smsp__thread_inst_executed.sum",
+    *(
+        f"smsp__sass_thread_inst_executed_op_{k}_pred_on.sum"
+        for k in ("fp16", "fp32", "fp64", "integer", "conversion")
+    ),
     "smsp__sass_branch_targets_threads_divergent.sum",
     "smsp__inst_executed_pipe_adu.sum",
     "idc__requests.sum",
