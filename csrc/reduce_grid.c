@@ -109,23 +109,31 @@ rows_side_by_side(int64_t side, int columns, int item)
 }
 
 /* Threads side by side, of SIDE to 2 SIDE, or more where columns are short: of whole sectors, and so that as
- * few as may be are without a column. H100, n x 33 and n x 40 float64 sums along axis 0: .75 .83, .79 .84. */
+ * few as may be are without a column. Of two as good the wider one where groups are enough for all `places`:
+ * a row's reads lie side by side. H100, n x 33 float64 sums along axis 0: .75 .83; H200, 512 x 1024 x n along
+ * axis 1, narrow and wide: float64 .82 .89, float32 .73 .82, float16 .58 .68, but n x 64 along axis 0, which has
+ * parts, .88 .85. */
 static int64_t
-columns_side_by_side(int64_t inner, int columns, int item, int64_t high)
+columns_side_by_side(const wk_call *call, int columns, int64_t high, int64_t places)
 {
-    const int64_t step = wk_most(1, SECTOR / (columns * item)),
+    const wk_reduce_args *r = &call->args.reduce;
+    const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], columns),
+                  step = wk_most(1, SECTOR / (columns * wk_itemsize[call->in.dtype])),
                   least = wk_least(WK_BLOCK / SIDE, high),
                   last = wk_most(2 * SIDE, WK_BLOCK / least);
     int64_t best = SIDE, best_height = 0, best_groups = 1;
     for (int64_t width = SIDE; width <= last; width += step) {
-        const int64_t height = wk_least(WK_BLOCK / width, high),
-                      groups = wk_blocks(inner, width);
-        if (height * best_groups < best_height * groups) continue;
-        best = width;
+        const int64_t side = wk_least(width, inner), height = wk_least(WK_BLOCK / side, high),
+                      groups = wk_blocks(inner, side),
+                      all = r->outputs / (side * columns); /* of all axes */
+        const int64_t gain = height * best_groups - best_height * groups;
+        if (gain < 0 || (gain == 0 && all < places)) continue;
+        best = side;
         best_height = height;
         best_groups = groups;
+        if (side == inner) break;
     }
-    return wk_least(inner, best);
+    return best;
 }
 
 /* Parts whose records are joined first, where a thread would join many one after the other, at 0.8 us each;
@@ -182,10 +190,8 @@ plan_columns(const wk_call *call, int64_t processors, wk_columns own, int reside
         return;
     }
     repeat_rows(call, columns, g);
-    const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], columns),
-                  rows = wk_blocks(r->n, g->repeat), high = wk_blocks(rows, FEW_ROWS);
-    if (g->repeat == 1)
-        g->width = (int)columns_side_by_side(inner, columns, wk_itemsize[call->in.dtype], high);
+    const int64_t rows = wk_blocks(r->n, g->repeat), high = wk_blocks(rows, FEW_ROWS);
+    if (g->repeat == 1) g->width = (int)columns_side_by_side(call, columns, high, places);
     g->height = (int)wk_least(WK_BLOCK / g->width, high);
     g->groups = g->repeat > 1 ? 1 : wk_blocks(r->outputs, (int64_t)g->width * columns);
     g->parts =

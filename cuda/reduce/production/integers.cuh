@@ -162,27 +162,6 @@ add_words(uint64_t (&to)[N], uint64_t low, uint64_t high)
     }
 }
 
-// Turns the moments of elements y into those of y + b, b = 2^k.
-template <int k>
-__device__ WK_NOINLINE void
-add_bias(integer_outcome *o)
-{
-    const auto all = (unsigned __int128)(uint64_t)o->n << k;
-    // (y + b)^2 = y^2 + b (2 y + b)
-    auto sum = (unsigned __int128)o->sum[1] << 64 | o->sum[0];
-    const unsigned __int128 more = 2 * sum + all;
-    const auto low = (uint64_t)more, high = (uint64_t)(more >> 64);
-    const uint64_t second = high << k | low >> (64 - k),
-                   third = (uint64_t)((int64_t)high >> (64 - k));
-    uint64_t carry = (o->squares[0] += low << k) < low << k;
-    carry = (o->squares[1] += carry) < carry;
-    carry += (o->squares[1] += second) < second;
-    o->squares[2] += third + carry;
-    sum += all;
-    o->sum[0] = (uint64_t)sum;
-    o->sum[1] = (uint64_t)(sum >> 64);
-}
-
 // The sum of signed elements, and their squares where they are wanted, in as many words as 2^47 of them
 // take.
 template <typename T, bool kSquares = true>
@@ -268,17 +247,15 @@ struct int_moments {
             add_words(squares, words[kSum], kSquare > 1 ? words[kSum + (kSquare > 1)] : 0);
         if constexpr (kSquares && kSquare > 2) squares[2] += words[kSum + 2];
     }
-    // As words of any integers', of which there are o->n.
-    __device__ void put_to(integer_outcome *o, const reduce_task &task) const
+    // As words of any integers'.
+    __device__ __forceinline__ void put_to(integer_outcome *o, const reduce_task &task) const
     {
+        o->bias = task.bias_bits;
         o->sum[0] = sum[0];
         o->sum[1] = kSum > 1 ? sum[kSum - 1] : (uint64_t)((int64_t)sum[0] >> 63);
 #pragma unroll
         for (int i = 0; i < 3; i++)
             o->squares[i] = kSquares && i < kSquare ? squares[i < kSquare ? i : 0] : 0;
-        if (task.bias) add_bias<bits_of<T> - 1>(o);
-        if (!kSquares)
-            for (int i = 0; i < 3; i++) o->squares[i] = 0;
     }
 };
 

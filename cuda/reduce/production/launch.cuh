@@ -29,6 +29,7 @@ describe_elements(wk_dtype dtype, reduce_task *task)
     task->dtype = (uint8_t)dtype;
     task->mask = dtype >= WK_F16 ? ~signs : UINT64_MAX;
     task->bias = is_unsigned ? signs : 0;
+    task->bias_bits = is_unsigned ? 8 * wk_itemsize[dtype] - 1 : 0;
     task->infinity = dtype == WK_F16 ? 0x7c00 : dtype == WK_BF16 ? 0x7f80 : 0x7fff;
     task->truth = dtype == WK_BOOL;
     task->halves = dtype == WK_F16 || dtype == WK_BF16;

@@ -499,13 +499,22 @@ short_moment(const upper_bits &of, double d, double inverse, int fold, int dtype
     return {a.value * power, a.known && dtype == WK_F64}; // others may be too large then
 }
 
+__device__ WK_NOINLINE void
+finish_extremes(uint64_t least, uint64_t most, const reduce_task &task, int64_t output)
+{
+#pragma unroll 1
+    for (int i = 0; i < task.folds; i++)
+        if (task.fold[i] == WK_MIN || task.fold[i] == WK_MAX)
+            store(task.out[i], task.out_dtype[i], output,
+                  task.fold[i] == WK_MIN ? least : most);
+}
+
 __device__ WK_NOINLINE bool
 finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squares_high,
-               uint64_t squares_top, const reduce_task &task, int64_t output, int64_t count,
-               uint64_t least, uint64_t most)
+               uint64_t squares_top, const reduce_task &task, int64_t output, int64_t count)
 {
     // Loads of the task that do not wait for each other.
-    const int folds = task.folds;
+    const int folds = task.folds, bias = task.bias_bits;
     const bool counts = task.counts, initial = task.has_initial;
     const double ddof = task.ddof, of_mean = task.inverse, of_spread = task.inverse_spread;
     const bool negative = (int64_t)sum_high < 0;
@@ -517,18 +526,23 @@ finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squar
     for (int i = 0; i < folds; i++) {
         const int fold = task.fold[i], dtype = task.out_dtype[i];
         void *const out = task.out[i];
-        if (fold == WK_MIN || fold == WK_MAX) {
-            store(out, dtype, output, fold == WK_MIN ? least : most);
-            continue;
-        }
+        if (fold == WK_MIN || fold == WK_MAX) continue;
         const bool spread = fold == WK_VAR || fold == WK_STD;
+        uint64_t q[3] = {squares, squares_high, squares_top};
         upper_bits x = {(unsigned __int128)size_high << 64 | size, 0, false};
         double d = n, inverse = of_mean;
+        bool minus = negative && fold == WK_MEAN;
         if (!is_float_dtype(dtype) || !(spread || fold == WK_MEAN || fold == WK_NORM))
             return false;
-        if (fold == WK_NORM) x = upper_of(squares, squares_high, squares_top, 0);
-        if (spread) {
-            const uint64_t q[3] = {squares, squares_high, squares_top};
+        if (fold == WK_MEAN && bias) { // of unsigned elements
+            x.x = sum_with_bias(sum, sum_high, count, bias);
+            minus = false;
+        }
+        if (fold == WK_NORM) {
+            if (bias) add_bias_to_squares(q, sum, sum_high, count, bias);
+            x = upper_of(q[0], q[1], q[2], 0);
+        }
+        if (spread) { // the same without bias
             x = spread_of_words((uint32_t)count, q, size, size_high);
             d = n * (n - ddof);
             inverse = of_spread;
@@ -537,14 +551,21 @@ finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squar
         if (counts) inverse = 1 / d;
         const answer a = short_moment(x, d, inverse, fold, dtype);
         if (!a.known) return false;
-        store(out, dtype, output, negative && fold == WK_MEAN ? -a.value : a.value);
+        store(out, dtype, output, minus ? -a.value : a.value);
     }
     return true;
 }
 
 __device__ WK_NOINLINE void
-finish_integers(const integer_outcome &o, const reduce_task &task, int64_t output)
+finish_integers(const integer_outcome &of, const reduce_task &task, int64_t output)
 {
+    integer_outcome o = of;
+    if (o.bias) {
+        const unsigned __int128 sum = sum_with_bias(o.sum[0], o.sum[1], o.n, o.bias);
+        add_bias_to_squares(o.squares, o.sum[0], o.sum[1], o.n, o.bias);
+        o.sum[0] = (uint64_t)sum;
+        o.sum[1] = (uint64_t)(sum >> 64);
+    }
     const bool negative = (int64_t)o.sum[1] < 0;
     const uint64_t low = negative ? ~o.sum[0] + 1 : o.sum[0],
                    high = negative ? ~o.sum[1] + (low == 0) : o.sum[1];

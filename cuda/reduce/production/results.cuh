@@ -573,13 +573,44 @@ __device__ void keys_of_rising(int dtype, const unsigned long long *words, uint6
 struct integer_outcome {
     uint64_t sum[2], squares[3], ends[2];
     int64_t nonzeros, n;
+    int bias; // k: sums are of elements less 2^k; 0: of the elements
 };
 
-// All results of n integers, from words in registers. False: what takes more has not been stored.
+// The sum of n elements y, and that of their squares, become those of y + 2^k; k is not zero. What lies
+// behind a pointer would be kept in memory.
+__device__ __forceinline__ unsigned __int128
+sum_with_bias(uint64_t low, uint64_t high, int64_t n, int k)
+{
+    return ((unsigned __int128)high << 64 | low) + ((unsigned __int128)(uint64_t)n << k);
+}
+
+__device__ __forceinline__ void
+add_bias_to_squares(uint64_t (&squares)[3], uint64_t low, uint64_t high, int64_t n, int k)
+{
+    // (y + b)^2 = y^2 + b (2 y + b)
+    const unsigned __int128 more =
+        2 * ((unsigned __int128)high << 64 | low) + ((unsigned __int128)(uint64_t)n << k);
+    const auto first = (uint64_t)more, next = (uint64_t)(more >> 64);
+    const uint64_t words[3] = {first << k, next << k | first >> (64 - k),
+                               (uint64_t)((int64_t)next >> (64 - k))};
+    uint64_t carry = 0;
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        const uint64_t with = words[i] + carry;
+        carry = with < carry;
+        carry += (squares[i] += with) < with;
+    }
+}
+
+// Those results of integers that are the least or the largest.
+__device__ void finish_extremes(uint64_t least, uint64_t most, const reduce_task &task,
+                                int64_t output);
+
+// The others of n integers, from words in registers: of the arguments twelve are. False: what takes more has
+// not been stored.
 __device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares,
                                uint64_t squares_high, uint64_t squares_top,
-                               const reduce_task &task, int64_t output, int64_t n,
-                               uint64_t least, uint64_t most);
+                               const reduce_task &task, int64_t output, int64_t n);
 
 __device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
                                 int64_t output);
@@ -591,15 +622,22 @@ finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
 {
     constexpr uint64_t kMost = (uint64_t)1 << 53;
     const int fold = task.fold[0];
-    const auto sum = (int64_t)o.sum[0];
-    const uint64_t size = sum < 0 ? -o.sum[0] : o.sum[0], n = (uint64_t)task.n;
+    uint64_t low = o.sum[0], high = o.sum[1], square = o.squares[0];
+    const auto n = (uint64_t)task.n;
     if (!task.in_double) return false;
-    if (size >= kMost || (int64_t)o.sum[1] != sum >> 63) {
+    if (o.bias && fold == WK_MEAN) {
+        const unsigned __int128 all = sum_with_bias(low, high, task.n, o.bias);
+        low = (uint64_t)all;
+        high = (uint64_t)(all >> 64);
+    }
+    const auto sum = (int64_t)low;
+    const uint64_t size = sum < 0 ? -low : low;
+    if (size >= kMost || (int64_t)high != sum >> 63) {
         if (fold != WK_MEAN) return false;
         double_pair p = {0, 0, 0}; // its parts lie apart
-        p.high = two_sum((double)(int64_t)o.sum[1] * 0x1p64,
-                         (double)(uint32_t)(o.sum[0] >> 32) * 0x1p32, &p.low);
-        p.add((double)(uint32_t)o.sum[0]);
+        p.high = two_sum((double)(int64_t)high * 0x1p64, (double)(uint32_t)(low >> 32) * 0x1p32,
+                         &p.low);
+        p.add((double)(uint32_t)low);
         const answer a = quick_mean(p, task.n, task.inverse, WK_F64);
         if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
         return a.known;
@@ -608,13 +646,16 @@ finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
     if (fold == WK_MEAN) {
         x = quotient(x, (double)task.n, task.inverse);
     } else {
-        if (o.squares[0] >= kMost || o.squares[1] != 0 || o.squares[2] != 0) return false;
+        if (o.bias && fold == WK_NORM) { // of elements of one or two bytes a word holds all
+            if (o.bias > 15 || n >> 31) return false;
+            square += (2 * low + (n << o.bias)) << o.bias;
+        }
+        if (square >= kMost || o.squares[1] != 0 || o.squares[2] != 0) return false;
         if (fold == WK_NORM) {
-            x = sqrt((double)(int64_t)o.squares[0]);
+            x = sqrt((double)(int64_t)square);
         } else if (fold == WK_VAR || fold == WK_STD) {
-            const uint64_t all = n * o.squares[0] - size * size; // S^2 is no more than n Q
-            if (n >= kMost >> 20 || o.squares[0] >= kMost / n || !(task.spread > 0))
-                return false;
+            const uint64_t all = n * square - size * size; // S^2 is no more than n Q
+            if (n >= kMost >> 20 || square >= kMost / n || !(task.spread > 0)) return false;
             x = quotient((double)(int64_t)all, task.spread, task.inverse_spread);
             if (fold == WK_STD && all != 0) {
                 if (task.spread == 4) return false; // may be a tie

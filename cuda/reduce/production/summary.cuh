@@ -114,9 +114,12 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
         sums.put_to(&o, task);
         if constexpr (!kAll)
             if (finish_short(o, task, output)) return true;
-        if constexpr (kAll) values_of_keys(ends, task, o.ends);
+        if constexpr (kAll) {
+            values_of_keys(ends, task, o.ends);
+            finish_extremes(o.ends[0], o.ends[1], task, output);
+        }
         if (!finish_moments(o.sum[0], o.sum[1], o.squares[0], o.squares[1], o.squares[2], task,
-                            output, count, kAll ? o.ends[0] : 0, kAll ? o.ends[1] : 0)) {
+                            output, count)) {
             const integer_outcome there = o; // in memory, only here
             finish_integers(there, task, output);
         }

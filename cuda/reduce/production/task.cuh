@@ -66,6 +66,7 @@ struct reduce_task {
     uint64_t mask;    // an element is zero where these bits are: all but the signs of floats
     uint64_t
         bias; // the sign bits of unsigned elements, else 0: x ^ bias is ordered as if signed
+    int bias_bits; // k, of an element's 2^k; 0: signed
 
     // Where it goes: to the words of each output that its parts, pieces or GPUs share, else to the
     // results.
