@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import helpers
 import numpy as np
@@ -62,6 +63,18 @@ def test_the_pages_have_every_setting():
     pages = ("settings.md", "emulator.md")
     text = "".join((helpers.ROOT / "docs" / page).read_text() for page in pages)
     assert [name for name, *_ in warpkit._core.settings() if f"`{name}`" not in text] == []
+
+
+def test_type_checkers_know_every_variant():
+    text = (Path(warpkit.__file__).parent / "__init__.pyi").read_text()
+    listed = {
+        name.lower(): re.findall(r'"(\w+)"', names)
+        for name, names in re.findall(r"^Of([A-Z]\w+) = Literal\[(.*?)\]", text, re.M | re.S)
+    }
+    listed.pop("floats")  # operations, these
+    for op, names in listed.items():
+        rows = [row for row in warpkit.variants() if row.op.replace("_", "") == op]
+        assert names == list(dict.fromkeys(row.name for row in rows)), op
 
 
 def test_names_on_the_pages_are_there():

@@ -30,7 +30,7 @@ class Variant(NamedTuple):
 
     op: str
     device: str
-    name: str
+    name: Any  # to type checkers, which know of each operation what its variant= may be
     dtypes: tuple[str, ...]
     production: bool
     teaches: str
