@@ -130,6 +130,7 @@ def read(app: Any, page: str, source: list[str]) -> None:
 
     text = re.sub(r"\[([^\]\n]+)\]\(([\w./-]+)\)", unlinked, source[0])
     if page == root_doc:
+        app.env.note_dependency(str(ROOT / "docs" / "README.md"))  # a new page is there at once
         text += "\n\n" + navigation()
     for mark, script in CHARTS.get(page, {}).items():
         picture = f"![The ladder, in GB/s](/build/docs-charts/ladder_{script}.svg)\n\n{COLOURS}"
