@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -142,9 +143,20 @@ def missing(app: Any, env: Any, node: Any, inside: Any) -> Any:
     """What other projects document."""
     target = node["reftarget"]
     form = ELSEWHERE.get(target.partition(".")[0])
-    if form is None:
+    if form is None or not is_there(target):
         return None
     return nodes.reference("", "", inside, internal=False, refuri=form.format(target))
+
+
+def is_there(target: str) -> bool:
+    """Whether a library has the name; only of those that are always installed that is known."""
+    if not target.startswith(("numpy.", "scipy.")):
+        return True
+    try:
+        pkgutil.resolve_name(target)
+    except (AttributeError, ImportError):
+        return False
+    return True
 
 
 def setup(app: Any) -> None:
