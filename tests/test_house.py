@@ -219,12 +219,13 @@ def stubs():
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             own = {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
-            keys[node.name] = own.union(*(keys.get(ast.unparse(base), ()) for base in node.bases))
+            bases = (ast.unparse(base).partition("[")[0] for base in node.bases)
+            keys[node.name] = own.union(*(keys.get(base, ()) for base in bases))
         elif isinstance(node, ast.FunctionDef):
             a, own = node.args, functions.setdefault(node.name, set())
             own.update(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs))
             if a.kwarg:
-                own.update(keys[a.kwarg.annotation.slice.id])
+                own.update(keys[ast.unparse(a.kwarg.annotation.slice).partition("[")[0]])
         elif isinstance(node, ast.ImportFrom):
             names.update(name.asname for name in node.names)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):

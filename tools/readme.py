@@ -279,7 +279,7 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
 
 
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
-    "README.md": {"cells": chart.summary},
+    "README.md": {},
     "docs/variants.md": {"kernels": kernel_table},
     "docs/benchmarks.md": {
         "cells": chart.summary,
