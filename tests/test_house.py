@@ -109,6 +109,15 @@ def test_no_source_names_a_place_on_somebodys_machine():
     assert found == []
 
 
+def test_there_is_one_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", text, re.M)[1] == warpkit.__version__
+    newest = re.search(
+        r"\b\d+\.\d+\.\d+\b", (ROOT / "CHANGELOG.md").read_text().partition("\n## ")[2]
+    )
+    assert newest[0] == warpkit.__version__
+
+
 def test_files_that_the_pages_name_are_there():
     names = [p.as_posix() for p in ROOT.rglob("*") if not {"build", ".venv"} & set(p.parts)]
     missing = []
