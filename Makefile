@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test test-all wheels core-wheel all-wheels sdist cuda-wheel wheel-test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme docs docs-serve clean
+.PHONY: help demo notebooks test test-all wheels core-wheel all-wheels sdist cuda-wheel wheel-test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme docs links docs-serve clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -263,6 +263,7 @@ lint: $(VENV)/linters ## fail on what make format would change, on type errors a
 	$(VENV)/bin/codespell
 	$(VENV)/bin/mypy
 	$(VENV)/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(if $(shell command -v actionlint),actionlint)
 	$(VENV)/bin/pyright --pythonpath $(PY)
 	$(VENV)/bin/lizard -m -C 20 -L 60 -w -l c -l cpp $(HOST_FILES)
 
@@ -276,6 +277,9 @@ $(VENV)/docs: $(INSTALLED)
 # Notebooks are run a first time, in a minute; CI, which runs them anyway, shows them as they are.
 docs: $(VENV)/docs ## the documentation as a site, in build/docs; a warning is an error
 	WARPKIT_DEVICE=cpu $(PY) -m sphinx -q -n -W --keep-going -c docs -D nb_execution_mode=$(if $(CI),off,cache) . build/docs
+
+links: $(VENV)/docs ## ask the network whether the pages that the documentation links to are there
+	WARPKIT_DEVICE=cpu $(PY) -m sphinx -q -b linkcheck -c docs -D nb_execution_mode=off . build/links
 
 docs-serve: docs ## the site at http://localhost:8000
 	$(PY) -m http.server -d build/docs -b localhost 8000

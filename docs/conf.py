@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -130,6 +131,7 @@ def read(app: Any, page: str, source: list[str]) -> None:
 
     text = re.sub(r"\[([^\]\n]+)\]\(([\w./-]+)\)", unlinked, source[0])
     if page == root_doc:
+        app.env.note_dependency(str(ROOT / "docs" / "README.md"))  # a new page is there at once
         text += "\n\n" + navigation()
     for mark, script in CHARTS.get(page, {}).items():
         picture = f"![The ladder, in GB/s](/build/docs-charts/ladder_{script}.svg)\n\n{COLOURS}"
@@ -141,9 +143,20 @@ def missing(app: Any, env: Any, node: Any, inside: Any) -> Any:
     """What other projects document."""
     target = node["reftarget"]
     form = ELSEWHERE.get(target.partition(".")[0])
-    if form is None:
+    if form is None or not is_there(target):
         return None
     return nodes.reference("", "", inside, internal=False, refuri=form.format(target))
+
+
+def is_there(target: str) -> bool:
+    """Whether a library has the name; only of those that are always installed that is known."""
+    if not target.startswith(("numpy.", "scipy.")):
+        return True
+    try:
+        pkgutil.resolve_name(target)
+    except (AttributeError, ImportError):
+        return False
+    return True
 
 
 def setup(app: Any) -> None:

@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import helpers
 import numpy as np
@@ -47,13 +48,39 @@ def public(module):
     return {n for n, v in values.items() if inspect.isroutine(v) or inspect.isclass(v)}
 
 
-def test_the_reference_has_all_that_is_public_once():
+# They draw, need several processes, or a compiler.
+NO_EXAMPLE = {
+    "allreduce",
+    "bank_map",
+    "canaries",
+    "ladder",
+    "registers",
+    "roofline",
+    "rungs",
+    "shrink",
+}
+
+
+def listed_names():
+    """What the pages of docs/api list, by module."""
     listed = {}
     for page in (helpers.ROOT / "docs" / "api").glob("*.md"):
         for block in re.findall(r"^```names\n(.*?)^```$", page.read_text(), re.M | re.S):
             module, *names = block.split()
             listed.setdefault(module, []).extend(names)
-    for name, names in listed.items():
+    return listed
+
+
+def test_every_public_function_has_an_example():
+    for name, names in listed_names().items():
+        module = pytest.importorskip(name)
+        functions = {n: getattr(module, n) for n in names if inspect.isroutine(getattr(module, n))}
+        without = {n for n, function in functions.items() if ">>>" not in inspect.getdoc(function)}
+        assert without <= NO_EXAMPLE, name
+
+
+def test_the_reference_has_all_that_is_public_once():
+    for name, names in listed_names().items():
         module = pytest.importorskip(name)
         assert sorted(names) == sorted(public(module)), name
 
@@ -62,6 +89,18 @@ def test_the_pages_have_every_setting():
     pages = ("settings.md", "emulator.md")
     text = "".join((helpers.ROOT / "docs" / page).read_text() for page in pages)
     assert [name for name, *_ in warpkit._core.settings() if f"`{name}`" not in text] == []
+
+
+def test_type_checkers_know_every_variant():
+    text = (Path(warpkit.__file__).parent / "__init__.pyi").read_text()
+    listed = {
+        name.lower(): re.findall(r'"(\w+)"', names)
+        for name, names in re.findall(r"^Of([A-Z]\w+) = Literal\[(.*?)\]", text, re.M | re.S)
+    }
+    listed.pop("floats")  # operations, these
+    for op, names in listed.items():
+        rows = [row for row in warpkit.variants() if row.op.replace("_", "") == op]
+        assert names == list(dict.fromkeys(row.name for row in rows)), op
 
 
 def test_names_on_the_pages_are_there():

@@ -99,7 +99,7 @@ def test_what_fails_of_other_projects_tests_has_a_reason():
 
 def test_no_source_names_a_place_on_somebodys_machine():
     found = []
-    files = [p for p in ROOT.iterdir() if p.is_file()]
+    files = [p for p in ROOT.iterdir() if p.is_file() and p.name != ".git"]  # of a worktree
     files += (p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.is_file())
     for path in files:
         if path.suffix in (".so", ".pyc", ".png", ".o") or "egg-info" in str(path):
@@ -107,6 +107,15 @@ def test_no_source_names_a_place_on_somebodys_machine():
         if re.search(r"(?<![\w.])/(work|root|home|Users)/", path.read_text(errors="ignore")):
             found.append(path.relative_to(ROOT).as_posix())
     assert found == []
+
+
+def test_there_is_one_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", text, re.M)[1] == warpkit.__version__
+    newest = re.search(
+        r"\b\d+\.\d+\.\d+\b", (ROOT / "CHANGELOG.md").read_text().partition("\n## ")[2]
+    )
+    assert newest[0] == warpkit.__version__
 
 
 def test_files_that_the_pages_name_are_there():
@@ -219,12 +228,13 @@ def stubs():
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             own = {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
-            keys[node.name] = own.union(*(keys.get(ast.unparse(base), ()) for base in node.bases))
+            bases = (ast.unparse(base).partition("[")[0] for base in node.bases)
+            keys[node.name] = own.union(*(keys.get(base, ()) for base in bases))
         elif isinstance(node, ast.FunctionDef):
             a, own = node.args, functions.setdefault(node.name, set())
             own.update(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs))
             if a.kwarg:
-                own.update(keys[a.kwarg.annotation.slice.id])
+                own.update(keys[ast.unparse(a.kwarg.annotation.slice).partition("[")[0]])
         elif isinstance(node, ast.ImportFrom):
             names.update(name.asname for name in node.names)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):

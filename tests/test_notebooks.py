@@ -55,6 +55,25 @@ __global__ void count(const unsigned char *in, unsigned *counts, int n)
 }
 """''',
     ],
+    "reduction": [
+        'def largest(y):\n    return warp.reduce(y, "max", width=8)',
+        """def index(y):
+    return warp.fns(warp.ballot(y == warp.reduce(y, "max")))[0]""",
+        "f = np.array([1e8] + [1] * 30 + [-1e8], dtype=np.float32)",
+    ],
+    "warp": [
+        "mask = 31",
+        """def by_xor(a):
+    return warp.shfl_xor(a, 1)
+
+
+def by_rotate(a):
+    return warp.rotate(a, 1, width=2)""",
+        """def rank(yes):
+    before = (1 << lanes.astype(np.uint64)) - 1
+    return warp.popc(warp.ballot(yes) & before.astype(np.uint32))""",
+    ],
+    "shared_memory": ["turns = 16", "turns = 64", "padding = 1"],
     "arrays": [
         "def view_of(a):\n    return a[:, 2::-2]",
         """def ranges(a):
@@ -85,6 +104,7 @@ def test_a_check_takes_an_answer_and_not_what_was_there(name, capsys):
     for answer, (given, check) in zip(ANSWERS[name], exercises, strict=True):
         space = {}
         exec(first, space)
+        capsys.readouterr()
         for mine, wanted in ((given, "not yet: "), (answer, "right\n")):
             exec(mine, space)
             exec(check, space)

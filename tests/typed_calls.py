@@ -20,6 +20,7 @@ def of_numpy(f: NDArray[np.float32], i: NDArray[np.int32], c: NDArray[np.complex
     assert_type(warpkit.reduce(f, "nanstd", where=f > 0), np.float32)
     assert_type(warpkit.reduce(f, "argmax"), np.int64)
     assert_type(warpkit.reduce(i, "sum"), Any)
+    assert_type(warpkit.reduce(f, variant="smem_unroll4"), np.float32)
     assert_type(warpkit.reduce(f, "sum", 0), NDArray[Any])
     assert_type(warpkit.reduce(f, "argmax", axis=0), NDArray[Any])
     assert_type(warpkit.reduce(f, keepdims=True), NDArray[Any])
@@ -60,6 +61,11 @@ def of_a_device(a: DeviceArray) -> None:
     assert_type(warpkit.group_reduce(a, a, "max"), DeviceArray)
     assert_type(a.reshape(-1).sum(), DeviceArray)
     assert_type(a.T[0].numpy(), NDArray[Any])
+
+
+def of_each_variant(f: NDArray[np.float32]) -> None:
+    for row in warpkit.variants("transpose"):
+        assert_type(warpkit.transpose(f, variant=row.name), NDArray[np.float32])
 
 
 def of_another_library(t: Tensor) -> None:

@@ -27,6 +27,8 @@
   to its <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU;
   <!-- reduce gpu -->: a selection of the last.
 
+- <!-- wrong calls -->, <!-- hidden calls -->, each up to its <!-- /... -->: calls that are refused,
+  and what they say.
 - <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of
   tools/ncu.py; <!-- transpose counts -->: a ladder as warpkit.lab traces it.
 
@@ -50,6 +52,7 @@ import histogram_tables
 import keyed_tables
 import ncu
 import reduce_tables
+import refusals
 import smem_tables
 import stencil_tables
 import transpose_tables
@@ -276,7 +279,7 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
 
 
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
-    "README.md": {"cells": chart.summary},
+    "README.md": {},
     "docs/variants.md": {"kernels": kernel_table},
     "docs/benchmarks.md": {
         "cells": chart.summary,
@@ -310,6 +313,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "histogram small": histogram_tables.small,
     },
     "docs/coming_from.md": {},
+    "docs/errors.md": {"wrong calls": refusals.wrong, "hidden calls": refusals.hidden},
     "docs/getting_started.md": {},
     "docs/kernels.md": {},
     "docs/lab.md": {"different": ncu.different_table, "transpose counts": ncu.ladder_table},

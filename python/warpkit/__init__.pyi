@@ -5,7 +5,7 @@ What cannot be told is Any. The docstrings are in the modules, at the functions.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -76,13 +76,41 @@ Pair = tuple[ResultT, ResultT]
 Edges = int | Sequence[float] | np.ndarray | str
 Range = tuple[float, float] | None
 
-class Options(TypedDict, total=False):
+# The rows of the kernel table, by the operation whose `variant` they are.
+OfReduce = Literal[
+    "exact", "gmem", "gmem_unroll", "neighbored", "interleaved", "smem", "smem_dyn", "smem_unroll4",
+    "smem_unroll4_dyn", "shfl", "shfl_atomic", "redux", "vectorised", "single_pass",
+]  # fmt: skip
+OfTranspose = Literal[
+    "blocked", "copy", "naive_row", "naive_col", "naive_unroll", "diagonal", "smem", "smem_pad",
+    "smem_dyn", "smem_pad_dyn", "smem_unroll", "smem_unroll_pad", "smem_unroll_pad_dyn", "swizzle",
+    "vectorised", "tiles",
+]  # fmt: skip
+OfStencil1d = Literal[
+    "lines", "gmem", "readonly", "constant", "constant_divergent", "smem_readonly", "registers",
+]  # fmt: skip
+OfHistogram = Literal[
+    "private", "global_atomic", "smem_atomic", "smem_private", "match_any", "split", "fields",
+    "planes", "runs", "counters",
+]  # fmt: skip
+OfWarpHistogram = Literal[
+    "bitonic", "sorted_smem", "sorted_linear", "sorted_select", "fns", "match_any"
+]  # fmt: skip
+OfRunLength = Literal["heads"]
+OfUniqueCounts = Literal["radix"]
+OfDot = Literal["blocks", "products"]
+OfSegmentReduce = Literal["runs", "teams"]
+OfCumsum = Literal["chunks", "runs"]
+OfGroup = Literal["counting", "radix"]
+OfT = TypeVar("OfT", bound=str)
+
+class Options(TypedDict, Generic[OfT], total=False):
     device: Device
     stream: Any
-    variant: str | None
+    variant: OfT | None
     progress: Progress
 
-class New(Options, total=False):
+class New(Options[OfT], Generic[OfT], total=False):
     """Of a call that makes its result."""
 
     out: None
@@ -128,12 +156,12 @@ class Folding(TypedDict, total=False):
     where: Any
     ddof: float
 
-class NewFold(New, Folding, total=False): ...
+class NewFold(New[OfReduce], Folding, total=False): ...
 
 class NewCast(NewFold, total=False):
     dtype: DTypeLike | None
 
-class AnyFold(Options, Folding, total=False):
+class AnyFold(Options[OfReduce], Folding, total=False):
     dtype: DTypeLike | None
     keepdims: bool
 
@@ -204,7 +232,7 @@ def reduce(
     **options: Unpack[AnyFold],
 ) -> Any: ...
 
-class Describing(Options, total=False):
+class Describing(Options[OfReduce], total=False):
     ddof: float
     keepdims: bool
 
@@ -227,12 +255,14 @@ Axes = Sequence[int] | None
 Moved = int | Sequence[int]
 
 @overload
-def transpose(a: object, /, axes: Axes = ..., *, out: OutT, **options: Unpack[Options]) -> OutT: ...
+def transpose(
+    a: object, /, axes: Axes = ..., *, out: OutT, **options: Unpack[Options[OfTranspose]]
+) -> OutT: ...
 @overload
-def transpose(a: ArrayT, /, axes: Axes = ..., **options: Unpack[New]) -> ArrayT: ...
+def transpose(a: ArrayT, /, axes: Axes = ..., **options: Unpack[New[OfTranspose]]) -> ArrayT: ...
 @overload
 def transpose(
-    a: object, /, axes: Axes = ..., *, out: Any = ..., **options: Unpack[Options]
+    a: object, /, axes: Axes = ..., *, out: Any = ..., **options: Unpack[Options[OfTranspose]]
 ) -> Any: ...
 @overload
 def moveaxis(
@@ -257,7 +287,7 @@ def ascontiguousarray(a: object, /, **options: Unpack[Where]) -> Any: ...
 
 # ---- stencils ------------------------------------------------------------------------------------
 
-class Beyond(Options, total=False):
+class Beyond(Options[OfStencil1d], total=False):
     mode: Mode
     cval: complex
     origin: int
@@ -331,7 +361,7 @@ def gradient1d(
 
 # ---- histograms and runs -------------------------------------------------------------------------
 
-class Counting(Options, total=False):
+class Counting(Options[OfHistogram], total=False):
     nan: Literal["raise", "ignore"]
     out: Any
 
@@ -377,19 +407,25 @@ def histogram(
 ) -> Pair[Any]: ...
 @overload
 def bincount(
-    a: object, /, weights: Any = ..., minlength: int = ..., *, out: OutT, **options: Unpack[Options]
+    a: object,
+    /,
+    weights: Any = ...,
+    minlength: int = ...,
+    *,
+    out: OutT,
+    **options: Unpack[Options[OfHistogram]],
 ) -> OutT: ...
 @overload
 def bincount(
-    a: Host, /, weights: None = ..., minlength: int = ..., **options: Unpack[New]
+    a: Host, /, weights: None = ..., minlength: int = ..., **options: Unpack[New[OfHistogram]]
 ) -> NDArray[np.int64]: ...
 @overload
 def bincount(
-    a: Host, /, weights: Any = ..., minlength: int = ..., **options: Unpack[New]
+    a: Host, /, weights: Any = ..., minlength: int = ..., **options: Unpack[New[OfHistogram]]
 ) -> NDArray[Any]: ...
 @overload
 def bincount(
-    a: ArrayT, /, weights: Any = ..., minlength: int = ..., **options: Unpack[New]
+    a: ArrayT, /, weights: Any = ..., minlength: int = ..., **options: Unpack[New[OfHistogram]]
 ) -> ArrayT: ...
 @overload
 def bincount(
@@ -399,10 +435,10 @@ def bincount(
     minlength: int = ...,
     *,
     out: Any = ...,
-    **options: Unpack[Options],
+    **options: Unpack[Options[OfHistogram]],
 ) -> Any: ...
 
-class Sorted(Options, total=False):
+class Sorted(Options[OfWarpHistogram], total=False):
     assume_sorted: bool
     out: tuple[Any, Any, Any] | None
 
@@ -413,40 +449,54 @@ def warp_histogram(a: ArrayT, /, **options: Unpack[Sorted]) -> WarpHistogram[Arr
 @overload
 def warp_histogram(a: object, /, **options: Unpack[Sorted]) -> WarpHistogram[Any]: ...
 @overload
-def run_length(a: Host, /, **options: Unpack[Options]) -> RunLength[NDArray[Any]]: ...
+def run_length(a: Host, /, **options: Unpack[Options[OfRunLength]]) -> RunLength[NDArray[Any]]: ...
 @overload
-def run_length(a: ArrayT, /, **options: Unpack[Options]) -> RunLength[ArrayT]: ...
+def run_length(a: ArrayT, /, **options: Unpack[Options[OfRunLength]]) -> RunLength[ArrayT]: ...
 @overload
-def run_length(a: object, /, **options: Unpack[Options]) -> RunLength[Any]: ...
+def run_length(a: object, /, **options: Unpack[Options[OfRunLength]]) -> RunLength[Any]: ...
 @overload
-def unique_counts(a: Host, /, **options: Unpack[Options]) -> UniqueCounts[NDArray[Any]]: ...
+def unique_counts(
+    a: Host, /, **options: Unpack[Options[OfUniqueCounts]]
+) -> UniqueCounts[NDArray[Any]]: ...
 @overload
-def unique_counts(a: ArrayT, /, **options: Unpack[Options]) -> UniqueCounts[ArrayT]: ...
+def unique_counts(
+    a: ArrayT, /, **options: Unpack[Options[OfUniqueCounts]]
+) -> UniqueCounts[ArrayT]: ...
 @overload
-def unique_counts(a: object, /, **options: Unpack[Options]) -> UniqueCounts[Any]: ...
+def unique_counts(
+    a: object, /, **options: Unpack[Options[OfUniqueCounts]]
+) -> UniqueCounts[Any]: ...
 
 # ---- products, prefixes, keys --------------------------------------------------------------------
 
 @overload
 def dot(
-    a: object, b: object, /, axis: int | None = ..., *, out: OutT, **options: Unpack[Options]
+    a: object, b: object, /, axis: int | None = ..., *, out: OutT, **options: Unpack[Options[OfDot]]
 ) -> OutT: ...
 @overload
 def dot(
-    a: NDArray[InexactT], b: NDArray[InexactT], /, axis: None = ..., **options: Unpack[New]
+    a: NDArray[InexactT], b: NDArray[InexactT], /, axis: None = ..., **options: Unpack[New[OfDot]]
 ) -> InexactT: ...
 @overload
-def dot(a: Host, b: Host, /, axis: int | None = ..., **options: Unpack[New]) -> Any: ...
-@overload
-def dot(a: ArrayT, b: ArrayT, /, axis: int | None = ..., **options: Unpack[New]) -> ArrayT: ...
+def dot(a: Host, b: Host, /, axis: int | None = ..., **options: Unpack[New[OfDot]]) -> Any: ...
 @overload
 def dot(
-    a: object, b: object, /, axis: int | None = ..., *, out: Any = ..., **options: Unpack[Options]
+    a: ArrayT, b: ArrayT, /, axis: int | None = ..., **options: Unpack[New[OfDot]]
+) -> ArrayT: ...
+@overload
+def dot(
+    a: object,
+    b: object,
+    /,
+    axis: int | None = ...,
+    *,
+    out: Any = ...,
+    **options: Unpack[Options[OfDot]],
 ) -> Any: ...
 
 vdot = dot
 
-class Averaging(Options, total=False):
+class Averaging(Options[OfDot], total=False):
     keepdims: bool
 
 @overload
@@ -458,7 +508,7 @@ def average(
     returned: Literal[False] = ...,
     *,
     keepdims: Literal[False] = ...,
-    **options: Unpack[Options],
+    **options: Unpack[Options[OfDot]],
 ) -> InexactT: ...
 @overload
 def average(
@@ -495,7 +545,7 @@ def cumsum(
     dtype: DTypeLike | None = ...,
     *,
     out: OutT,
-    **options: Unpack[Options],
+    **options: Unpack[Options[OfCumsum]],
 ) -> OutT: ...
 @overload
 def cumsum(
@@ -504,7 +554,7 @@ def cumsum(
     axis: int | None = ...,
     dtype: None = ...,
     out: None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[Options[OfCumsum]],
 ) -> NDArray[InexactT]: ...
 @overload
 def cumsum(
@@ -513,7 +563,7 @@ def cumsum(
     axis: int | None = ...,
     dtype: DTypeLike | None = ...,
     out: None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[Options[OfCumsum]],
 ) -> NDArray[Any]: ...
 @overload
 def cumsum(
@@ -522,7 +572,7 @@ def cumsum(
     axis: int | None = ...,
     dtype: DTypeLike | None = ...,
     out: None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[Options[OfCumsum]],
 ) -> ArrayT: ...
 @overload
 def cumsum(
@@ -531,29 +581,34 @@ def cumsum(
     axis: int | None = ...,
     dtype: DTypeLike | None = ...,
     out: Any = ...,
-    **options: Unpack[Options],
+    **options: Unpack[Options[OfCumsum]],
 ) -> Any: ...
 
 nancumsum = cumsum
 
-class Spread(Options, total=False):
+class Spread(Options[OfT], Generic[OfT], total=False):
     ddof: float
 
 @overload
 def segment_reduce(
-    a: Host, offsets: Any, /, op: SegmentOp = ..., **options: Unpack[Spread]
+    a: Host, offsets: Any, /, op: SegmentOp = ..., **options: Unpack[Spread[OfSegmentReduce]]
 ) -> NDArray[Any]: ...
 @overload
 def segment_reduce(
-    a: ArrayT, offsets: Any, /, op: SegmentOp = ..., **options: Unpack[Spread]
+    a: ArrayT, offsets: Any, /, op: SegmentOp = ..., **options: Unpack[Spread[OfSegmentReduce]]
 ) -> ArrayT: ...
 @overload
 def segment_reduce(
-    a: object, offsets: Any, /, op: SegmentOp = ..., **options: Unpack[Spread]
+    a: object, offsets: Any, /, op: SegmentOp = ..., **options: Unpack[Spread[OfSegmentReduce]]
 ) -> Any: ...
 @overload
 def group_reduce(
-    keys: Host, a: Host, /, op: SegmentOp = ..., groups: int | None = ..., **options: Unpack[Spread]
+    keys: Host,
+    a: Host,
+    /,
+    op: SegmentOp = ...,
+    groups: int | None = ...,
+    **options: Unpack[Spread[OfGroup]],
 ) -> NDArray[Any]: ...
 @overload
 def group_reduce(
@@ -562,7 +617,7 @@ def group_reduce(
     /,
     op: SegmentOp = ...,
     groups: int | None = ...,
-    **options: Unpack[Spread],
+    **options: Unpack[Spread[OfGroup]],
 ) -> ArrayT: ...
 @overload
 def group_reduce(
@@ -571,5 +626,5 @@ def group_reduce(
     /,
     op: SegmentOp = ...,
     groups: int | None = ...,
-    **options: Unpack[Spread],
+    **options: Unpack[Spread[OfGroup]],
 ) -> Any: ...

@@ -381,6 +381,11 @@ def zeros(
     See Also
     --------
     empty, full, numpy.zeros
+
+    Examples
+    --------
+    >>> warpkit.zeros((2, 2), np.int8, device="emu").tolist()
+    [[0, 0], [0, 0]]
     """
     return full(shape, 0, dtype, device=device, stream=stream)
 
@@ -408,6 +413,11 @@ def empty_like(
     See Also
     --------
     empty, numpy.empty_like
+
+    Examples
+    --------
+    >>> warpkit.empty_like(np.ones((2, 3), np.float32), device="emu").shape
+    (2, 3)
     """
     array, _ = _core.operand(prototype)
     lies = array.device if device is None and isinstance(array, DeviceArray) else device

@@ -30,7 +30,7 @@ class Variant(NamedTuple):
 
     op: str
     device: str
-    name: str
+    name: Any  # to type checkers, which know of each operation what its variant= may be
     dtypes: tuple[str, ...]
     production: bool
     teaches: str
@@ -96,6 +96,11 @@ def set_default_device(device: Device) -> None:
     See Also
     --------
     device, get_default_device
+
+    Examples
+    --------
+    >>> warpkit.set_default_device("cpu")
+    >>> warpkit.set_default_device(None)
     """
     _core.set_default_device(device)
 
@@ -146,6 +151,12 @@ def get_default_device() -> str | tuple[str, ...]:
     See Also
     --------
     device, set_default_device
+
+    Examples
+    --------
+    >>> with warpkit.device("emu"):
+    ...     warpkit.get_default_device()
+    'emu'
     """
     return _core.default_device()
 
@@ -212,6 +223,12 @@ def show_config() -> None:
 
     Settings are environment variables, read once, at the first call: their value, or what they
     take and are for.
+
+    Examples
+    --------
+    >>> warpkit.show_config()
+    warpkit 0...
+    cpu ...
     """
     from warpkit import __version__, _auto
 

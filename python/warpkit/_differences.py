@@ -159,25 +159,16 @@ def gradient1d(
     array([0., 2., 4., 6.])
     """
     out = None if out is ... else out  # the result is an array
-    derivative, accuracy = _integer(derivative, "derivative"), _even(accuracy)
-    if derivative < 1:
-        raise ValueError(f"derivative must be at least 1, not {derivative}")
-    central = finite_difference(derivative, accuracy, h)
     array, library = _core.operand(a)
-    axis = normalize_axis_index(axis, array.ndim)
-    n, side, window = array.shape[axis], len(central) // 2, derivative + accuracy
-    if n < window:
-        raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least "
-            f"{window} elements are required for accuracy {accuracy}, not {n}"
-        )
+    central, axis, derivative, window = differences(array, h, axis, derivative, accuracy)
+    n, side = array.shape[axis], len(central) // 2
     options = {"accumulate": accumulate, "device": device, "stream": stream}
 
     def part(of: Any, start: int, stop: int) -> Any:
         return of[(slice(None),) * axis + (slice(start, stop),)]
 
     first, last = part(array, 0, window), part(array, n - window, n)
-    dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
+    dtype = difference_dtype(array.dtype)
     new = out is None and library is not None and isinstance(array, DeviceArray)
     if new:  # in the library's own pool
         out = library.new(array.shape, dtype.name, array.device, array._stream)
@@ -194,6 +185,29 @@ def gradient1d(
             place = part(target, at, at + 1)
             stencil1d(these, taps, axis, mode="valid", out=place, **options)
     return library.finish(result) if library is not None and (new or out is None) else result
+
+
+def differences(
+    array: Any, h: Any, axis: int, derivative: int, accuracy: int
+) -> tuple[np.ndarray, int, int, int]:
+    """What gradient1d takes of an array: coefficients, axis, derivative, and elements at an end."""
+    derivative, accuracy = _integer(derivative, "derivative"), _even(accuracy)
+    if derivative < 1:
+        raise ValueError(f"derivative must be at least 1, not {derivative}")
+    central = finite_difference(derivative, accuracy, h)
+    axis = normalize_axis_index(axis, array.ndim)
+    n, window = array.shape[axis], derivative + accuracy
+    if n < window:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least "
+            f"{window} elements are required for accuracy {accuracy}, not {n}"
+        )
+    return central, axis, derivative, window
+
+
+def difference_dtype(dtype: Any) -> Any:
+    """A derivative's, of an array's."""
+    return np.dtype(np.float64) if dtype.kind in "biu" else dtype
 
 
 @functools.lru_cache(maxsize=256)

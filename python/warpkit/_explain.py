@@ -15,8 +15,9 @@ import warpkit
 from warpkit import _core, _interop
 from warpkit._array import DeviceArray
 from warpkit._devices import variants
+from warpkit._differences import difference_dtype, differences
 from warpkit._ops import Device, named, unknown
-from warpkit._transpose import explain_transpose
+from warpkit._transpose import explain_transpose, is_contiguous, moved_axes, swapped_axes
 
 Given = Mapping[str, Any]  # a call's arguments, by name
 COUNT = 8  # bytes
@@ -62,12 +63,14 @@ def explain(function: str, a: Any, /, *args: Any, **options: Any) -> str:
     reads 485 kB, writes 485 kB
     words: 35 tiles of 64 x 58, rows of 301 by columns of 403; 4 bytes an access; ...
     """
-    if function not in OPERATIONS:
-        raise ValueError(unknown("operation", function, OPERATIONS))
-    row_op, find_moved = OPERATIONS[function]
+    if function not in (*OPERATIONS, *BY_ANOTHER):
+        raise ValueError(unknown("operation", function, [*OPERATIONS, *BY_ANOTHER]))
     bound = inspect.signature(getattr(warpkit, function)).bind(a, *args, **options)
     bound.apply_defaults()
     given = bound.arguments
+    if function in BY_ANOTHER:
+        return BY_ANOTHER[function](a, given)
+    row_op, find_moved = OPERATIONS[function]
     if function == "average" and given["weights"] is None:
         return explain("reduce", a, "mean", given["axis"], device=given["device"])
     arrays = [_operand(given[name]) for name in given if name in ("keys", "a", "b", "offsets")]
@@ -316,4 +319,51 @@ OPERATIONS: dict[str, tuple[str, Callable[[Any, Given], Moved]]] = {
     "nancumsum": ("cumsum", _summed),
     "segment_reduce": ("segment_reduce", _by_segment),
     "group_reduce": ("group", _by_key),
+}
+
+
+# ---- operations that call another --------------------------------------------------------------
+
+
+def _as_transpose(a: Any, given: Given, axes: list[int]) -> str:
+    return explain("transpose", a, axes, out=given.get("out"), device=given["device"])
+
+
+def _by_moveaxis(a: Any, given: Given) -> str:
+    axes = moved_axes(_operand(a).ndim, given["source"], given["destination"])
+    return _as_transpose(a, given, axes)
+
+
+def _by_swapaxes(a: Any, given: Given) -> str:
+    return _as_transpose(a, given, swapped_axes(_operand(a).ndim, given["axis1"], given["axis2"]))
+
+
+def _by_ascontiguousarray(a: Any, given: Given) -> str:
+    array = _operand(a)
+    if not is_contiguous(array):
+        return _as_transpose(a, given, list(range(array.ndim)))
+    device = _device("transpose", [array], given)
+    return (
+        f"ascontiguousarray of {array.dtype} {array.shape} on {device}: itself\n"
+        "reads 0 bytes, writes 0 bytes"
+    )
+
+
+def _by_gradient1d(a: Any, given: Given) -> str:
+    array = _operand(a)
+    shape = (given[name] for name in ("h", "axis", "derivative", "accuracy"))
+    central, axis, _, window = differences(array, *shape)
+    how: Given = {name: given[name] for name in ("accumulate", "device")}
+    out, dtype = given["out"], difference_dtype(array.dtype)
+    where = {"output": dtype} if out is None or out is ... else {"out": out}
+    told = explain("stencil1d", a, central, axis, mode="nearest", **where, **how)
+    side = len(central) // 2
+    return f"{told}\nthen {side} at each end of axis {axis}, each of {window} elements"
+
+
+BY_ANOTHER: dict[str, Callable[[Any, Given], str]] = {
+    "moveaxis": _by_moveaxis,
+    "swapaxes": _by_swapaxes,
+    "ascontiguousarray": _by_ascontiguousarray,
+    "gradient1d": _by_gradient1d,
 }

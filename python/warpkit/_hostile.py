@@ -49,6 +49,12 @@ def values(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     -------
     ndarray
         Of this dtype and shape.
+
+    Examples
+    --------
+    >>> from warpkit import testing
+    >>> testing.values("int8", 5).dtype
+    dtype('int8')
     """
     dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
     if dtype.kind == "b":
@@ -70,6 +76,12 @@ def special_floats(dtype: Any) -> np.ndarray:
     -------
     ndarray
         Of this dtype, one axis.
+
+    Examples
+    --------
+    >>> from warpkit import testing
+    >>> bool(np.isinf(testing.special_floats("float16")).any())
+    True
     """
     dtype = np.dtype(dtype)
     find: Any = np.finfo
@@ -97,6 +109,12 @@ def specials(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     -------
     ndarray
         Of this dtype and shape.
+
+    Examples
+    --------
+    >>> from warpkit import testing
+    >>> bool(np.isnan(testing.specials("float32", 1000)).any())
+    True
     """
     dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
     if dtype.kind == "c":
@@ -119,6 +137,12 @@ def raw_bits(dtype: Any, shape: Any, seed: int = 0) -> np.ndarray:
     -------
     ndarray
         Of this dtype and shape.
+
+    Examples
+    --------
+    >>> from warpkit import testing
+    >>> testing.raw_bits("float64", (2, 3)).shape
+    (2, 3)
     """
     dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
     if dtype.kind == "b":
@@ -138,6 +162,12 @@ def joined(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
     -------
     ndarray
         complex64 or complex128.
+
+    Examples
+    --------
+    >>> from warpkit import testing
+    >>> testing.joined(np.float32([1, -0.0]), np.float32([np.inf, 2])).imag
+    array([inf,  2.], dtype=float32)
     """
     real, imag = np.asarray(real), np.asarray(imag)
     both = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
@@ -247,6 +277,12 @@ def hostile_array(name: str, dtype: Any) -> Any:
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> from warpkit import testing
+    >>> testing.hostile_array("reversed", "int32").strides
+    (-4,)
     """
     seeds = iter(range(100))
     return ARRAYS[name](lambda shape: np.asarray(values(dtype, shape, seed=next(seeds))))

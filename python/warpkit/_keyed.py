@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from warpkit import _core
 from warpkit._array import DeviceArray, asarray, beside, on_host
-from warpkit._ops import NO_VALUE, Device, Progress, named, with_options
+from warpkit._ops import NO_VALUE, Device, Progress, named, unknown, with_options
 from warpkit._reduce import _cast
 from warpkit._transpose import moveaxis, transpose
 
@@ -258,6 +258,12 @@ SegmentOp = Literal[
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
+def check_op(op: Any) -> None:
+    """One of segments'; what is no str _core refuses."""
+    if isinstance(op, str) and op not in get_args(SegmentOp):
+        raise ValueError(unknown("op", op, get_args(SegmentOp)))
+
+
 def check_lengths(op: str, dtype: np.dtype[Any], empty: int, of: str) -> None:
     """Of the first empty segment or group; -1: there is none."""
     if empty < 0:
@@ -333,6 +339,7 @@ def segment_reduce(
     >>> warpkit.segment_reduce([1.0, 2.0, 3.0, 4.0], [0, 1, 4])
     array([1., 9.])
     """
+    check_op(op)
     (a, at), place = _bring(
         "segment_reduce", (_array(a), _integers(offsets)), device, stream, variant, None
     )
@@ -432,6 +439,7 @@ def group_reduce(
     >>> warpkit.group_reduce([2, 0, 2], [1.0, 5.0, 3.0], "count")
     array([1, 0, 2])
     """
+    check_op(op)
     given = (_integers(keys), _array(a))
     (keys, a), place = _bring("group", given, device, stream, variant, None)
     check_keys(keys, a)

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from warpkit import _core, _interop
 
 Axis = int | tuple[int, ...] | None
-Device = str | Sequence[str] | None
+DeviceName = Literal["cpu", "cuda", "cuda:all", "emu", "auto"] | str  # which editors offer
+Device = DeviceName | Sequence[str] | None
 Progress = bool | Callable[[int, int], object]
 ResultT = TypeVar("ResultT")  # whose fields a named tuple has
 Mode = Literal[

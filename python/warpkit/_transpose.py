@@ -116,7 +116,14 @@ def moveaxis(
     >>> warpkit.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    ndim = _array(a)[0].ndim
+    axes = moved_axes(_array(a)[0].ndim, source, destination)
+    return transpose(a, axes, out=out, device=device, stream=stream)
+
+
+def moved_axes(
+    ndim: int, source: int | Sequence[int], destination: int | Sequence[int]
+) -> list[int]:
+    """The axes with which transpose does what moveaxis does."""
     moved = normalize_axis_tuple(source, ndim, "source")
     places = normalize_axis_tuple(destination, ndim, "destination")
     if len(moved) != len(places):
@@ -127,7 +134,7 @@ def moveaxis(
     axes = [d for d in range(ndim) if d not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
         axes.insert(place, axis)
-    return transpose(a, axes, out=out, device=device, stream=stream)
+    return axes
 
 
 def swapaxes(
@@ -169,11 +176,16 @@ def swapaxes(
     >>> warpkit.swapaxes(np.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    ndim = _array(a)[0].ndim
+    axes = swapped_axes(_array(a)[0].ndim, axis1, axis2)
+    return transpose(a, axes, out=out, device=device, stream=stream)
+
+
+def swapped_axes(ndim: int, axis1: int, axis2: int) -> list[int]:
+    """Likewise, of swapaxes."""
     first, second = (normalize_axis_index(axis, ndim) for axis in (axis1, axis2))
     axes = list(range(ndim))
     axes[first], axes[second] = second, first
-    return transpose(a, axes, out=out, device=device, stream=stream)
+    return axes
 
 
 def ascontiguousarray(a: Any, /, *, device: Device = None, stream: Any = None) -> Any:
@@ -211,7 +223,7 @@ def ascontiguousarray(a: Any, /, *, device: Device = None, stream: Any = None) -
     array, own = _array(a)
     if array.ndim == 0:
         return array.reshape(1) if own else a.reshape(1)
-    if _is_contiguous(array):
+    if is_contiguous(array):
         return array if own else a
     return transpose(a, range(array.ndim), device=device, stream=stream)
 
@@ -227,7 +239,7 @@ def _array(a: Any) -> tuple[Any, bool]:
     return array, array is not a and library is None
 
 
-def _is_contiguous(array: Any) -> bool:
+def is_contiguous(array: Any) -> bool:
     if isinstance(array, np.ndarray):
         return bool(array.flags.c_contiguous)
     step = array.itemsize

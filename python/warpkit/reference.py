@@ -45,6 +45,12 @@ def product(x: ArrayLike, counts: ArrayLike = True) -> np.ndarray:
     References
     ----------
     csrc/num/tree.h.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> float(reference.product([2, 3, 4]))
+    24.0
     """
     x = np.asarray(x)
     x = np.where(counts, x, np.ones((), x.dtype))
@@ -195,6 +201,12 @@ def nearest(numerator: int, denominator: int, exponent: int, dtype: str) -> floa
     References
     ----------
     IEEE 754, 4.3.1.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.nearest(1, 3, 0, "float16")
+    0.333251953125
     """
     digits, least, most = FORMATS[dtype]
     sign, n = (-1.0 if numerator < 0 else 1.0), abs(numerator)
@@ -214,7 +226,14 @@ def nearest(numerator: int, denominator: int, exponent: int, dtype: str) -> floa
 
 
 def nearest_root(numerator: int, denominator: int, exponent: int, dtype: str) -> float:
-    """The square root of numerator / denominator * 2^exponent, rounded as nearest does it."""
+    """The square root of numerator / denominator * 2^exponent, rounded as nearest does it.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.nearest_root(2, 1, 0, "float32")
+    1.4142135381698608
+    """
     if exponent % 2:
         numerator, exponent = 2 * numerator, exponent - 1
     more = 2 * (FORMATS[dtype][0] + 4) - numerator.bit_length() + denominator.bit_length()
@@ -648,6 +667,13 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarray:
     See Also
     --------
     warpkit.transpose, numpy.transpose
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.transpose([[1, 2], [3, 4]])
+    array([[1, 3],
+           [2, 4]])
     """
     a = np.asarray(a)
     return np.array(np.transpose(a, axes), a.dtype.newbyteorder("="), order="C", copy=True)
@@ -675,6 +701,14 @@ def transposed_copy(a: ArrayLike, axes: Sequence[int] | None = None) -> np.ndarr
     See Also
     --------
     numpy.ravel
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.transposed_copy(np.int32([[1, 2, 3], [4, 5, 6]]))
+    array([[1, 2],
+           [3, 4],
+           [5, 6]], dtype=int32)
     """
     a = np.asarray(a)
     flat = np.array(a.ravel(order="K"), a.dtype.newbyteorder("="), copy=True)
@@ -719,6 +753,12 @@ def stencil1d(
     See Also
     --------
     warpkit.stencil1d, scipy.ndimage.correlate1d
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.stencil1d([0.0, 0.0, 1.0, 0.0], [1, 2, 3])
+    array([0., 3., 2., 1.])
     """
     a, taps = np.asarray(a), np.conj(np.asarray(coefficients))
     axis = normalize_axis_index(axis, a.ndim)
@@ -788,6 +828,12 @@ def fma32(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> np.ndarray:
     References
     ----------
     .. [1] S. Boldo, G. Melquiond (2008), "Emulation of FMA and correctly rounded sums"
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> float(reference.fma32(2.0, 3.0, 1.0))
+    7.0
     """
     product, c = np.broadcast_arrays(np.asarray(a) * np.asarray(b), np.asarray(c, np.float64))
     total = product + c
@@ -858,6 +904,12 @@ def cast(x: ArrayLike, dtype: Any) -> np.ndarray:
     References
     ----------
     csrc/num/bits.h, "double to integer".
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.cast([-1.5, 300.0], "uint8")
+    array([255,  44], dtype=uint8)
     """
     x, dtype = np.asarray(x, np.float64), np.dtype(dtype)
     if dtype.kind == "f" or dtype.name == "bfloat16":
@@ -895,6 +947,12 @@ def histogram(
     See Also
     --------
     warpkit.histogram, numpy.histogram
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.histogram([1, 2, 2, 9], [0, 2, 4, 10])[0]
+    array([1, 2, 1])
     """
     a = np.asarray(a)
     a = a.astype(np.uint8) if a.dtype == bool else a
@@ -1001,6 +1059,12 @@ def bincount(a: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
     See Also
     --------
     warpkit.bincount, numpy.bincount
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.bincount([1, 3, 3])
+    array([0, 1, 0, 2])
     """
     a = np.asarray(a).astype(np.int64)
     counts = np.zeros(max(int(a.max()) + 1 if a.size else 0, minlength), np.int64)
@@ -1034,6 +1098,12 @@ def warp_histogram(
     See Also
     --------
     warpkit.warp_histogram, numpy.unique
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.warp_histogram(np.int8([5, 3, 5]))[2]
+    array([2], dtype=int32)
     """
     a = np.asarray(a)
     x = np.ascontiguousarray(a, a.dtype.newbyteorder("=")).reshape(-1)
@@ -1111,6 +1181,12 @@ def run_length(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     See Also
     --------
     warpkit.run_length, numpy.diff
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.run_length([7, 7, 1])
+    (array([7, 1]), array([2, 1]))
     """
     given = np.asarray(a)
     if given.dtype.kind == "c":
@@ -1148,6 +1224,12 @@ def unique_counts(a: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     See Also
     --------
     warpkit.unique_counts, numpy.unique
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.unique_counts([7, 1, 7])
+    (array([1, 7]), array([1, 2]))
     """
     x = np.asarray(a)
     if x.dtype == bool:
@@ -1209,6 +1291,12 @@ def dot(a: ArrayLike, b: ArrayLike, axis: int | None = None, conjugate: bool = F
     See Also
     --------
     warpkit.dot, numpy.dot, numpy.vecdot
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> float(reference.dot([1e16, 1.0], [1.0, 3.0]))
+    1.0000000000000004e+16
     """
     x, y = np.asarray(a), np.asarray(b)
     dtype = np.result_type(x.dtype, y.dtype)
@@ -1253,6 +1341,12 @@ def average(a: ArrayLike, axis: int | None = None, weights: ArrayLike = ()) -> A
     References
     ----------
     numpy.average
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> float(reference.average([1.0, 4.0], weights=[2.0, 1.0]))
+    2.0
     """
     x, w = np.asarray(a), np.asarray(weights)
     dtype = np.result_type(x.dtype, w.dtype, *([np.float64] if x.dtype.kind in "biu" else []))
@@ -1311,6 +1405,12 @@ def segment_reduce(
     See Also
     --------
     warpkit.segment_reduce, numpy.ufunc.reduceat
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.segment_reduce([1.0, 2.0, 4.0], [0, 2, 3])
+    array([3., 4.])
     """
     cuts = np.asarray(offsets, np.int64).tolist()
     parts = [np.arange(first, end) for first, end in itertools.pairwise(cuts)]
@@ -1337,6 +1437,12 @@ def group_reduce(
     See Also
     --------
     warpkit.group_reduce, numpy.ufunc.at
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.group_reduce([2, 0, 2], [1.0, 5.0, 3.0])
+    array([5., 0., 4.])
     """
     of, x = np.asarray(keys).reshape(-1), _as_taken(a).reshape(-1)
     if groups is None:
@@ -1369,6 +1475,12 @@ def cumsum(
     See Also
     --------
     warpkit.cumsum, numpy.cumsum
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.cumsum([1e16, 1.0, -1e16])
+    array([1.e+16, 1.e+16, 1.e+00])
     """
     x = np.asarray(a)
     if dtype is not None and x.dtype.kind not in "biu":
@@ -1421,6 +1533,12 @@ def shuffle(a: ArrayLike, kind: str, operand: Any, width: int = 32) -> np.ndarra
         "idx", "up", "down", "xor", "rotate".
     operand : int or array_like of int
         Of "idx" one for each element.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.shuffle(np.arange(32), "xor", 1)[:4]
+    array([1, 0, 3, 2])
     """
     a = np.asarray(a)
     sources = iter(np.broadcast_to(operand, a.shape).reshape(-1).tolist())
@@ -1445,7 +1563,14 @@ def shuffle(a: ArrayLike, kind: str, operand: Any, width: int = 32) -> np.ndarra
 
 
 def vote(a: ArrayLike, kind: str) -> np.ndarray:
-    """The oracle of warpkit.warp's ballot, any and all."""
+    """The oracle of warpkit.warp's ballot, any and all.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.vote(np.arange(32) < 3, "ballot")[:2]
+    array([7, 7], dtype=uint32)
+    """
 
     def of(warp: list[Any]) -> list[Any]:
         held = [bool(x != 0) for x in warp]
@@ -1460,7 +1585,14 @@ def vote(a: ArrayLike, kind: str) -> np.ndarray:
 
 
 def match(a: ArrayLike, kind: str) -> np.ndarray:
-    """The oracle of warpkit.warp's match_any and match_all, which compare bits."""
+    """The oracle of warpkit.warp's match_any and match_all, which compare bits.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.match(np.arange(32) % 16, "match_any")[:2]
+    array([ 65537, 131074], dtype=uint32)
+    """
     a = np.ascontiguousarray(a)
 
     def of(warp: list[Any]) -> list[Any]:
@@ -1507,7 +1639,14 @@ def _widened(a: ArrayLike) -> np.ndarray:
 
 
 def warp_reduce(a: ArrayLike, op: str = "sum", width: int = 32, down: bool = False) -> np.ndarray:
-    """The oracle of warpkit.warp.reduce; down: of its variant that shifts."""
+    """The oracle of warpkit.warp.reduce; down: of its variant that shifts.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.warp_reduce(np.arange(32), "max")[:2]
+    array([31, 31])
+    """
     a = _widened(a)
 
     def of(warp: list[Any]) -> list[Any]:
@@ -1526,7 +1665,14 @@ def warp_reduce(a: ArrayLike, op: str = "sum", width: int = 32, down: bool = Fal
 def warp_scan(
     a: ArrayLike, op: str = "sum", exclusive: bool = False, width: int = 32
 ) -> np.ndarray:
-    """The oracle of warpkit.warp.scan."""
+    """The oracle of warpkit.warp.scan.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.warp_scan(np.ones(32, np.int32))[:4]
+    array([1, 2, 3, 4], dtype=int32)
+    """
     a = _widened(a)
     first = a.dtype.type(0) if op == "sum" else _neutral(op, a.dtype)
 
@@ -1546,13 +1692,27 @@ def warp_scan(
 
 
 def popc(a: ArrayLike) -> np.ndarray:
-    """The oracle of warpkit.warp.popc."""
+    """The oracle of warpkit.warp.popc.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.popc(np.uint32([7, 0]))
+    array([3, 0], dtype=int32)
+    """
     a = np.asarray(a)
     return _warps(a, lambda warp: [int(x.tobytes().hex(), 16).bit_count() for x in warp], np.int32)
 
 
 def fns(mask: ArrayLike, base: int = 0, offset: int = 1) -> np.ndarray:
-    """The oracle of warpkit.warp.fns."""
+    """The oracle of warpkit.warp.fns.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.fns(np.uint32([12]))
+    array([2], dtype=uint32)
+    """
 
     def place(word: int) -> int:
         if offset == 0:
@@ -1568,7 +1728,14 @@ def fns(mask: ArrayLike, base: int = 0, offset: int = 1) -> np.ndarray:
 def exchange_arrays(
     a: ArrayLike, mask: int, elements: int, pair: tuple[int, int] | None = None, width: int = 32
 ) -> np.ndarray:
-    """The oracle of warpkit.warp's shfl_xor_array, and (with a pair) of swap."""
+    """The oracle of warpkit.warp's shfl_xor_array, and (with a pair) of swap.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.exchange_arrays(np.arange(64), 1, 2)[:4]
+    array([2, 3, 0, 1])
+    """
     a = np.asarray(a)
     out = a.copy()
     lines = a.reshape(-1, a.shape[-1] // elements, elements) if a.size else a.reshape(0, 0, 1)
@@ -1586,13 +1753,28 @@ def exchange_arrays(
 
 
 def tile(a: ArrayLike, layout: str) -> np.ndarray:
-    """The oracle of warpkit.smem.tile's values."""
+    """The oracle of warpkit.smem.tile's values.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.tile(np.arange(4).reshape(2, 2), "row_col")
+    array([[0, 2],
+           [1, 3]])
+    """
     a = np.asarray(a)
     write, read = layout.split("_")[:2]
     return (a if write == read else a.T).copy()
 
 
 def wavefronts(words: ArrayLike, itemsize: int = 4) -> int:
-    """The oracle of warpkit.smem.wavefronts for up to 4 bytes: each bank's different words."""
+    """The oracle of warpkit.smem.wavefronts for up to 4 bytes: each bank's different words.
+
+    Examples
+    --------
+    >>> from warpkit import reference
+    >>> reference.wavefronts(np.arange(32) * 2)
+    2
+    """
     wanted = np.unique(np.asarray(words) * itemsize // 4)
     return int(np.bincount(wanted[wanted >= 0] % 32, minlength=32).max())
