@@ -293,10 +293,12 @@ def c_as_cpp(source):
 
 def linked(source):
     """Reductions share functions that are called once an output: one copy for all kernels. Those
-    take no more registers than the kernel with the fewest: 1024 threads a multiprocessor."""
+    take no more registers than the kernel with the fewest: 1024 threads a multiprocessor, or 512
+    where the functions are of its kernels alone."""
     if "reduce" not in source.relative_to(ROOT).parts:
         return []
-    return ["-rdc=true"] + ["-maxrregcount=64"] * (source.stem in ("results", "scaled", "table"))
+    most = {"results": 64, "scaled": 64, "table": 64, "integers": 128}.get(source.stem)
+    return ["-rdc=true"] + ([f"-maxrregcount={most}"] if most else [])
 
 
 def named(source):

@@ -602,16 +602,6 @@ add_bias_to_squares(uint64_t (&squares)[3], uint64_t low, uint64_t high, int64_t
     }
 }
 
-// Those results of integers that are the least or the largest.
-__device__ void finish_extremes(uint64_t least, uint64_t most, const reduce_task &task,
-                                int64_t output);
-
-// The others of n integers, from words in registers: of the arguments twelve are. False: what takes more has
-// not been stored.
-__device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares,
-                               uint64_t squares_high, uint64_t squares_top,
-                               const reduce_task &task, int64_t output, int64_t n);
-
 __device__ void finish_integers(const integer_outcome &o, const reduce_task &task,
                                 int64_t output);
 

@@ -5,6 +5,19 @@
 namespace wk
 {
 
+// Those results of integers that are the least or the largest.
+__device__ void finish_extremes(uint64_t least, uint64_t most, const reduce_task &task,
+                                int64_t output);
+
+// The others of n integers, from words in registers: of the arguments twelve are. False: what takes more has
+// not been stored. Not wide: n times the squares' sum fits 128 bits.
+__device__ bool finish_moments(uint64_t sum, uint64_t sum_high, uint64_t squares,
+                               uint64_t squares_high, uint64_t, const reduce_task &task,
+                               int64_t output, int64_t n);
+__device__ bool finish_wide_moments(uint64_t sum, uint64_t sum_high, uint64_t squares,
+                                    uint64_t squares_high, uint64_t squares_top,
+                                    const reduce_task &task, int64_t output, int64_t n);
+
 // Integers. Without kAll just the moments, without kSquares just their sum.
 template <typename E, bool kAll, bool kSquares = true>
 struct int_summary : certain<int_summary<E, kAll, kSquares>> {
@@ -118,8 +131,9 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
             values_of_keys(ends, task, o.ends);
             finish_extremes(o.ends[0], o.ends[1], task, output);
         }
-        if (!finish_moments(o.sum[0], o.sum[1], o.squares[0], o.squares[1], o.squares[2], task,
-                            output, count)) {
+        constexpr auto finish_words = sizeof(T) == 8 ? finish_wide_moments : finish_moments;
+        if (!finish_words(o.sum[0], o.sum[1], o.squares[0], o.squares[1], o.squares[2], task,
+                          output, count)) {
             const integer_outcome there = o; // in memory, only here
             finish_integers(there, task, output);
         }
