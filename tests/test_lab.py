@@ -89,6 +89,18 @@ __global__ void parted(const int *x, int *out)
     out[64 + t] = s[63 - t] + v;
 }
 
+__global__ void kept(const int *x, int *out, int *count, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        if (x[i] > 0) {
+            const unsigned some = __activemask();
+            int at = 0;
+            if (__ffs(some) - 1 == threadIdx.x % 32) at = atomicAdd(count, __popc(some));
+            at = __shfl_sync(some, at, __ffs(some) - 1);
+            out[at + __popc(some & ((1u << threadIdx.x % 32) - 1))] = i;
+        }
+}
+
 template <typename T>
 __global__ void copied(const T *x, T *out, int n)
 {
@@ -285,6 +297,15 @@ def test_counts_do_not_depend_on_the_order_of_threads(module):
     assert by_op["shuffle"].requests == 2
     assert by_op["shuffle"].lanes == (x > 3).sum()
     assert by_op["vote"].lanes == 64
+
+
+def test_lanes_that_meet_in_a_branch_go_round_the_loop_with_the_others(module):
+    x = np.arange(256) % 2
+    arrays = [x.astype(np.int32), np.zeros(256, np.int32), np.zeros(1, np.int32)]
+    trace = lab.trace(module.kept[1, 64], *arrays, 256)
+    (read,) = (one for one in trace.lines if one.array == "x" and one.op == "load")
+    assert (read.requests, read.lanes) == (8, 256)
+    assert (arrays[2] == 128).all()
 
 
 def test_json_has_all_of_it(column):

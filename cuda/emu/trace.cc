@@ -134,7 +134,7 @@ tracer::begin(const grid &g)
     }
     for (auto &l : last) l = {};
     to->l1.forget();
-    to->totals.blocks++;
+    first = to->totals.blocks++ == 0;
     to->totals.warps += (uint64_t)of->warps;
 }
 

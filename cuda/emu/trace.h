@@ -148,6 +148,7 @@ struct tracer {
     collector *to = nullptr;
     traced_file *file = nullptr;
     uint32_t number = 0; // the block's
+    bool first = false;  // of its launch: its paths are learnt before they are counted
     uintptr_t fixed = 0, dynamic = 0;
     size_t fixed_size = 0, dynamic_size = 0;
     span global = {};
@@ -200,11 +201,14 @@ trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t si
              address);
 }
 
-// When a lane waits, or is done: if none of its warp can go on, what they did is counted.
+// When a lane waits, or is done: if none of its warp can go on, what they did is counted. Of a launch's
+// first block as late as there is room: lanes that meet inside a branch have not been round its loop yet,
+// and nobody could know that the loop comes back.
 inline void
 trace_wait(const block *b, const thread *t)
 {
-    if (b->tracing && b->of_warp[t->warp].ready == 0) b->tracing->catch_up(t->warp, false);
+    if (b->tracing && !b->tracing->first && b->of_warp[t->warp].ready == 0)
+        b->tracing->catch_up(t->warp, false);
 }
 
 // ---- trace.cc -----------------------------------------------------------------------------------
