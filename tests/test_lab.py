@@ -358,9 +358,15 @@ def test_of_many_blocks_some_are_traced_and_named(module):
         (3, {}, TypeError, "takes a function, or a program's path, not 3"),
         (
             warpkit.transpose,
-            {"variant": "tiles"},
+            {"variant": "tile"},
             ValueError,
-            "has no rung 'tiles'; there are: copy",
+            "has no rung 'tile' that can be traced; there are: copy",
+        ),
+        (
+            warpkit.reduce,
+            {},
+            ValueError,
+            "'exact' that can be .* Production kernels are .* transpose",
         ),
         ("no/such.cu", {}, OSError, "no/such.cu"),
         ("int main() { return 0; }", {"variant": "smem"}, TypeError, "has no variant"),
@@ -470,6 +476,16 @@ def test_every_rung_of_four_ladders_can_be_traced():
         path = helpers.ROOT / "cuda" / op.removesuffix("1d") / "ladder"
         files = {p.name for p in path.glob("[01]*.cu")}
         assert {_run.rung_files()[o, v].name for o, v in lab.rungs() if o == op} == files
+
+
+def test_a_production_kernel_can_be_traced():
+    a = np.arange(96 * 160, dtype=np.float32).reshape(96, 160)
+    trace = lab.trace(warpkit.transpose, a)
+    helpers.assert_same(np.asarray(trace.result), a.T)
+    assert trace.launches[0].kernel.startswith("wk::transpose_tile")
+    globals_ = [one for one in trace.lines if one.space == "global" and one.op in ("load", "store")]
+    assert sum(one.bytes_useful for one in globals_) == 2 * a.nbytes
+    assert {key[0] for key in _run.production_files()} == set(_run.PRODUCTION)
 
 
 def test_a_ladder_has_its_rungs_in_order(monkeypatch):

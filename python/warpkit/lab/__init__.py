@@ -34,12 +34,14 @@ def trace(
     ----------
     function : callable or str or path
         ``module.k[grid, block]`` of warpkit.compile; any function that launches such kernels; a
-        function of warpkit with ``variant=``, whose rung is compiled for it; or the path, or the
-        text, of a whole program, which is run in a process of its own.
+        function of warpkit, whose rung, or production kernel, is compiled for it; or the path, or
+        the text, of a whole program, which is run in a process of its own.
     *args
         What it is called with; of a program its arguments.
     variant : str, optional
-        A rung of a ladder, as warpkit.variants lists them.
+        A rung of a ladder, as warpkit.variants lists them; or of transpose and stencil1d the
+        production kernel, which is traced too if no variant is given: it compiles for some 15
+        seconds, once.
     kernel : str, optional
         Only the launches of this kernel.
     limits : Limits
