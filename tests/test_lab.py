@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import warpkit
 from warpkit import lab, testing
-from warpkit.lab import _run
+from warpkit.lab import _run, _work
 
 pytestmark = [
     pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
@@ -99,6 +100,17 @@ __global__ void kept(const int *x, int *out, int *count, int n)
             at = __shfl_sync(some, at, __ffs(some) - 1);
             out[at + __popc(some & ((1u << threadIdx.x % 32) - 1))] = i;
         }
+}
+
+__global__ void worked(const float *x, double *out, int n)
+{
+    const int i = threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += x[k] * x[i];
+    if (i < 7)
+        sum = fmaf(sum, sum, 1.0f) - expf(sum) / 3.1f;
+    out[i] = (double)sum * sqrt((double)x[i]);
 }
 
 template <typename T>
@@ -313,6 +325,45 @@ def test_json_has_all_of_it(column):
     assert told["metrics"] == column.metrics
     assert [one["excess"] for one in told["lines"]] == [one.excess for one in column.lines]
     assert told["launches"][0]["block"] == [32, 32, 1]
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------
+
+
+machine = platform.machine().lower()
+counted = pytest.mark.skipif(
+    shutil.which("objdump") is None or machine not in ("x86_64", "amd64"),
+    reason="no objdump for x86-64",
+)
+
+
+@counted
+def test_operations_are_those_of_the_source(module):
+    x, out = np.ones(64, np.float32), np.zeros(64)
+    trace = lab.trace(module.worked[1, 64], x, out, 10)
+    by = {one.line: one for one in trace.arithmetic}
+    assert by[line_of("sum += x[k]")].fp32 == 64 * 10 * 2
+    fused = by[line_of("fmaf(sum")]
+    assert (fused.fp32, fused.special) == (7 * 3, 7 * 2)
+    wide = by[line_of("sqrt((double)")]
+    assert (wide.fp64, wide.special, wide.conversion) == (64, 64, 2 * 64)
+    told = trace.operations
+    assert (told.fp32, told.fp64, told.special) == (64 * 20 + 21, 64, 64 + 14)
+    assert told.floating == told.fp32 + told.fp64 + told.special
+    assert json.loads(trace.to_json())["arithmetic"][0]["kernel"] == "worked"
+    found = lab.roofline(trace, 1e12, peak=1e9)
+    assert found.bound == "compute"
+    assert found.floor == told.floating / 1e9
+
+
+def test_without_objdump_the_rest_is_counted(column, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda tool: None)
+    monkeypatch.setattr(_work, "_blocks", _work._blocks.__wrapped__)
+    again = lab.Trace(column.launches, None, None, column._text)
+    with pytest.raises(RuntimeError, match="counted with objdump"):
+        assert again.operations
+    assert again.to_dict()["arithmetic"] is None
+    assert lab.roofline(again, 1e9, peak=1).bound == "memory"
 
 
 # ---- what goes wrong -----------------------------------------------------------------------------

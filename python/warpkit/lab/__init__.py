@@ -17,6 +17,7 @@ from warpkit.lab._ladder import Ladder, Rung, ladder
 from warpkit.lab._plan import Occupancy, Roofline, occupancy, registers, roofline
 from warpkit.lab._run import Limits
 from warpkit.lab._trace import Access, Counts, Line, Trace
+from warpkit.lab._work import Arithmetic, Operations
 
 
 def trace(
@@ -91,11 +92,13 @@ def rungs() -> list[tuple[str, str]]:
 
 __all__ = [
     "Access",
+    "Arithmetic",
     "Counts",
     "Ladder",
     "Limits",
     "Line",
     "Occupancy",
+    "Operations",
     "Roofline",
     "Rung",
     "Trace",
