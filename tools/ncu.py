@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime
+import functools
 import io
 import json
 import math
@@ -116,14 +117,20 @@ def different_table() -> str:
     return table(("kernel", "metric", "why"), rows, "<<<")
 
 
-def ladder_table() -> str:
+@functools.cache
+def ladder_table(op: str, shape: tuple[int, ...], dtype: str) -> str:
+    """What the lab counts of an operation's rungs; of atomics their replays too."""
     from pages import table
     from warpkit import lab
 
-    found = lab.ladder("transpose", (1024, 1024), rate=2.9e12)
+    found = lab.ladder(op, shape, dtype, rate=2.9e12)
+    head = [f"{' x '.join(f'{n:,}' if n > 9999 else str(n) for n in shape)} {dtype}"]
+    head += ["requests", "sectors", "in excess", "wavefronts", "in excess"]
     rows = [(f"`{rung}`", *counts) for rung, *counts in (row[:6] for row in found._rows())]
-    head = ("1024 x 1024 float32", "requests", "sectors", "in excess", "wavefronts", "in excess")
-    return table(head, rows, "<>>>>>")
+    if any(one.counts.replays for one in found):
+        head.append("replays")
+        rows = [(*row, f"{one.counts.replays:,}") for row, one in zip(rows, found, strict=True)]
+    return table(tuple(head), rows, "<" + ">" * (len(head) - 1))
 
 
 def pairs(names: list[str]) -> list[tuple[str, list[str]]]:

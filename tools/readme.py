@@ -28,7 +28,8 @@
   <!-- reduce gpu -->: a selection of the last.
 
 - <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of
-  tools/ncu.py; <!-- transpose counts -->: a ladder as warpkit.lab traces it.
+  tools/ncu.py; <!-- transpose counts -->, <!-- reduce counts -->, <!-- stencil counts -->,
+  <!-- histogram counts -->: ladders as warpkit.lab traces them.
 
 --check changes nothing; it exits 1, with the difference, where a page is not current.
 """
@@ -37,6 +38,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import json
 import os
 import re
@@ -275,6 +277,11 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
     return f"{text[: match.end(1)]}\n{made}\n{text[match.start(2) :]}"
 
 
+def counts(op: str, shape: tuple[int, ...], dtype: str = "float32") -> Callable[[], str]:
+    return functools.partial(ncu.ladder_table, op, shape, dtype)
+
+
+TRANSPOSES = counts("transpose", (1024, 1024))
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"cells": chart.summary},
     "docs/variants.md": {"kernels": kernel_table},
@@ -292,6 +299,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "docs/arrays.md": {"transfer": transfer_tables, "auto": auto_tables},
     "docs/ladder.md": {
         "ladder table": reduce_tables.ladder,
+        "reduce counts": counts("reduce", (1 << 16,), "int32"),
         "exponents": reduce_tables.exponents,
         "sizes": reduce_tables.sizes,
         "data": reduce_tables.data,
@@ -299,6 +307,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/histograms.md": {
         "histogram ladder table": histogram_tables.ladder,
+        "histogram counts": counts("histogram", (1 << 16,)),
         "warp_histogram ladder table": histogram_tables.warp_ladder,
         "histogram given": histogram_tables.given,
         "histogram bincount": histogram_tables.bincount,
@@ -312,13 +321,14 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "docs/coming_from.md": {},
     "docs/getting_started.md": {},
     "docs/kernels.md": {},
-    "docs/lab.md": {"different": ncu.different_table, "transpose counts": ncu.ladder_table},
+    "docs/lab.md": {"different": ncu.different_table, "transpose counts": TRANSPOSES},
     "docs/keyed.md": {"keyed": keyed_tables.measured},
     "docs/reductions.md": {},
     "docs/runs.md": {},
     "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},
     "docs/stencils.md": {
         "stencil ladder table": stencil_tables.ladder,
+        "stencil counts": counts("stencil1d", (1 << 16,)),
         "stencil last": stencil_tables.last,
         "stencil first": stencil_tables.first,
         "stencil inner": stencil_tables.inner,
@@ -329,6 +339,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/transposes.md": {
         "transpose ladder table": transpose_tables.ladder,
+        "transpose counts": TRANSPOSES,
         "transpose sizes": transpose_tables.sizes,
         "transpose matrix": transpose_tables.matrix,
         "transpose random": transpose_tables.random,
