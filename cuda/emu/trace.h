@@ -82,8 +82,6 @@ struct lane_log {
     uint32_t done, count, learnt;
     uintptr_t frame; // of its first event
     event *events;
-    uint64_t order; // of the event that is next, if has_order
-    bool has_order;
     cursor here, ahead; // of what is counted; of what is learnt
 };
 
@@ -168,15 +166,18 @@ struct tracer {
   private:
     struct heads { // what lanes do next
         uint64_t keys[kWarpLanes];
-        unsigned have, marks; // lanes that have an event; a collective
-        bool same;            // all keys are the same
+        uint64_t orders[kWarpLanes]; // of those that are `ordered`
+        unsigned have, marks;        // lanes that have an event; a collective
+        unsigned late;               // that have yet to do it, and that may come first
+        unsigned ordered;
+        bool same; // all keys are the same
     };
-    bool look_ahead(int warp, bool to_end, heads *h) const;
+    void look_ahead(int warp, unsigned lanes, bool to_end, heads *h) const;
     void note_parting(int warp, const heads &h);
     void replay(int warp, bool to_end);
     void learn(lane_log *l);
     uint64_t order_of(const lane_log &l, uint64_t key) const;
-    void step(int warp, const uint64_t *keys, unsigned have, bool together);
+    unsigned step(int warp, heads *h, unsigned able, bool together);
     void make_room(thread *t);
 };
 
