@@ -228,7 +228,8 @@ tracer::step(int w, heads *h, unsigned able, bool together)
         s.lanes += (uint64_t)__builtin_popcount(group);
     } else {
         uint64_t addresses[kWarpLanes];
-        for (unsigned set = group; set; set &= set - 1) {
+        const unsigned accessing = kind == trace_kind::block ? 0 : group;
+        for (unsigned set = accessing; set; set &= set - 1) {
             const lane_log &one = l[first_of(set)];
             addresses[first_of(set)] = one.events[one.done].address;
         }
