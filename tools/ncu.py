@@ -106,7 +106,7 @@ DIFFERENT = {
     (
         "histogram_match",
         "shared_op_atom",
-    ): "314 here, and on the GPU 44 or 48 that vary from pass to pass: see below",
+    ): "314 here, and on the GPU 44 more, or 48 by its conflicts: see below",
 }
 
 
@@ -115,6 +115,39 @@ def different_table() -> str:
 
     rows = [(f"`{kernel}`", f"`{what}`", why) for (kernel, what), why in DIFFERENT.items()]
     return table(("kernel", "metric", "why"), rows, "<<<")
+
+
+def golden_table() -> str:
+    """What was compared on which GPU; of kernels, not of launches."""
+    from pages import table
+
+    titles = {
+        "kernels": "`tests/kernels/traced.cu`",
+        "samples": "NVIDIA's cuda-samples, `tests/kernels/samples.cu`",
+        "rungs": "the rungs of four ladders",
+    }
+    texts = []
+    for path in sorted((ROOT / "tests" / "golden").glob("ncu_*.json")):
+        golden = json.loads(path.read_text())
+        nvcc = golden["nvcc"].removeprefix("Build cuda_").partition("/")[0]
+        ncu = golden["ncu"].removeprefix("Version ").partition(" ")[0]
+        rows = []
+        for which in (name for name in LISTS if name in golden):
+            names = {short(row[0]) for row in golden[which] if which != "rungs" or is_rung(row[0])}
+            other = {kernel for kernel, _ in DIFFERENT} & names
+            rows.append((titles[which], str(len(names)), str(len(names) - len(other))))
+        kernels, equal = (sum(int(row[i]) for row in rows) for i in (1, 2))
+        rows.append(("together", str(kernels), str(equal)))
+        texts.append(
+            f"{golden['gpu']}, driver {golden['driver']}, CUDA {nvcc}, Nsight Compute {ncu}, "
+            f"{golden['date']}:\n\n" + table(("kernels of", "kernels", "equal"), rows, "<>>")
+        )
+    return "\n\n".join(texts)
+
+
+def is_rung(kernel: str) -> bool:
+    """Not of what a rung has others do: they are not traced."""
+    return "histogram::" not in kernel
 
 
 @functools.cache

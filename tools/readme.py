@@ -27,7 +27,8 @@
   to its <!-- /... -->: the sections of bench/results/reduce_*.json, a table for each GPU;
   <!-- reduce gpu -->: a selection of the last.
 
-- <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of
+- <!-- golden --> ... <!-- /golden -->: what tests/golden has of a profiler on a GPU;
+  <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of
   tools/ncu.py; <!-- transpose counts -->, <!-- reduce counts -->, <!-- stencil counts -->,
   <!-- histogram counts -->: ladders as warpkit.lab traces them.
 
@@ -321,7 +322,11 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "docs/coming_from.md": {},
     "docs/getting_started.md": {},
     "docs/kernels.md": {},
-    "docs/lab.md": {"different": ncu.different_table, "transpose counts": TRANSPOSES},
+    "docs/lab.md": {
+        "golden": ncu.golden_table,
+        "different": ncu.different_table,
+        "transpose counts": TRANSPOSES,
+    },
     "docs/keyed.md": {"keyed": keyed_tables.measured},
     "docs/reductions.md": {},
     "docs/runs.md": {},

@@ -2,7 +2,7 @@
 meet in a bank; docs/lab.md.
 
 The emulated device runs the kernel; the counts of requests, sectors and wavefronts are those of its
-source, compared with Nsight Compute's on an H100 for 142 launches; docs/lab.md says where they
+source, compared with Nsight Compute's on a GPU; docs/lab.md says for which kernels, and where they
 differ. Time is not modelled.
 """
 
