@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import warpkit
 from warpkit import lab, testing
-from warpkit.lab import _run
+from warpkit.lab import _run, _work
 
 pytestmark = [
     pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
@@ -87,6 +88,29 @@ __global__ void parted(const int *x, int *out)
     if (v > 3) v += __shfl_sync(some, v, __ffs(some) - 1);
     atomicAdd(&out[v % 7], 1);
     out[64 + t] = s[63 - t] + v;
+}
+
+__global__ void kept(const int *x, int *out, int *count, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        if (x[i] > 0) {
+            const unsigned some = __activemask();
+            int at = 0;
+            if (__ffs(some) - 1 == threadIdx.x % 32) at = atomicAdd(count, __popc(some));
+            at = __shfl_sync(some, at, __ffs(some) - 1);
+            out[at + __popc(some & ((1u << threadIdx.x % 32) - 1))] = i;
+        }
+}
+
+__global__ void worked(const float *x, double *out, int n)
+{
+    const int i = threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += x[k] * x[i];
+    if (i < 7)
+        sum = fmaf(sum, sum, 1.0f) - expf(sum) / 3.1f;
+    out[i] = (double)sum * sqrt((double)x[i]);
 }
 
 template <typename T>
@@ -287,11 +311,59 @@ def test_counts_do_not_depend_on_the_order_of_threads(module):
     assert by_op["vote"].lanes == 64
 
 
+def test_lanes_that_meet_in_a_branch_go_round_the_loop_with_the_others(module):
+    x = np.arange(256) % 2
+    arrays = [x.astype(np.int32), np.zeros(256, np.int32), np.zeros(1, np.int32)]
+    trace = lab.trace(module.kept[1, 64], *arrays, 256)
+    (read,) = (one for one in trace.lines if one.array == "x" and one.op == "load")
+    assert (read.requests, read.lanes) == (8, 256)
+    assert (arrays[2] == 128).all()
+
+
 def test_json_has_all_of_it(column):
     told = json.loads(column.to_json())
     assert told["metrics"] == column.metrics
     assert [one["excess"] for one in told["lines"]] == [one.excess for one in column.lines]
     assert told["launches"][0]["block"] == [32, 32, 1]
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------
+
+
+machine = platform.machine().lower()
+counted = pytest.mark.skipif(
+    shutil.which("objdump") is None or machine not in ("x86_64", "amd64"),
+    reason="no objdump for x86-64",
+)
+
+
+@counted
+def test_operations_are_those_of_the_source(module):
+    x, out = np.ones(64, np.float32), np.zeros(64)
+    trace = lab.trace(module.worked[1, 64], x, out, 10)
+    by = {one.line: one for one in trace.arithmetic}
+    assert by[line_of("sum += x[k]")].fp32 == 64 * 10 * 2
+    fused = by[line_of("fmaf(sum")]
+    assert (fused.fp32, fused.special) == (7 * 3, 7 * 2)
+    wide = by[line_of("sqrt((double)")]
+    assert (wide.fp64, wide.special, wide.conversion) == (64, 64, 2 * 64)
+    told = trace.operations
+    assert (told.fp32, told.fp64, told.special) == (64 * 20 + 21, 64, 64 + 14)
+    assert told.floating == told.fp32 + told.fp64 + told.special
+    assert json.loads(trace.to_json())["arithmetic"][0]["kernel"] == "worked"
+    found = lab.roofline(trace, 1e12, peak=1e9)
+    assert found.bound == "compute"
+    assert found.floor == told.floating / 1e9
+
+
+def test_without_objdump_the_rest_is_counted(column, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda tool: None)
+    monkeypatch.setattr(_work, "_blocks", _work._blocks.__wrapped__)
+    again = lab.Trace(column.launches, None, None, column._text)
+    with pytest.raises(RuntimeError, match="counted with objdump"):
+        assert again.operations
+    assert again.to_dict()["arithmetic"] is None
+    assert lab.roofline(again, 1e9, peak=1).bound == "memory"
 
 
 # ---- what goes wrong -----------------------------------------------------------------------------
@@ -337,9 +409,15 @@ def test_of_many_blocks_some_are_traced_and_named(module):
         (3, {}, TypeError, "takes a function, or a program's path, not 3"),
         (
             warpkit.transpose,
-            {"variant": "tiles"},
+            {"variant": "tile"},
             ValueError,
-            "has no rung 'tiles'; there are: copy",
+            "has no rung 'tile' that can be traced; there are: copy",
+        ),
+        (
+            warpkit.reduce,
+            {},
+            ValueError,
+            "'exact' that can be .* Production kernels are .* transpose",
         ),
         ("no/such.cu", {}, OSError, "no/such.cu"),
         ("int main() { return 0; }", {"variant": "smem"}, TypeError, "has no variant"),
@@ -449,6 +527,16 @@ def test_every_rung_of_four_ladders_can_be_traced():
         path = helpers.ROOT / "cuda" / op.removesuffix("1d") / "ladder"
         files = {p.name for p in path.glob("[01]*.cu")}
         assert {_run.rung_files()[o, v].name for o, v in lab.rungs() if o == op} == files
+
+
+def test_a_production_kernel_can_be_traced():
+    a = np.arange(96 * 160, dtype=np.float32).reshape(96, 160)
+    trace = lab.trace(warpkit.transpose, a)
+    helpers.assert_same(np.asarray(trace.result), a.T)
+    assert trace.launches[0].kernel.startswith("wk::transpose_tile")
+    globals_ = [one for one in trace.lines if one.space == "global" and one.op in ("load", "store")]
+    assert sum(one.bytes_useful for one in globals_) == 2 * a.nbytes
+    assert {key[0] for key in _run.production_files()} == set(_run.PRODUCTION)
 
 
 def test_a_ladder_has_its_rungs_in_order(monkeypatch):

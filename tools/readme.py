@@ -29,8 +29,10 @@
 
 - <!-- wrong calls -->, <!-- hidden calls -->, each up to its <!-- /... -->: calls that are refused,
   and what they say.
-- <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of
-  tools/ncu.py; <!-- transpose counts -->: a ladder as warpkit.lab traces it.
+- <!-- golden --> ... <!-- /golden -->: what tests/golden has of a profiler on a GPU;
+  <!-- different --> ... <!-- /different -->: where a profiler on a GPU counts otherwise, of
+  tools/ncu.py; <!-- transpose counts -->, <!-- reduce counts -->, <!-- stencil counts -->,
+  <!-- histogram counts -->: ladders as warpkit.lab traces them.
 
 --check changes nothing; it exits 1, with the difference, where a page is not current.
 """
@@ -39,6 +41,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import json
 import os
 import re
@@ -278,6 +281,11 @@ def with_section(text: str, page: str, name: str, make: Callable[[], str | None]
     return f"{text[: match.end(1)]}\n{made}\n{text[match.start(2) :]}"
 
 
+def counts(op: str, shape: tuple[int, ...], dtype: str = "float32") -> Callable[[], str]:
+    return functools.partial(ncu.ladder_table, op, shape, dtype)
+
+
+TRANSPOSES = counts("transpose", (1024, 1024))
 PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {},
     "docs/variants.md": {"kernels": kernel_table},
@@ -295,6 +303,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "docs/arrays.md": {"transfer": transfer_tables, "auto": auto_tables},
     "docs/ladder.md": {
         "ladder table": reduce_tables.ladder,
+        "reduce counts": counts("reduce", (1 << 16,), "int32"),
         "exponents": reduce_tables.exponents,
         "sizes": reduce_tables.sizes,
         "data": reduce_tables.data,
@@ -302,6 +311,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/histograms.md": {
         "histogram ladder table": histogram_tables.ladder,
+        "histogram counts": counts("histogram", (1 << 16,)),
         "warp_histogram ladder table": histogram_tables.warp_ladder,
         "histogram given": histogram_tables.given,
         "histogram bincount": histogram_tables.bincount,
@@ -316,13 +326,18 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "docs/errors.md": {"wrong calls": refusals.wrong, "hidden calls": refusals.hidden},
     "docs/getting_started.md": {},
     "docs/kernels.md": {},
-    "docs/lab.md": {"different": ncu.different_table, "transpose counts": ncu.ladder_table},
+    "docs/lab.md": {
+        "golden": ncu.golden_table,
+        "different": ncu.different_table,
+        "transpose counts": TRANSPOSES,
+    },
     "docs/keyed.md": {"keyed": keyed_tables.measured},
     "docs/reductions.md": {},
     "docs/runs.md": {},
     "docs/warps.md": {"banks": smem_tables.banks, "carveout": smem_tables.carveout},
     "docs/stencils.md": {
         "stencil ladder table": stencil_tables.ladder,
+        "stencil counts": counts("stencil1d", (1 << 16,)),
         "stencil last": stencil_tables.last,
         "stencil first": stencil_tables.first,
         "stencil inner": stencil_tables.inner,
@@ -333,6 +348,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/transposes.md": {
         "transpose ladder table": transpose_tables.ladder,
+        "transpose counts": TRANSPOSES,
         "transpose sizes": transpose_tables.sizes,
         "transpose matrix": transpose_tables.matrix,
         "transpose random": transpose_tables.random,

@@ -134,7 +134,7 @@ tracer::begin(const grid &g)
     }
     for (auto &l : last) l = {};
     to->l1.forget();
-    to->totals.blocks++;
+    first = to->totals.blocks++ == 0;
     to->totals.warps += (uint64_t)of->warps;
 }
 
@@ -195,56 +195,6 @@ tracer::mark(thread *t, int what, unsigned named, site at)
     note(t, key, (uint64_t)what << 32 | named);
 }
 
-// The lanes go on from events of these keys, of which the lowest come first.
-void
-tracer::step(int w, const uint64_t *keys, unsigned have, bool together)
-{
-    lane_log *const l = &lanes[w * kWarpLanes];
-    uint64_t best = keys[first_of(have)], first = ~0ull;
-    unsigned group = together ? have : 0;
-    for (unsigned set = together ? 0 : have; set; set &= set - 1) {
-        const int i = first_of(set);
-        if (!l[i].has_order) {
-            l[i].order = order_of(l[i], keys[i]);
-            l[i].has_order = true;
-        }
-        if (l[i].order > first || (l[i].order == first && keys[i] > best)) continue;
-        if (l[i].order != first || keys[i] != best) group = 0;
-        first = l[i].order;
-        best = keys[i];
-        group |= 1u << i;
-    }
-    const trace_kind kind = kind_of_event(best);
-    if (kind == trace_kind::mark) {
-        const uint64_t what = l[first_of(group)].events[l[first_of(group)].done].address;
-        for (unsigned set = have; set; set &= set - 1) { // at other lines perhaps
-            const int i = first_of(set);
-            if (kind_of_event(keys[i]) == kind && l[i].events[l[i].done].address == what)
-                group |= 1u << i;
-        }
-        trace_site &s = to->sites[place_of_event(best)];
-        s.times++;
-        s.lanes += (uint64_t)__builtin_popcount(group);
-    } else {
-        uint64_t addresses[kWarpLanes];
-        for (unsigned set = group; set; set &= set - 1) {
-            const lane_log &one = l[first_of(set)];
-            addresses[first_of(set)] = one.events[one.done].address;
-        }
-        to->request(*this, w, best, group, addresses);
-    }
-    const uint32_t node =
-        kind == trace_kind::mark ? 0 : file->paths.nodes[place_of_event(best)];
-    for (unsigned set = group; set; set &= set - 1) {
-        lane_log &one = l[first_of(set)];
-        one.done++;
-        one.has_order = false;
-        if (node) one.here.go((uint16_t)(best >> kDepthShift), node);
-    }
-    last[w].lanes = group;
-    last[w].key = best;
-}
-
 namespace
 {
 
@@ -291,30 +241,33 @@ tracer::catch_up(int w, bool to_end)
     }
 }
 
-// What the lanes do next. False: one has yet to do it, and that may come first.
-bool
-tracer::look_ahead(int w, bool to_end, heads *h) const
+// What these lanes do next, who have gone on.
+void
+tracer::look_ahead(int w, unsigned which, bool to_end, heads *h) const
 {
     const lane_log *const l = &lanes[w * kWarpLanes];
     const thread *const threads = &of->of_thread[w * kWarpLanes];
-    *h = {};
-    uint64_t all = 0, any = 0; // bits of the keys
-    for (unsigned set = of->of_warp[w].present; set; set &= set - 1) {
+    h->have &= ~which;
+    h->marks &= ~which;
+    h->ordered &= ~which;
+    for (unsigned set = which; set; set &= set - 1) {
         const int i = first_of(set);
+        const unsigned lane = 1u << i;
         h->keys[i] = ~0ull;
         if (l[i].done < l[i].count) {
             h->keys[i] = l[i].events[l[i].done].key;
-            all = h->have ? all & h->keys[i] : h->keys[i];
-            any |= h->keys[i];
-            h->have |= 1u << i;
-            if (kind_of_event(h->keys[i]) == trace_kind::mark) h->marks |= 1u << i;
+            h->have |= lane;
+            if (kind_of_event(h->keys[i]) == trace_kind::mark) h->marks |= lane;
         } else if (!to_end && threads[i].now != state::done &&
                    threads[i].now != state::at_barrier) {
-            return false;
+            h->late |= lane;
         }
     }
-    h->same = all == any;
-    return true;
+    if (h->have == 0) return;
+    const uint64_t one = h->keys[first_of(h->have)];
+    h->same = true;
+    for (unsigned set = h->have; set && h->same; set &= set - 1)
+        h->same = h->keys[first_of(set)] == one;
 }
 
 // Do those that went on together last do so again?
@@ -340,18 +293,19 @@ tracer::replay(int w, bool to_end)
     lane_log *const l = &lanes[w * kWarpLanes];
     const unsigned present = of->of_warp[w].present;
     for (unsigned set = present; set; set &= set - 1) learn(&l[first_of(set)]);
-    if (!file->paths.is_ordered) {
-        file->paths.order();
-        for (int i = 0; i < kWarpLanes; i++) l[i].has_order = false;
-    }
+    if (!file->paths.is_ordered) file->paths.order();
     heads h;
-    while (of->tracing && look_ahead(w, to_end, &h) && h.have) {
+    h.have = h.marks = h.late = h.ordered = 0;
+    unsigned gone = present;
+    while (of->tracing) {
+        look_ahead(w, gone, to_end, &h);
+        if (h.late || h.have == 0) break;
         note_parting(w, h);
         unsigned able = h.have & ~h.marks;
         if (h.marks) able |= complete_marks(l, h.marks);
         if (able == 0 && to_end) able = h.have; // the others never came
         if (able == 0) break;
-        step(w, h.keys, able, h.same && able == h.have);
+        gone = step(w, &h, able, h.same && able == h.have);
         if (to->totals.events > to->asked.events) { // the rest goes untraced
             to->totals.cut = 1;
             of->tracing = nullptr;

@@ -82,8 +82,6 @@ struct lane_log {
     uint32_t done, count, learnt;
     uintptr_t frame; // of its first event
     event *events;
-    uint64_t order; // of the event that is next, if has_order
-    bool has_order;
     cursor here, ahead; // of what is counted; of what is learnt
 };
 
@@ -148,6 +146,7 @@ struct tracer {
     collector *to = nullptr;
     traced_file *file = nullptr;
     uint32_t number = 0; // the block's
+    bool first = false;  // of its launch: its paths are learnt before they are counted
     uintptr_t fixed = 0, dynamic = 0;
     size_t fixed_size = 0, dynamic_size = 0;
     span global = {};
@@ -167,15 +166,18 @@ struct tracer {
   private:
     struct heads { // what lanes do next
         uint64_t keys[kWarpLanes];
-        unsigned have, marks; // lanes that have an event; a collective
-        bool same;            // all keys are the same
+        uint64_t orders[kWarpLanes]; // of those that are `ordered`
+        unsigned have, marks;        // lanes that have an event; a collective
+        unsigned late;               // that have yet to do it, and that may come first
+        unsigned ordered;
+        bool same; // all keys are the same
     };
-    bool look_ahead(int warp, bool to_end, heads *h) const;
+    void look_ahead(int warp, unsigned lanes, bool to_end, heads *h) const;
     void note_parting(int warp, const heads &h);
     void replay(int warp, bool to_end);
     void learn(lane_log *l);
     uint64_t order_of(const lane_log &l, uint64_t key) const;
-    void step(int warp, const uint64_t *keys, unsigned have, bool together);
+    unsigned step(int warp, heads *h, unsigned able, bool together);
     void make_room(thread *t);
 };
 
@@ -200,11 +202,14 @@ trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t si
              address);
 }
 
-// When a lane waits, or is done: if none of its warp can go on, what they did is counted.
+// When a lane waits, or is done: if none of its warp can go on, what they did is counted. Of a launch's
+// first block as late as there is room: lanes that meet inside a branch have not been round its loop yet,
+// and nobody could know that the loop comes back.
 inline void
 trace_wait(const block *b, const thread *t)
 {
-    if (b->tracing && b->of_warp[t->warp].ready == 0) b->tracing->catch_up(t->warp, false);
+    if (b->tracing && !b->tracing->first && b->of_warp[t->warp].ready == 0)
+        b->tracing->catch_up(t->warp, false);
 }
 
 // ---- trace.cc -----------------------------------------------------------------------------------

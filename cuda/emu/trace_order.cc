@@ -3,6 +3,7 @@
 // paths that lanes have taken: a loop comes before what follows it, a branch before where its sides
 // join, wherever a compiler has put them.
 #include "emu/trace.h"
+#include "emu/turns.h"
 
 #include <algorithm>
 
@@ -188,6 +189,74 @@ tracer::order_of(const lane_log &l, uint64_t key) const
         order = order << 21 | (at & 0x1fffff);
     }
     return order;
+}
+
+namespace
+{
+
+// The lanes of the lowest order, and among these of the lowest key, which is `best`.
+unsigned
+earliest(const uint64_t *orders, const uint64_t *keys, unsigned able, uint64_t *best)
+{
+    uint64_t first = ~0ull;
+    unsigned group = 0;
+    for (; able; able &= able - 1) {
+        const int i = first_of(able);
+        if (orders[i] > first || (orders[i] == first && keys[i] > *best)) continue;
+        if (orders[i] != first || keys[i] != *best) group = 0;
+        first = orders[i];
+        *best = keys[i];
+        group |= 1u << i;
+    }
+    return group;
+}
+
+} // namespace
+
+// Of the lanes that are able, those whose events come first go on: these.
+unsigned
+tracer::step(int w, heads *h, unsigned able, bool together)
+{
+    lane_log *const l = &lanes[w * kWarpLanes];
+    const uint64_t *const keys = h->keys;
+    uint64_t best = keys[first_of(able)];
+    unsigned group = able;
+    if (!together) {
+        for (unsigned set = able & ~h->ordered; set; set &= set - 1)
+            h->orders[first_of(set)] = order_of(l[first_of(set)], keys[first_of(set)]);
+        h->ordered |= able;
+        group = earliest(h->orders, keys, able, &best);
+    }
+    const trace_kind kind = kind_of_event(best);
+    if (kind == trace_kind::mark) {
+        const uint64_t what = l[first_of(group)].events[l[first_of(group)].done].address;
+        for (unsigned set = able; set; set &= set - 1) { // at other lines perhaps
+            const int i = first_of(set);
+            if (kind_of_event(keys[i]) == kind && l[i].events[l[i].done].address == what)
+                group |= 1u << i;
+        }
+        trace_site &s = to->sites[place_of_event(best)];
+        s.times++;
+        s.lanes += (uint64_t)__builtin_popcount(group);
+    } else {
+        uint64_t addresses[kWarpLanes];
+        const unsigned accessing = kind == trace_kind::block ? 0 : group;
+        for (unsigned set = accessing; set; set &= set - 1) {
+            const lane_log &one = l[first_of(set)];
+            addresses[first_of(set)] = one.events[one.done].address;
+        }
+        to->request(*this, w, best, group, addresses);
+    }
+    const uint32_t node =
+        kind == trace_kind::mark ? 0 : file->paths.nodes[place_of_event(best)];
+    for (unsigned set = group; set; set &= set - 1) {
+        lane_log &one = l[first_of(set)];
+        one.done++;
+        if (node) one.here.go((uint16_t)(best >> kDepthShift), node);
+    }
+    last[w].lanes = group;
+    last[w].key = best;
+    return group;
 }
 
 } // namespace emu

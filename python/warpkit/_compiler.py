@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -276,8 +277,8 @@ def build(
 
 
 def compile(steps: list[list[str]], texts: dict[str, str], target: Path) -> None:
-    """Runs compilers, the last of which makes the target, in a folder, {place}, with files of these
-    texts.
+    """Runs compilers, the last of which, when the others have ended, makes the target; in a folder,
+    {place}, with files of these texts.
 
     Raises   CompileError
     """
@@ -286,18 +287,23 @@ def compile(steps: list[list[str]], texts: dict[str, str], target: Path) -> None
             Path(place, name).write_text(text)
         made = Path(place, "made")
         steps[-1] += ["-o", str(made)]
-        for step in steps:
-            done = subprocess.run(
-                [word.replace("{place}", place) for word in step],
-                cwd=place,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env={**os.environ, "LC_ALL": "C.UTF-8"},
-            )
-            if done.returncode != 0:
-                text = (done.stdout + done.stderr).replace(place + "/", "").strip()
-                if "no such instruction" in text:  # of the assembler's
-                    text += "\nPTX in an asm statement is not emulated"
-                raise CompileError(text)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(functools.partial(_run, place), steps[:-1]))  # raises what they raise
+        _run(place, steps[-1])
         os.replace(made, target)  # whole, whoever else makes the same
+
+
+def _run(place: str, step: Sequence[str]) -> None:
+    done = subprocess.run(
+        [word.replace("{place}", place) for word in step],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    if done.returncode != 0:
+        text = (done.stdout + done.stderr).replace(place + "/", "").strip()
+        if "no such instruction" in text:  # of the assembler's
+            text += "\nPTX in an asm statement is not emulated"
+        raise CompileError(text)

@@ -2,7 +2,7 @@
 meet in a bank; docs/lab.md.
 
 The emulated device runs the kernel; the counts of requests, sectors and wavefronts are those of its
-source, compared with Nsight Compute's on an H100 for 142 launches; docs/lab.md says where they
+source, compared with Nsight Compute's on a GPU; docs/lab.md says for which kernels, and where they
 differ. Time is not modelled.
 """
 
@@ -17,6 +17,7 @@ from warpkit.lab._ladder import Ladder, Rung, ladder
 from warpkit.lab._plan import Occupancy, Roofline, occupancy, registers, roofline
 from warpkit.lab._run import Limits
 from warpkit.lab._trace import Access, Counts, Line, Trace
+from warpkit.lab._work import Arithmetic, Operations
 
 
 def trace(
@@ -34,12 +35,14 @@ def trace(
     ----------
     function : callable or str or path
         ``module.k[grid, block]`` of warpkit.compile; any function that launches such kernels; a
-        function of warpkit with ``variant=``, whose rung is compiled for it; or the path, or the
-        text, of a whole program, which is run in a process of its own.
+        function of warpkit, whose rung, or production kernel, is compiled for it; or the path, or
+        the text, of a whole program, which is run in a process of its own.
     *args
         What it is called with; of a program its arguments.
     variant : str, optional
-        A rung of a ladder, as warpkit.variants lists them.
+        A rung of a ladder, as warpkit.variants lists them; or of transpose and stencil1d the
+        production kernel, which is traced too if no variant is given: it compiles for some 15
+        seconds, once.
     kernel : str, optional
         Only the launches of this kernel.
     limits : Limits
@@ -89,11 +92,13 @@ def rungs() -> list[tuple[str, str]]:
 
 __all__ = [
     "Access",
+    "Arithmetic",
     "Counts",
     "Ladder",
     "Limits",
     "Line",
     "Occupancy",
+    "Operations",
     "Roofline",
     "Rung",
     "Trace",

@@ -187,7 +187,7 @@ def roofline(
     trace: Trace,
     rate: float,
     *,
-    operations: float = 0,
+    operations: float | None = None,
     peak: float = math.inf,
     seconds: float | None = None,
 ) -> Roofline:
@@ -199,8 +199,8 @@ def roofline(
         Of lab.trace.
     rate : float
         Bytes a second that a copy moves, reading and writing counted; on an H100 2.9e12.
-    operations : int
-        That the kernel makes: a trace does not count them.
+    operations : int, optional
+        That the kernel makes; None: trace.operations.floating, or 0 where that is not known.
     peak : float, optional
         Operations a second that the chip makes.
     seconds : float, optional
@@ -214,6 +214,11 @@ def roofline(
     ------
     ValueError
     """
+    if operations is None:
+        try:
+            operations = trace.operations.floating
+        except RuntimeError:
+            operations = 0
     if rate <= 0 or peak <= 0 or operations < 0:
         raise ValueError("rate and peak must be positive, operations must not be negative")
     totals, model = trace.totals, trace.model

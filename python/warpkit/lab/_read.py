@@ -73,14 +73,16 @@ class Launch(NamedTuple):
     rows: list[Row]
     records: np.ndarray  # of RECORD
     places: dict[int, Row]  # by the records' keys
+    file: str  # with the code, which begins at that address in it
+    code: int
 
 
 @functools.cache
-def _lines(file: str, stamp: int, addresses: tuple[int, ...]) -> tuple[Place, ...]:
-    """The source lines of addresses in a file, in their order."""
+def frames(file: str, stamp: int, addresses: tuple[int, ...]) -> tuple[tuple[str, ...], ...]:
+    """Of addresses in a file, in their order: the lines of inlined calls, the innermost first."""
     tool = shutil.which("addr2line")
     if tool is None or not addresses:
-        return tuple(Place("", 0) for _ in addresses)
+        return ((),) * len(addresses)
     told = subprocess.run(
         [tool, "-a", "-i", "-e", file],
         input="\n".join(hex(a) for a in addresses),
@@ -88,15 +90,13 @@ def _lines(file: str, stamp: int, addresses: tuple[int, ...]) -> tuple[Place, ..
         text=True,
         check=False,
     ).stdout
-    places = []
-    for frames in told.split("0x")[1:]:
-        places.append(_own([frame for frame in frames.splitlines()[1:] if frame]))
-    return (*places, *[Place("", 0)] * len(addresses))[: len(addresses)]
+    found = [tuple(filter(None, one.splitlines()[1:])) for one in told.split("0x")[1:]]
+    return (*found, *[()] * len(addresses))[: len(addresses)]
 
 
-def _own(frames: Sequence[str]) -> Place:
+def own(inlined: Sequence[str]) -> Place:
     """Of inlined calls, the innermost first: the line that is neither CUDA's nor the library's."""
-    for frame in frames:
+    for frame in inlined:
         name, _, line = frame.partition(" (discriminator")[0].rpartition(":")
         while name.startswith("./"):
             name = name[2:]
@@ -134,7 +134,7 @@ def _places(
     for file, addresses in wanted.items():
         in_order = tuple(sorted(addresses))
         stamp = Path(file).stat().st_mtime_ns
-        lines = _lines(file, stamp, in_order)
+        lines = map(own, frames(file, stamp, in_order))
         places.update({(file, a): line for a, line in zip(in_order, lines, strict=True)})
     return places
 
@@ -170,6 +170,8 @@ def _launch(
         rows,
         records[np.isin(records["key"] & KEY, list(by_key))],
         by_key,
+        file,
+        header["code"],
     )
 
 

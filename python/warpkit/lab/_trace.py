@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warpkit.lab import _read, _rules
+from warpkit.lab import _read, _rules, _work
 
 SECTOR = 32  # bytes
 _ACCESSES = ("load", "store", "atomic")
@@ -218,6 +219,10 @@ class Trace:
         kernel, grid, block, shared; ``stride``: each so many-th block was traced, from the first.
     error : DeviceError or None
         What the kernel failed of; the counts go up to there.
+    arithmetic : list of Arithmetic
+        Operations by source line and class, from the host's machine code.
+    operations : Operations
+        Those of all lines.
     complete : bool
         False: some blocks alone were traced, or the limit of events was reached.
     result : object
@@ -257,6 +262,18 @@ class Trace:
             "dram_read_bytes": bytes_of("dram_read"),
             "dram_written_bytes": bytes_of("dram_written"),
         }
+
+    @functools.cached_property
+    def arithmetic(self) -> list[_work.Arithmetic]:
+        """Operations by source line and class, of the host's machine code: docs/lab.md says what
+        that can tell. Raises RuntimeError where there is no objdump, or the machine is no x86-64.
+        """
+        return _work.arithmetic(self.launches, self._text, short)
+
+    @property
+    def operations(self) -> _work.Operations:
+        """Of all lines together."""
+        return _work.Operations(*map(sum, zip(*(one[4:] for one in self.arithmetic), strict=True)))
 
     @property
     def complete(self) -> bool:
@@ -337,10 +354,17 @@ class Trace:
                 one._asdict() | {"excess": one.excess, "metrics": one.metrics, "rule": one.rule}
                 for one in self.lines
             ],
+            "arithmetic": self._known_arithmetic(),
             "totals": self.totals._asdict() | {"excess": self.totals.excess},
             "metrics": self.metrics,
             "model": self.model,
         }
+
+    def _known_arithmetic(self) -> list[dict[str, Any]] | None:
+        try:
+            return [one._asdict() for one in self.arithmetic]
+        except RuntimeError:
+            return None
 
     def to_json(self) -> str:
         """That as a text of JSON."""
