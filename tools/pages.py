@@ -54,12 +54,15 @@ def gpu_tables(
 
 
 def gpu_results(script: str, section: str, make: Callable[[Row], str]) -> str | None:
-    """What make says of a script's results on each GPU that has the section."""
+    """What make says of a script's results on each GPU that has the section, if one has."""
     found = sorted(RESULTS.glob(f"{script}_*.json"))
     results = {path.name: json.loads(path.read_text()) for path in found}
+    have = {name for name, result in results.items() if result.get(section, {}).get("rows")}
     tables = []
     for name, result in results.items():
-        if not result.get(section, {}).get("rows"):
+        if have and name not in have:
+            continue
+        if not have:
             complain(f"{name} has no {section}: run bench/{script}.py {section}; it has no table")
             tables.append(f"{result['machine']['device']}: not measured.\n")
             continue
