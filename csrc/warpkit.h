@@ -379,7 +379,7 @@ typedef struct wk_call {
     } args;
     wk_part part;
     wk_mailbox mailbox; /* slot is set by the backend, and after the call where it was sent   */
-    int64_t *progress; /* NULL or two: pieces of the input that have crossed, and of all      */
+    int64_t *progress; /* NULL or two: pieces of the work that are done, and of all           */
     wk_error error;
 } wk_call;
 

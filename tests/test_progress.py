@@ -352,6 +352,15 @@ def test_an_array_on_the_device_ends_with_all_done(device):
     assert len({*listen.told[-1]}) == 1
 
 
+def test_a_rung_on_the_emulated_device_tells_its_blocks(device):
+    if not device.startswith("emu"):
+        pytest.skip("blocks are counted there")
+    listen = Listener()
+    a = helpers.values("int32", 1 << 20)  # one piece, of 4,096 blocks and more
+    warpkit.reduce(a, device=device, variant="smem", progress=listen)
+    assert any(0 < done < total for done, total in listen.told)
+
+
 def test_an_operations_error_leaves_the_next_call_whole(device):
     listen = Listener()
     with pytest.raises(ValueError, match="op"):

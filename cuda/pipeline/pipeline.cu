@@ -1,5 +1,6 @@
 // pipeline.cu -- see pipeline.cuh.
 #include "pipeline/pipeline.cuh"
+#include "runtime/driver.cuh"
 
 #include "plan.h"
 
@@ -296,7 +297,9 @@ pipeline::kernel(int64_t unit, const span &s)
     wk_piece_call(t->call, t->cut, &s.piece, ring_in + slot(unit) * in_stride,
                   ring_out + slot(unit) * out_stride, &sub);
     if (result) sub.out[0] = *result;
+    count_blocks(t->cut->pieces == 1 ? t->call->progress : nullptr); // else pieces are counted
     const wk_status status = t->launch(&sub);
+    count_blocks(nullptr);
     const wk_status given = give_blocks(&piece_session, &sub.error);
     sub.session = nullptr;
     return status ? status : given;
@@ -360,8 +363,6 @@ pipeline::look()
         if (!happened) break;
         to_fill[slot(came)] = (int)parts;
         ++came;
-        if (t->call->progress && t->how == direction::both)
-            __atomic_fetch_add(t->call->progress, 1, __ATOMIC_RELAXED);
     }
     happened = true;
     while (t->how == direction::both && worked < came) {
@@ -369,6 +370,7 @@ pipeline::look()
             return sub.error.status;
         if (!happened) break;
         ++worked;
+        if (t->call->progress) __atomic_fetch_add(t->call->progress, 1, __ATOMIC_RELAXED);
     }
     happened = true;
     while (went < leaving) {

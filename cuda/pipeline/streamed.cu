@@ -241,7 +241,7 @@ run_streamed(wk_call *call, wk_launch *launch, int takes_parts)
     wk_cut cut;
     wk_cut_call(call, piece, takes_parts, &cut);
     if (std::max(cut.in_bytes, cut.out_bytes) > kMostPiece) return run_whole(call, launch);
-    count_blocks(nullptr); // but pieces
+    count_blocks(nullptr); // pieces are, or those of the one piece
     if (call->progress) call->progress[1] = cut.pieces;
     return run_pieces(call, &cut, launch);
 }
