@@ -25,7 +25,10 @@ pytestmark = [
 ]
 
 ncu = helpers.script(helpers.ROOT / "tools" / "ncu.py")
-GOLDEN = json.loads((helpers.ROOT / "tests" / "golden" / "ncu_h100.json").read_text())
+GOLDEN = {  # by the chip
+    path.stem: json.loads(path.read_text())
+    for path in sorted((helpers.ROOT / "tests" / "golden").glob("ncu_*.json"))
+}
 SOURCE = """
 __constant__ float weights[32];
 __device__ int calls;
@@ -155,15 +158,18 @@ def column(module):
 def test_a_profiler_on_a_gpu_counts_the_same_of_kernels():
     trace = lab.trace(ncu.PROGRAMS["kernels"])
     assert trace.result.returncode == 0
-    assert ncu.differences(GOLDEN, "kernels", [trace]) == (94, [])
+    for chip, golden in GOLDEN.items():
+        assert ncu.differences(golden, "kernels", [trace]) == (94, []), chip
 
 
 def test_a_profiler_on_a_gpu_counts_the_same_of_other_peoples_kernels():
     trace = lab.trace(ncu.PROGRAMS["samples"])
     assert trace.result.returncode == 0, trace.result.stdout
     assert len({ncu.short(one.kernel) for one in trace.launches}) == 47
-    if "samples" in GOLDEN:
-        assert ncu.differences(GOLDEN, "samples", [trace]) == (50, [])
+    assert "samples" in GOLDEN["ncu_h200"]
+    for chip, golden in GOLDEN.items():
+        if "samples" in golden:
+            assert ncu.differences(golden, "samples", [trace]) == (50, []), chip
     counted = trace.by_launch()
     again = lab.trace(ncu.PROGRAMS["samples"]).by_launch()
     assert [metrics for _, metrics in again] == [metrics for _, metrics in counted]
@@ -173,12 +179,14 @@ def test_a_profiler_on_a_gpu_counts_the_same_for_rungs():
     """tools/ncu.py --compare does it for all."""
     names = [("transpose", "naive_row"), ("transpose", "smem"), ("transpose", "smem_pad")]
     names.append(("reduce", "interleaved"))
-    assert ncu.differences(GOLDEN, "rungs", ncu.traced_rungs(names)) == (5, [])
+    traced = ncu.traced_rungs(names)
+    for chip, golden in GOLDEN.items():
+        assert ncu.differences(golden, "rungs", traced) == (5, []), chip
 
 
 def test_the_comparison_finds_a_difference():
     trace = lab.trace(warpkit.transpose, np.zeros((160, 96), np.float32), variant="smem")
-    count, bad = ncu.differences(GOLDEN, "rungs", [trace])
+    count, bad = ncu.differences(GOLDEN["ncu_h100"], "rungs", [trace])
     assert count == 0
     assert "another launch" in bad[0]
 

@@ -98,9 +98,10 @@ def _twin(module: _kernels.Module) -> _kernels.Module:
     old = module._source
     given: Any = old.text if old.text is not None else old.given[0]
     source = _compiler.Source(given, old.folders)
-    key = ("twin", tuple(source.texts.items()), old.folders, module._options)
+    device = module.device if module.device.startswith("emu") else _kernels.device_of("emu")
+    key = ("twin", tuple(source.texts.items()), old.folders, module._options, device)
     if key not in _twins:
-        _twins[key] = _kernels.Module(source, module._options, "emu:0", "trace")
+        _twins[key] = _kernels.Module(source, module._options, device, "trace")
     return _twins[key]
 
 
