@@ -274,6 +274,12 @@ ZEROS = np.zeros(8, np.float32)
             r"^kernel copied writes past the end of a block of .* does, at \S*wrong.cu:11$",
         ),
         (
+            "before",
+            1,
+            (ZEROS, ZEROS.copy()),
+            r"^kernel before writes past the end of a block of .* does, at \S*wrong.cu:68$",
+        ),
+        (
             "wild",
             32,
             (ZEROS,),
@@ -326,6 +332,14 @@ def test_a_kernel_that_goes_wrong_is_an_error_and_the_next_call_works(
     x = np.ones(8, np.float32)
     m.past[1, 8](x)
     assert (x == 2).all()
+
+
+def test_nothing_lies_before_the_first_array():
+    script = f"""import warpkit, numpy as np
+try: warpkit.compile({str(WRONG)!r}).before[1, 1](np.zeros(8, np.float32), None)
+except warpkit.DeviceError as error: print(error)
+"""
+    assert re.search(r"^kernel before, .*: bad address .*wrong.cu:68$", helpers.python(script))
 
 
 def test_ctrl_c_stops_a_kernel(setting):

@@ -55,6 +55,10 @@ device_lock::settle()
 namespace
 {
 
+// Bytes before the first device's memory that nobody may touch: in front of its first block, where x[-1]
+// is, the process may have memory of its own.
+constexpr size_t kBefore = 32 * kStep;
+
 // The memory of all devices: as much as the machine has, or as this process may map, in equal
 // parts. Pages become real when touched.
 struct memory {
@@ -69,13 +73,13 @@ struct memory {
         void *found = MAP_FAILED;
         for (; all > kStep * (size_t)devices && found == MAP_FAILED; all /= 2) {
             part = all / (size_t)devices / kStep * kStep;
-            found = mmap(nullptr, part * (size_t)devices, PROT_NONE,
+            found = mmap(nullptr, kBefore + part * (size_t)devices, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         }
         if (found == MAP_FAILED)
             part = 0;
         else
-            base = static_cast<char *>(found);
+            base = static_cast<char *>(found) + kBefore;
         for (int i = 0; i < devices; i++) {
             of[i].base = base + (size_t)i * part;
             of[i].size = part;

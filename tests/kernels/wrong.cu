@@ -62,3 +62,8 @@ divides(int *x)
 {
     x[0] = 7 / x[1];
 }
+__global__ void
+before(float *x, float *y)
+{
+    (y ? y : x)[-1] = 1;
+}
