@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import helpers
 import numpy as np
@@ -342,12 +343,17 @@ except warpkit.DeviceError as error: print(error)
     assert re.search(r"^kernel before, .*: bad address .*wrong.cu:68$", helpers.python(script))
 
 
-def test_ctrl_c_stops_a_kernel(setting):
-    setting("WARPKIT_EMU_SECONDS", "0")
+@pytest.mark.parametrize("name", ["lock", "endless"])  # with steps, and without one
+def test_ctrl_c_stops_a_kernel(name, setting):
+    setting("WARPKIT_EMU_SECONDS", "0" if name == "lock" else "4")
     m = warpkit.compile(WRONG)
+    free = warpkit.memory_info("emu")["free"]
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        m.lock[1, 32](np.zeros(1, np.int32))
+        m[name][3, 32](np.zeros(1, np.int32))
+    assert time.monotonic() - began < 3
+    assert warpkit.memory_info("emu")["free"] == free
     m.asserts[1, 1](1)
 
 

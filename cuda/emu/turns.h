@@ -93,6 +93,9 @@ next(block *b, thread *from)
 // Lets the next thread run; returns when it is this one's turn again.
 void pass(thread *t);
 
+// Home looks whether the launch is to stop: signals' handlers need its stack. If not, it returns.
+void ask_home(block *b, thread *t);
+
 // Back to where the block was started; the threads stay where they are, for good.
 [[noreturn]] void leave(block *b);
 

@@ -109,6 +109,27 @@ nanoseconds()
     return (unsigned long long)std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
+namespace
+{
+
+// Of a kernel's thread, which no signal's handler leaves while it has the lock.
+class kernel_lock
+{
+  public:
+    explicit kernel_lock(std::mutex &m) : own((running->holds = true, m)) {}
+    ~kernel_lock()
+    {
+        own.unlock();
+        running->holds = false;
+    }
+    kernel_lock(const kernel_lock &) = delete;
+
+  private:
+    std::unique_lock<std::mutex> own;
+};
+
+} // namespace
+
 // ---- printf -------------------------------------------------------------------------------------
 
 namespace
@@ -130,7 +151,7 @@ print(const char *format, va_list arguments)
     char text[1024];
     const int n = vsnprintf(text, sizeof text, format, arguments);
     try {
-        std::lock_guard hold(print_lock);
+        const kernel_lock hold(print_lock);
         if (printed.size() > kMostPrinted)
             cut = true;
         else if (n > 0)
@@ -168,7 +189,7 @@ void
 later(cudaError_t (*work)(void *what, bool wanted, cudaStream_t stream), void *what)
 {
     try {
-        std::lock_guard hold(waiting_lock);
+        const kernel_lock hold(waiting_lock);
         all_waiting.value.push_back({work, what});
         return;
     } catch (const std::bad_alloc &) {
