@@ -56,6 +56,7 @@ PLANTED = {
     "last_block": ((8, 64), (PARTS, ONE), r"parts\[\d+\]", r"__threadfence\(\) before an atomic"),
     "chain": ((8, 1), (BINS.repeat(2), PARTS), r"sums\[0\]", r"__threadfence\(\) before an atomic"),
     "counts": ((1, 64), (KEYS, BINS), r"bins\[\d\]", "an atomic would, or, from turn to"),
+    "cleared": ((1, 64), (X, OUT), r"s\[\d+\] \(shared\)", BARRIER),
     "zeroed": ((1, 64), (ONE,), r"n\[0\] \(shared\)", BARRIER),
     "bytes": ((1, 64), (np.zeros(64, np.int8),), r"x\[\d+\]", "an atomic would"),
     "cell": ((1, 32), (), r"table\[\d\]\[5\] \(a variable\)", "an atomic would"),
@@ -243,6 +244,9 @@ def test_memory_that_nobody_has_written(tmp_path):
 def test_clang_tells_of_races_too():
     script = f"""import warpkit, numpy as np
 m = warpkit.compile({str(RACES)!r}, check="races")
+x = np.zeros(1, np.int32)
+m.one_for_all[1, 64](x, np.zeros(64, np.int32))
+assert x[0] == 2, x  # not every lane has gone there
 x = np.arange(64, dtype=np.float32)
 m.barrier[1, 64](x, np.zeros_like(x), 1)
 try: m.barrier[1, 64](x, np.zeros_like(x), 0)

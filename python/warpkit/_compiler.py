@@ -121,6 +121,7 @@ class Source:
 class Compiler(NamedTuple):
     command: tuple[str, ...]
     version: str
+    own: tuple[str, ...] = ()  # options that only this one has
 
 
 def headers() -> Path:
@@ -144,11 +145,23 @@ def _find_compiler(given: str) -> Compiler:
             continue
         told = subprocess.run([*command, "--version"], capture_output=True, text=True)
         if told.returncode == 0:
-            return Compiler(tuple(command), told.stdout)
+            own = _defined(command) if "clang" in told.stdout else ()
+            return Compiler(tuple(command), told.stdout, own)
     raise CompileError(
         "kernels are compiled by a C++ compiler, and neither $CXX nor c++, g++ or clang++ is one. "
         "Install one (Debian, Ubuntu: apt install g++; conda: gxx), or name one in CXX."
     )
+
+
+def _defined(clang: Sequence[str]) -> tuple[str, ...]:
+    """To clang an argument without a value is never passed, and `if (lane == 0) v = f(); v = g(v);`
+    calls f in every lane. The option that forbids it is named by the version."""
+    for name in ("-no-enable-noundef-analysis", "-disable-noundef-analysis"):
+        own = ("-Xclang", name)
+        command = [*clang, *own, "-fsyntax-only", "-x", "c++", os.devnull]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            return own
+    return ()
 
 
 @functools.cache
@@ -210,6 +223,9 @@ def _watched(compiler: Compiler, program: bool, check: str) -> list[str]:
     if check == "races":
         own += ["tsan-distinguish-volatile=1"]
         more = ["-fsanitize=alignment", f"-DEMU_RACES={1 + program}"]
+        if not clang:  # which has a function called even where it knows the size
+            more += [f"-fno-builtin-{name}" for name in COPYING]
+            more += ["-fno-tree-loop-distribute-patterns"]  # it makes some of loops
     else:  # blocks stay in the source's order: by it lanes meet again
         more = ["-fsanitize-coverage=trace-pc", f"-DEMU_TRACE={1 + program}"]
         if clang:
@@ -240,7 +256,8 @@ def build(
     Raises   CompileError
     """
     compiler = find_compiler()
-    command = [*compiler.command, "-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden"]
+    command = [*compiler.command, *compiler.own, "-std=c++17", "-O1", "-fPIC"]
+    command += ["-fvisibility=hidden"]
     command += _watched(compiler, program, check) if check else []
     command += ["-g1", "-gdwarf-4"]  # lines, for reports of errors; addr2line misreads DWARF 5's
     # Variables of templates are each library's own: g++ has one of them for the whole process.

@@ -192,9 +192,9 @@ class lanes
             return __shfl_sync(mask, v, lane, 32, at);
         } else { // by words
             uint32_t words[(sizeof v + 3) / 4] = {};
-            memcpy(words, &v, sizeof v);
+            __builtin_memcpy(words, &v, sizeof v);
             for (uint32_t &word : words) word = __shfl_sync(mask, word, lane, 32, at);
-            memcpy(&v, words, sizeof v);
+            __builtin_memcpy(&v, words, sizeof v);
             return v;
         }
     }
