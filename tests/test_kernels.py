@@ -144,6 +144,23 @@ def test_variables_are_read_and_set(basic):
     assert basic["outer::hidden"].dtype == np.int32
     assert "counter" in dir(basic)
     assert repr(basic.scale) == "<scale: float32, shape (4,)>"
+    for name in ("scale", "hidden", "scaled", "filled"):
+        with pytest.raises(AttributeError, match=f"{name} is the device's; a variable is set by"):
+            setattr(basic, name, 5)
+
+
+def test_structs_take_records_and_dim3_a_tuple(basic):
+    record = np.array([(1.5, 2), (3, 7)], [("x", "f4"), ("y", "i4")])
+    out = np.zeros(2, np.int32)
+    one = record[1]
+    for index, value in ((..., record), (1, one), (1, one.tobytes()), (1, record.view("u1")[8:])):
+        basic.pairs[...] = bytes(8)
+        basic.pairs[index] = value
+        basic.shaped[1, 1]((1, 2, 3), out)
+        assert out.tolist() == [321, 10]
+    for value in ((3, 7), b"short", np.zeros(2)):
+        with pytest.raises(TypeError, match="pairs takes structs of 8 bytes"):
+            basic.pairs[1] = value
 
 
 def test_names_within_namespaces(basic):
@@ -240,6 +257,8 @@ def test_launches_are_checked(basic, launch, error):
 
 
 def test_a_kernel_needs_its_launch(basic):
+    with pytest.raises(ValueError, match=r"^says: invalid resource handle: 0x3039 is no stream"):
+        basic.says[1, 1, 0, 12345](1)
     with pytest.raises(TypeError, match=r"takes its launch first: says\[grid, block\]"):
         basic.says(1)
     with pytest.raises(AttributeError, match="no kernel or variable nothing; there are: "):
@@ -315,6 +334,10 @@ ZEROS = np.zeros(8, np.float32)
         ("nests", 32, (), r"^a kernel launches another, and that yet another, more than 24 deep"),
         ("waits", 32, (), r"cudaDeviceSynchronize within a kernel, which is not emulated"),
         ("divides", 32, (np.zeros(2, np.int32),), r"division by zero at .*wrong.cu:63$"),
+        ("throws", 1, (None,), r"^kernel throws, .* it throws an exception; .*wrong.cu:73$"),
+        ("ends", 1, (), r"^kernel ends, .* it calls exit\(3\), .*wrong.cu:78$"),
+        ("frees", 1, (np.zeros(2, np.int32),), r"it frees 0x\w+, which no .*wrong.cu:85$"),
+        ("frees", 1, (None,), r"it frees 0x\w+, which no .*wrong.cu:85$"),
     ],
 )
 def test_a_kernel_that_goes_wrong_is_an_error_and_the_next_call_works(
@@ -388,6 +411,22 @@ def test_local_headers_are_rewritten_and_looked_at_anew(tmp_path):
         m.k[1, 1](x)
         assert x[0] == value
         assert m.v[()] == value
+
+
+def test_one_folder_and_one_text_of_options(tmp_path):
+    (tmp_path / "n.h").write_text("#define N 4\n")
+    m = warpkit.compile(
+        '#include "n.h"\n__global__ void k(int *x) { *x = N + M; }',
+        include=str(tmp_path),
+        options="-DM=3 -O2",
+    )
+    x = np.zeros(1, np.int32)
+    m.k[1, 1](x)
+    assert x[0] == 7
+    done = warpkit.run("#include <n.h>\nint main() { return N; }", include=tmp_path, options="-O0")
+    assert done.returncode == 4
+    with pytest.raises(ValueError, match="the source is empty"):
+        warpkit.compile("")
 
 
 def test_what_is_not_emulated_is_named():

@@ -7,12 +7,15 @@
 #include "emu/turns.h"
 
 #include <algorithm>
+#include <cxxabi.h>
+#include <exception>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 namespace emu
 {
@@ -148,11 +151,44 @@ on_fault(int number, siginfo_t *info, void *context)
     leave(b);
 }
 
+// ---- exceptions, which no frame of a kernel's stack takes -------------------------------------
+
+std::terminate_handler others;
+
+// The first caller in the kernel's file.
+_Unwind_Reason_Code
+note_caller(struct _Unwind_Context *context, void *of)
+{
+    auto *b = static_cast<block *>(of);
+    const uintptr_t at = _Unwind_GetIP(context);
+    if (!place_in(b->of->in, at)) return _URC_NO_REASON;
+    called_from(b, reinterpret_cast<const void *>(at));
+    return _URC_END_OF_STACK;
+}
+
+void
+on_terminate()
+{
+    if (!in_kernel()) {
+        if (others) others();
+        abort();
+    }
+    block *b = running;
+    if (std::current_exception()) abi::__cxa_end_catch();
+    _Unwind_Backtrace(note_caller, b);
+    fail(b, "it throws an exception; %s", last_seen(b->now).text);
+}
+
 } // namespace
 
 void
 take_signals()
 {
+    const std::terminate_handler now = std::get_terminate();
+    if (now != on_terminate) {
+        others = now;
+        std::set_terminate(on_terminate);
+    }
     static const int once = [] {
         kernel_facts facts;
         describe_kernel(reinterpret_cast<const void *>(&take_signals), nullptr, &facts);

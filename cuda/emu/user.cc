@@ -5,7 +5,6 @@
 #include "emu/turns.h"
 
 #include <algorithm>
-#include <assert.h>
 #include <chrono>
 #include <new>
 #include <stdio.h>
@@ -108,27 +107,6 @@ nanoseconds()
 {
     return (unsigned long long)std::chrono::steady_clock::now().time_since_epoch().count();
 }
-
-namespace
-{
-
-// Of a kernel's thread, which no signal's handler leaves while it has the lock.
-class kernel_lock
-{
-  public:
-    explicit kernel_lock(std::mutex &m) : own((running->holds = true, m)) {}
-    ~kernel_lock()
-    {
-        own.unlock();
-        running->holds = false;
-    }
-    kernel_lock(const kernel_lock &) = delete;
-
-  private:
-    std::unique_lock<std::mutex> own;
-};
-
-} // namespace
 
 // ---- printf -------------------------------------------------------------------------------------
 
@@ -323,63 +301,4 @@ cudaError_t
 cudaGetLastError()
 {
     return std::exchange(emu::last, cudaSuccess);
-}
-
-// ---- in the place of the C library's, by the linker's --wrap ----------------------------------
-
-extern "C" EXPORTED int
-__wrap_vprintf(const char *format, va_list arguments)
-{
-    if (!emu::in_kernel()) return vprintf(format, arguments);
-    emu::print(format, arguments);
-    return 0;
-}
-
-extern "C" EXPORTED int
-__wrap_printf(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int n = __wrap_vprintf(format, arguments);
-    va_end(arguments);
-    return n;
-}
-
-extern "C" EXPORTED int
-__wrap_puts(const char *text)
-{
-    return __wrap_printf("%s\n", text);
-}
-
-extern "C" EXPORTED int
-__wrap_putchar(int c)
-{
-    return __wrap_printf("%c", c);
-}
-
-extern "C" EXPORTED void
-__wrap___assert_fail(const char *expression, const char *file, unsigned line,
-                     const char *function)
-{
-    if (!emu::in_kernel()) __assert_fail(expression, file, line, function);
-    const emu::thread *t = emu::me();
-    t->in->of->asserted = true;
-    emu::fail(t->in, "thread (%u, %u, %u): assertion `%s' failed at %s:%u", t->index.x,
-              t->index.y, t->index.z, expression, file, line);
-}
-
-extern "C" EXPORTED clock_t
-__wrap_clock()
-{
-    if (!emu::in_kernel()) return clock();
-    emu::yield();
-    return (clock_t)emu::nanoseconds();
-}
-
-extern "C" EXPORTED void
-__wrap_abort()
-{
-    if (!emu::in_kernel()) abort();
-    emu::called_from(emu::running, __builtin_return_address(0));
-    emu::fail(emu::running, "it is aborted; %s", emu::last_seen(emu::me()).text);
 }

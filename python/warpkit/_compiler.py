@@ -21,8 +21,9 @@ from warpkit import _core, _syntax
 PACKAGE = Path(_core.__file__).resolve().parent
 EMULATOR = PACKAGE / "_emu.so"
 # Of the C library, what kernels may call: the emulator has it for them.
-WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort", "clock")
-COPYING = ("memcpy", "memmove", "memset")  # likewise, where races are looked for
+WRAPPED = ["printf", "vprintf", "puts", "putchar", "malloc", "free", "clock"]
+WRAPPED += ["__assert_fail", "abort", "exit"]
+COPYING = ["memcpy", "memmove", "memset"]  # likewise, where races are looked for
 SOURCE = "source.cu"  # that messages name where a text was given
 
 
@@ -55,8 +56,9 @@ class Source:
             mains = [Path.cwd() / SOURCE]
             self.read(mains[0], self.text)
         else:
-            several = [given] if isinstance(given, str | os.PathLike) else given
-            mains = [Path(path).resolve() for path in several]
+            if given == "":
+                raise ValueError("the source is empty: neither a text nor a path")
+            mains = [Path(path).resolve() for path in several(given)]
             for path in mains:
                 self.read(path, path.read_text(errors="replace"))
         self.given = mains
@@ -116,6 +118,16 @@ class Source:
             if (folder / header).is_file():
                 return (folder / header).resolve()
         return None
+
+
+def several(given: Given | Sequence[Given]) -> list[Given]:
+    """Of a path or several."""
+    return [given] if isinstance(given, str | os.PathLike) else list(given)
+
+
+def words_of(options: str | Sequence[str]) -> tuple[str, ...]:
+    """Options as a list, or as one writes them in a shell."""
+    return tuple(shlex.split(options) if isinstance(options, str) else options)
 
 
 class Compiler(NamedTuple):
@@ -265,7 +277,7 @@ def build(
     command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
     if any(re.search(r"\bcuda(Graph|StreamBeginCapture)", text) for text in source.texts.values()):
         command.append("-DEMU_GRAPHS")  # whose header takes a while
-    wrapped = WRAPPED + (COPYING if check else ())
+    wrapped = WRAPPED + (COPYING if check else [])
     link = [*(f"-Wl,--wrap={name}" for name in wrapped), "-Wl,-z,defs", "-pthread"]
     link += [] if program else ["-shared"]
     texts = source.texts | {source.mains[0]: source.texts[source.mains[0]] + more}
