@@ -628,9 +628,14 @@ VOLUMES = """cudaSuccess cudaSuccess cudaSuccess cudaErrorInvalidValue
 5 4 1431 1152 13013
 287 55 41328
 """
+MORE = """80020304 ff02ff04 7f028000 01fe0102 00ff00ff 00010000 00000102 fffe0002 ff018000 80007fff
+0.7071068 0.7071068 0.4769363 4.572825 1.959964 0.05614099 0.05614099 -0.886227 1
+3 1 3 1 2 0 67108864 0 8 1024 0
+"""
+PROGRAMS = {"graphs": GRAPHS, "volumes": VOLUMES, "more": MORE}
 
 
-@pytest.mark.parametrize(("name", "printed"), [("graphs", GRAPHS), ("volumes", VOLUMES)])
+@pytest.mark.parametrize(("name", "printed"), PROGRAMS.items())
 def test_a_program_may_use_more_of_cuda(name, printed):
     done = warpkit.run(helpers.KERNELS / f"{name}.cu")
     assert (done.stdout, done.returncode) == (printed, 0), done.stderr

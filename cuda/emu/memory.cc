@@ -1,5 +1,6 @@
 // memory.cc -- device memory: an arena for each device, so that an address tells whose it is.
 #include "emu/arena.h"
+#include "emu/later.h"
 #include "emu/races.h"
 
 #include <algorithm>
@@ -169,6 +170,26 @@ locate(const void *p)
         at = {cudaMemoryTypeDevice, owner,
               device_memory().of[owner].left(static_cast<const char *>(p))};
     return at;
+}
+
+void
+note_managed(const void *block)
+{
+    const auto hold = device_in_use().briefly();
+    if (const int owner = owner_of(block); owner >= 0) {
+        arena &a = device_memory().of[owner];
+        const auto found = a.blocks.find((size_t)(static_cast<const char *>(block) - a.base));
+        if (found != a.blocks.end()) found->second.resident = 1;
+    }
+}
+
+bool
+is_managed(const void *p)
+{
+    bool managed = false;
+    if (const int owner = owner_of(p); owner >= 0)
+        device_memory().of[owner].left(static_cast<const char *>(p), &managed);
+    return managed;
 }
 
 one_device::one_device(int device) : own(device)

@@ -128,6 +128,7 @@ struct location { // of an address
     size_t left; // bytes from there to the end of its block; 0: it lies in none
 };
 location locate(const void *p);
+bool is_managed(const void *p);
 bool find_pinned(const void *p, location *at); // pinned.cc
 
 // While it lives, the memory of all other devices is a bad address.

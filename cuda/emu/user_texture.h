@@ -436,6 +436,13 @@ tex2D(cudaTextureObject_t object, float x, float y)
     return emu::fetch<T>(*reinterpret_cast<const emu::texture *>(object), x, y, true);
 }
 
+template <typename T>
+T
+tex2DLod(cudaTextureObject_t object, float x, float y, float) // there is one level
+{
+    return tex2D<T>(object, x, y);
+}
+
 // x counts bytes. What lies beyond is zero, is clamped, or, by default, an error.
 template <typename T>
 char *
@@ -459,6 +466,14 @@ surf2Dread(cudaSurfaceObject_t surface, int x, int y,
     if (const char *p = emu_surface_element<T>(surface, x, y, mode))
         __builtin_memcpy(&v, p, sizeof v);
     return v;
+}
+
+template <typename T>
+void
+surf2Dread(T *v, cudaSurfaceObject_t surface, int x, int y,
+           cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
+{
+    *v = surf2Dread<T>(surface, x, y, mode);
 }
 
 template <typename T>

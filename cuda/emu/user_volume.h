@@ -261,6 +261,12 @@ emu_surface_element(cudaSurfaceObject_t surface, int x, int y, int z,
         return v;                                                                              \
     }                                                                                          \
     template <typename T>                                                                      \
+    void name##read(T *v, cudaSurfaceObject_t surface, int x, int y, int z,                    \
+                    cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)                       \
+    {                                                                                          \
+        *v = name##read<T>(surface, x, y, z, mode);                                            \
+    }                                                                                          \
+    template <typename T>                                                                      \
     void name##write(T v, cudaSurfaceObject_t surface, int x, int y, int z,                    \
                      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)                      \
     {                                                                                          \

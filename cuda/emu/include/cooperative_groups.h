@@ -347,6 +347,35 @@ sync(const Group &group, emu::site at = emu::site::here())
     group.sync(at);
 }
 
+// The first thread copies, and it is there at once; but only wait() lets the others use it.
+template <typename Group, typename T, typename U>
+void
+memcpy_async(const Group &group, T *to, const U *from, size_t bytes)
+{
+    if (group.thread_rank() == 0) memcpy((void *)to, (const void *)from, bytes);
+}
+
+template <typename Group, typename T, typename U> // of so many elements: the fewer
+void
+memcpy_async(const Group &group, T *to, size_t room, const U *from, size_t count)
+{
+    memcpy_async(group, to, from, (count < room ? count : room) * sizeof(T));
+}
+
+template <typename Group>
+void
+wait(const Group &group, emu::site at = emu::site::here())
+{
+    group.sync(at);
+}
+
+template <unsigned stages, typename Group>
+void
+wait_prior(const Group &group, emu::site at = emu::site::here())
+{
+    group.sync(at);
+}
+
 template <typename T = void>
 struct plus {
     T operator()(T a, T b) const
