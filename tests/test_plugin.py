@@ -556,6 +556,14 @@ def test_a_failing_order_is_shrunk(ordered, name, most, text):
 
 
 @unsanitized_compiles
+@pytest.mark.parametrize("seed", [3, 5])
+def test_switches_that_need_each_other_give_way_to_one(ordered, seed):
+    orders = [testing.schedules(seed)[f"seed-{seed}"]]
+    found = warpkit._schedules.shrunk(lambda: ordered("lost"), orders, 30)
+    assert len(found.switches) == 1, str(found)
+
+
+@unsanitized_compiles
 def test_what_fails_in_any_order_or_in_none_needs_no_switch(ordered):
     assert testing.shrink(lambda: True) is None
     found = testing.shrink(lambda: ordered("behind") and False)
