@@ -180,6 +180,10 @@ def test_a_read_past_the_end_is_told(races):
         match=r"thread \(63, 0, 0\).* reads 4 bytes at .* of every array, at x\[64",
     ):
         races.outside[1, 64](X, OUT, 65)
+    with pytest.raises(
+        warpkit.DeviceError, match=r"\(31, 0, 0\).* of every array, at s\[32\] \(shared\)"
+    ):
+        races.outside_shared[1, 32](OUT)
 
 
 def test_without_a_check_races_are_not_looked_for(setting):

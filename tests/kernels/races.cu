@@ -187,6 +187,15 @@ outside(const float *x, float *out, int n)
 }
 
 __global__ void
+outside_shared(float *out)
+{
+    __shared__ float s[32];
+    s[threadIdx.x + 1] = 1;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
+}
+
+__global__ void
 everywhere(int *x) // each block uses words of its own, and counts in one of all
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
