@@ -532,9 +532,12 @@ x = np.zeros(1, np.int32); m.together[1, 1](x); assert x[0] == 3
 def test_without_a_compiler_it_says_what_to_install(tmp_path):
     helpers.python(
         """import warpkit
-try: warpkit.compile("__global__ void k() {}")
-except warpkit.CompileError as error: assert "apt install g++" in str(error), error
-else: raise AssertionError
+import os
+for cxx, text in (("", "apt install g++"), ("nonesuch -O2", "CXX is nonesuch -O2, and there")):
+    os.environ["CXX"] = cxx
+    try: warpkit.compile("__global__ void k() {}")
+    except warpkit.CompileError as error: assert text in str(error), error
+    else: raise AssertionError
 """,
         env={"PATH": str(tmp_path), "CXX": ""},
     )

@@ -147,6 +147,17 @@ class TestRuns:
         """
         run("--cuda-device", "emu", test_k_py=source).assert_outcomes(passed=2)
 
+    def test_a_failure_shows_the_frames_of_the_test_alone(self, run):
+        source = """
+            def test_it(cu):
+                k = cu("__device__ int n[2]; __global__ void k(int *x) { *x = 5; }")
+                k.k[1, 1](8)
+        """
+        result = run(test_k_py=source)
+        result.assert_outcomes(failed=1)
+        assert "argument 1 (x) takes an int32 array" in result.stdout.str()
+        assert "_kernels.py:" not in result.stdout.str()
+
     def test_a_marker_alone_does_for_tests_that_compile_themselves(self, run):
         source = """
             import os, pytest, warpkit

@@ -15,6 +15,7 @@ import numpy as np
 from warpkit import _array, _core, _kernels
 from warpkit.testing import CANARIES
 
+__tracebackhide__ = True  # pytest shows the user's own frames
 _FILL = {"finite": 0x7A}  # large in every type; else 0xFF: NaN, or -1
 _LEAST, _MOST = 4096, 1 << 20  # bytes of a canary: as many as the array has, within these
 _PAGE = mmap.PAGESIZE

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from warpkit import _core, _syntax
 
+__tracebackhide__ = True  # pytest shows the user's own frames
 PACKAGE = Path(_core.__file__).resolve().parent
 EMULATOR = PACKAGE / "_emu.so"
 # Of the C library, what kernels may call: the emulator has it for them.
@@ -152,7 +153,10 @@ def find_compiler() -> Compiler:
 
 @functools.cache
 def _find_compiler(given: str) -> Compiler:
-    for command in (shlex.split(given), ["c++"], ["g++"], ["clang++"]):
+    asked = shlex.split(given)
+    if asked and shutil.which(asked[0]) is None:
+        raise CompileError(f"CXX is {given}, and there is no such program")
+    for command in (asked, ["c++"], ["g++"], ["clang++"]):
         if not command or shutil.which(command[0]) is None:
             continue
         told = subprocess.run([*command, "--version"], capture_output=True, text=True)

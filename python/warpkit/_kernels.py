@@ -20,6 +20,8 @@ from warpkit import _compiler, _core, _cubin, _interop, _nvidia, _syntax
 from warpkit._compiler import CompileError
 from warpkit._core import DeviceError
 
+__tracebackhide__ = True  # pytest shows the user's own frames
+
 # ---- what cuda/emu/user_abi.h says --------------------------------------------------------------
 
 

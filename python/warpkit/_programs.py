@@ -10,6 +10,8 @@ from pathlib import Path
 from warpkit import _compiler, _core, _interop, _kernels, _nvidia
 from warpkit._compiler import Given
 
+__tracebackhide__ = True  # pytest shows the user's own frames
+
 
 def run(
     source: Given | Sequence[Given],
