@@ -209,6 +209,7 @@ def cu(cuda_device: str, request: pytest.FixtureRequest) -> Callable[..., warpki
     import warpkit
 
     def compiled(source: str | os.PathLike[str], **options: Any) -> warpkit.Module:
+        __tracebackhide__ = True
         if not (isinstance(source, str) and any(c in source for c in "\n;{")):
             source = request.path.parent / source
         module = warpkit.compile(source, device=cuda_device, **options)

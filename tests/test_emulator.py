@@ -156,6 +156,7 @@ def test_a_random_schedule_is_its_seeds(order):
 STEP = """
 set pagination off
 set debuginfod enabled off
+handle SIG39 nostop noprint pass
 break turn_round<true> if threadIdx.x == 5
 run mended
 next

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import helpers
 import numpy as np
@@ -89,7 +90,8 @@ def test_dynamic_shared_memory_and_names_of_c(basic):
     basic.turned[1, 1024, 100 << 10](x)  # more than a launch has without asking
     with pytest.raises(ValueError, match=r"turned: invalid argument: .* 300000 bytes"):
         basic.turned[1, 1, 300000](x)
-    with pytest.raises(warpkit.DeviceError, match="past the end of its 16 bytes of dynamic shared"):
+    past = r"past the end of its 16 bytes of dynamic shared .*; WARPKIT_EMU_RACES=1 tells which"
+    with pytest.raises(warpkit.DeviceError, match=past):
         basic.turned[1, 8, 16](x)
 
 
@@ -143,6 +145,23 @@ def test_variables_are_read_and_set(basic):
     assert basic["outer::hidden"].dtype == np.int32
     assert "counter" in dir(basic)
     assert repr(basic.scale) == "<scale: float32, shape (4,)>"
+    for name in ("scale", "hidden", "scaled", "filled"):
+        with pytest.raises(AttributeError, match=f"{name} is the device's; a variable is set by"):
+            setattr(basic, name, 5)
+
+
+def test_structs_take_records_and_dim3_a_tuple(basic):
+    record = np.array([(1.5, 2), (3, 7)], [("x", "f4"), ("y", "i4")])
+    out = np.zeros(2, np.int32)
+    one = record[1]
+    for index, value in ((..., record), (1, one), (1, one.tobytes()), (1, record.view("u1")[8:])):
+        basic.pairs[...] = bytes(8)
+        basic.pairs[index] = value
+        basic.shaped[1, 1]((1, 2, 3), out)
+        assert out.tolist() == [321, 10]
+    for value in ((3, 7), b"short", np.zeros(2)):
+        with pytest.raises(TypeError, match="pairs takes structs of 8 bytes"):
+            basic.pairs[1] = value
 
 
 def test_names_within_namespaces(basic):
@@ -239,6 +258,8 @@ def test_launches_are_checked(basic, launch, error):
 
 
 def test_a_kernel_needs_its_launch(basic):
+    with pytest.raises(ValueError, match=r"^says: invalid resource handle: 0x3039 is no stream"):
+        basic.says[1, 1, 0, 12345](1)
     with pytest.raises(TypeError, match=r"takes its launch first: says\[grid, block\]"):
         basic.says(1)
     with pytest.raises(AttributeError, match="no kernel or variable nothing; there are: "):
@@ -272,6 +293,12 @@ ZEROS = np.zeros(8, np.float32)
             9,
             (ZEROS, ZEROS.copy()),
             r"^kernel copied writes past the end of a block of .* does, at \S*wrong.cu:11$",
+        ),
+        (
+            "before",
+            1,
+            (ZEROS, ZEROS.copy()),
+            r"^kernel before writes past the end of a block of .* does, at \S*wrong.cu:68$",
         ),
         (
             "wild",
@@ -308,6 +335,10 @@ ZEROS = np.zeros(8, np.float32)
         ("nests", 32, (), r"^a kernel launches another, and that yet another, more than 24 deep"),
         ("waits", 32, (), r"cudaDeviceSynchronize within a kernel, which is not emulated"),
         ("divides", 32, (np.zeros(2, np.int32),), r"division by zero at .*wrong.cu:63$"),
+        ("throws", 1, (None,), r"^kernel throws, .* it throws an exception; .*wrong.cu:73$"),
+        ("ends", 1, (), r"^kernel ends, .* it calls exit\(3\), .*wrong.cu:78$"),
+        ("frees", 1, (np.zeros(2, np.int32),), r"it frees 0x\w+, which no .*wrong.cu:85$"),
+        ("frees", 1, (None,), r"it frees 0x\w+, which no .*wrong.cu:85$"),
     ],
 )
 def test_a_kernel_that_goes_wrong_is_an_error_and_the_next_call_works(
@@ -328,12 +359,25 @@ def test_a_kernel_that_goes_wrong_is_an_error_and_the_next_call_works(
     assert (x == 2).all()
 
 
-def test_ctrl_c_stops_a_kernel(setting):
-    setting("WARPKIT_EMU_SECONDS", "0")
+def test_nothing_lies_before_the_first_array():
+    script = f"""import warpkit, numpy as np
+try: warpkit.compile({str(WRONG)!r}).before[1, 1](np.zeros(8, np.float32), None)
+except warpkit.DeviceError as error: print(error)
+"""
+    assert re.search(r"^kernel before, .*: bad address .*wrong.cu:68$", helpers.python(script))
+
+
+@pytest.mark.parametrize("name", ["lock", "endless"])  # with steps, and without one
+def test_ctrl_c_stops_a_kernel(name, setting):
+    setting("WARPKIT_EMU_SECONDS", "0" if name == "lock" else "4")
     m = warpkit.compile(WRONG)
+    free = warpkit.memory_info("emu")["free"]
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        m.lock[1, 32](np.zeros(1, np.int32))
+        m[name][3, 32](np.zeros(1, np.int32))
+    assert time.monotonic() - began < 3
+    assert warpkit.memory_info("emu")["free"] == free
     m.asserts[1, 1](1)
 
 
@@ -368,6 +412,22 @@ def test_local_headers_are_rewritten_and_looked_at_anew(tmp_path):
         m.k[1, 1](x)
         assert x[0] == value
         assert m.v[()] == value
+
+
+def test_one_folder_and_one_text_of_options(tmp_path):
+    (tmp_path / "n.h").write_text("#define N 4\n")
+    m = warpkit.compile(
+        '#include "n.h"\n__global__ void k(int *x) { *x = N + M; }',
+        include=str(tmp_path),
+        options="-DM=3 -O2",
+    )
+    x = np.zeros(1, np.int32)
+    m.k[1, 1](x)
+    assert x[0] == 7
+    done = warpkit.run("#include <n.h>\nint main() { return N; }", include=tmp_path, options="-O0")
+    assert done.returncode == 4
+    with pytest.raises(ValueError, match="the source is empty"):
+        warpkit.compile("")
 
 
 def test_what_is_not_emulated_is_named():
@@ -472,9 +532,12 @@ x = np.zeros(1, np.int32); m.together[1, 1](x); assert x[0] == 3
 def test_without_a_compiler_it_says_what_to_install(tmp_path):
     helpers.python(
         """import warpkit
-try: warpkit.compile("__global__ void k() {}")
-except warpkit.CompileError as error: assert "apt install g++" in str(error), error
-else: raise AssertionError
+import os
+for cxx, text in (("", "apt install g++"), ("nonesuch -O2", "CXX is nonesuch -O2, and there")):
+    os.environ["CXX"] = cxx
+    try: warpkit.compile("__global__ void k() {}")
+    except warpkit.CompileError as error: assert text in str(error), error
+    else: raise AssertionError
 """,
         env={"PATH": str(tmp_path), "CXX": ""},
     )
@@ -569,9 +632,14 @@ VOLUMES = """cudaSuccess cudaSuccess cudaSuccess cudaErrorInvalidValue
 5 4 1431 1152 13013
 287 55 41328
 """
+MORE = """80020304 ff02ff04 7f028000 01fe0102 00ff00ff 00010000 00000102 fffe0002 ff018000 80007fff
+0.7071068 0.7071068 0.4769363 4.572825 1.959964 0.05614099 0.05614099 -0.886227 1
+3 1 3 1 2 0 67108864 0 8 1024 0
+"""
+PROGRAMS = {"graphs": GRAPHS, "volumes": VOLUMES, "more": MORE}
 
 
-@pytest.mark.parametrize(("name", "printed"), [("graphs", GRAPHS), ("volumes", VOLUMES)])
+@pytest.mark.parametrize(("name", "printed"), PROGRAMS.items())
 def test_a_program_may_use_more_of_cuda(name, printed):
     done = warpkit.run(helpers.KERNELS / f"{name}.cu")
     assert (done.stdout, done.returncode) == (printed, 0), done.stderr

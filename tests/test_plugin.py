@@ -147,6 +147,17 @@ class TestRuns:
         """
         run("--cuda-device", "emu", test_k_py=source).assert_outcomes(passed=2)
 
+    def test_a_failure_shows_the_frames_of_the_test_alone(self, run):
+        source = """
+            def test_it(cu):
+                k = cu("__device__ int n[2]; __global__ void k(int *x) { *x = 5; }")
+                k.k[1, 1](8)
+        """
+        result = run(test_k_py=source)
+        result.assert_outcomes(failed=1)
+        assert "argument 1 (x) takes an int32 array" in result.stdout.str()
+        assert "_kernels.py:" not in result.stdout.str()
+
     def test_a_marker_alone_does_for_tests_that_compile_themselves(self, run):
         source = """
             import os, pytest, warpkit
@@ -553,6 +564,14 @@ def test_a_failing_order_is_shrunk(ordered, name, most, text):
         rest = ",".join(map(str, found.switches[:i] + found.switches[i + 1 :])) or "linear"
         with testing.settings(WARPKIT_EMU_SCHEDULE=rest):
             assert ordered(name)
+
+
+@unsanitized_compiles
+@pytest.mark.parametrize("seed", [3, 5])
+def test_switches_that_need_each_other_give_way_to_one(ordered, seed):
+    orders = [testing.schedules(seed)[f"seed-{seed}"]]
+    found = warpkit._schedules.shrunk(lambda: ordered("lost"), orders, 30)
+    assert len(found.switches) == 1, str(found)
 
 
 @unsanitized_compiles

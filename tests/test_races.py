@@ -56,6 +56,7 @@ PLANTED = {
     "last_block": ((8, 64), (PARTS, ONE), r"parts\[\d+\]", r"__threadfence\(\) before an atomic"),
     "chain": ((8, 1), (BINS.repeat(2), PARTS), r"sums\[0\]", r"__threadfence\(\) before an atomic"),
     "counts": ((1, 64), (KEYS, BINS), r"bins\[\d\]", "an atomic would, or, from turn to"),
+    "cleared": ((1, 64), (X, OUT), r"s\[\d+\] \(shared\)", BARRIER),
     "zeroed": ((1, 64), (ONE,), r"n\[0\] \(shared\)", BARRIER),
     "bytes": ((1, 64), (np.zeros(64, np.int8),), r"x\[\d+\]", "an atomic would"),
     "cell": ((1, 32), (), r"table\[\d\]\[5\] \(a variable\)", "an atomic would"),
@@ -179,6 +180,10 @@ def test_a_read_past_the_end_is_told(races):
         match=r"thread \(63, 0, 0\).* reads 4 bytes at .* of every array, at x\[64",
     ):
         races.outside[1, 64](X, OUT, 65)
+    with pytest.raises(
+        warpkit.DeviceError, match=r"\(31, 0, 0\).* of every array, at s\[32\] \(shared\)"
+    ):
+        races.outside_shared[1, 32](OUT)
 
 
 def test_without_a_check_races_are_not_looked_for(setting):
@@ -243,6 +248,9 @@ def test_memory_that_nobody_has_written(tmp_path):
 def test_clang_tells_of_races_too():
     script = f"""import warpkit, numpy as np
 m = warpkit.compile({str(RACES)!r}, check="races")
+x = np.zeros(1, np.int32)
+m.one_for_all[1, 64](x, np.zeros(64, np.int32))
+assert x[0] == 2, x  # not every lane has gone there
 x = np.arange(64, dtype=np.float32)
 m.barrier[1, 64](x, np.zeros_like(x), 1)
 try: m.barrier[1, 64](x, np.zeros_like(x), 0)

@@ -296,7 +296,8 @@ template <typename P>
 inline void
 note_pointer(const void **list, int *count, const P &argument)
 {
-    if constexpr (std::is_pointer<P>::value)
+    if constexpr (std::is_pointer<P>::value &&
+                  !std::is_function<std::remove_pointer_t<P>>::value)
         list[(*count)++] =
             const_cast<const void *>(static_cast<const volatile void *>(argument));
 }

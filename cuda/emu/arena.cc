@@ -175,12 +175,13 @@ arena::trim()
 
 // Bytes from p to the end of its block; 0 where there is no block.
 size_t
-arena::left(const char *p) const
+arena::left(const char *p, bool *managed) const
 {
     const auto at = (size_t)(p - base);
     const auto next = blocks.upper_bound(at);
     if (at >= top || next == blocks.begin()) return 0;
     const size_t end = std::prev(next)->first + std::prev(next)->second.size;
+    if (managed) *managed = at < end && std::prev(next)->second.resident;
     return at < end ? end - at : 0;
 }
 

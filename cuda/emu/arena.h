@@ -16,7 +16,8 @@ namespace emu
 constexpr size_t kStep = 2u << 20; // bytes that an arena grows by
 
 struct hole {
-    size_t size, resident; // bytes; of those, as many as may hold real pages
+    size_t size,
+        resident; // bytes; of those, as many as may hold real pages; of a block: managed?
 };
 
 struct arena {
@@ -32,7 +33,7 @@ struct arena {
     void *take(size_t bytes);
     bool give(void *block);
     void trim();
-    size_t left(const char *p) const;
+    size_t left(const char *p, bool *managed = nullptr) const;
     size_t overrun(size_t *size);
     void protect(int how);
 };

@@ -39,9 +39,9 @@ update(T *p, F f)
     W *const at = reinterpret_cast<W *>(p);
     W old = __atomic_load_n(at, __ATOMIC_RELAXED);
     do {
-        memcpy(&before, &old, sizeof before);
+        __builtin_memcpy(&before, &old, sizeof before);
         after = f(before);
-        memcpy(&next, &after, sizeof next);
+        __builtin_memcpy(&next, &after, sizeof next);
     } while (!__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 __thread uint3 threadIdx, blockIdx;
 __thread dim3 blockDim, gridDim;
@@ -56,15 +57,10 @@ stuck(block *b)
     leave(b);
 }
 
-// Now and then home looks whether the launch is to stop: signals' handlers need its stack.
 void
 look(block *b, thread *t)
 {
-    if (b->turns % kLook) return;
-    b->asks = t;
-    b->now = nullptr;
-    switch_fiber(t->own, b->home, false);
-    turn_to(b, t);
+    if (b->turns % kLook == 0) ask_home(b, t);
 }
 
 // A fiber's whole life: one thread after another, for as long as the next is a fresh one.
@@ -98,7 +94,28 @@ thread_main()
     }
 }
 
+// Is the launch to stop?
+bool
+looks_home(block *b)
+{
+    const sigset_t *const mask = std::exchange(b->interrupted, nullptr);
+    if (mask) signals_at_home(mask);
+    if (asked_to_stop()) report(b, "stopped by a signal");
+    const bool stops = b->of->failed; // here, or in another block
+    if (mask && !stops) signals_apart(b);
+    return stops;
+}
+
 } // namespace
+
+void
+ask_home(block *b, thread *t)
+{
+    b->asks = t;
+    b->now = nullptr;
+    switch_fiber(t->own, b->home, false);
+    turn_to(b, t);
+}
 
 void
 pass(thread *t)
@@ -236,8 +253,7 @@ block::run(grid *g, dim3 at)
     switch_fiber(home, first->own, false);
     while (thread *t = asks) {
         asks = nullptr;
-        if (asked_to_stop()) report(this, "stopped by a signal");
-        if (g->failed) break; // here, or in another block
+        if (looks_home(this)) break;
         switch_fiber(home, t->own, false);
     }
     running = nullptr;

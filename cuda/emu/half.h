@@ -14,7 +14,7 @@ inline uint16_t
 narrow(double v, int exponent_bits, int fraction_bits)
 {
     uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
+    __builtin_memcpy(&bits, &v, sizeof bits);
     const auto sign = (uint16_t)(bits >> 63 << 15);
     if (v != v) return 0x7fff;
     const int bias = (1 << (exponent_bits - 1)) - 1;

@@ -1,5 +1,5 @@
 // later.h -- what else users' objects call: launches in kernels, which wait until the grid has ended that
-// asks for them; a kernel's shared memory.
+// asks for them; a kernel's shared memory; that a block is managed.
 #pragma once
 #include "emu/api.h"
 
@@ -13,6 +13,7 @@ namespace emu
 EMU_API_BEGIN
 void later(cudaError_t (*work)(void *what, bool wanted, cudaStream_t stream), void *what);
 cudaError_t static_shared(const void *kernel, size_t *bytes); // that it has
+void note_managed(const void *block);
 EMU_API_END
 
 #pragma GCC visibility push(hidden)

@@ -95,6 +95,15 @@ refill(block *b, const grid &g)
     b->refill_dynamic(g.shared);
 }
 
+// Of who wrote past an end, which is found when all is over.
+const char *
+how_to_learn(const grid &g)
+{
+    return g.watched || g.in == this_library()
+               ? ""
+               : "; WARPKIT_EMU_RACES=1 tells which thread does, and the line";
+}
+
 void
 run_one(grid *g, block *b, uint64_t n)
 {
@@ -103,8 +112,9 @@ run_one(grid *g, block *b, uint64_t n)
     refill(b, *g);
     b->run(g, dim3((unsigned)(n % x), (unsigned)(n / x % y), (unsigned)(n / x / y)));
     if (const size_t past = b->past_dynamic())
-        report(b, "writes past the end of its %zu bytes of dynamic shared memory (%zu changed)",
-               g->shared, past);
+        report(b,
+               "writes past the end of its %zu bytes of dynamic shared memory (%zu changed)%s",
+               g->shared, past, how_to_learn(*g));
     if (g->weak) g->weak->end_block();
 }
 
@@ -343,8 +353,9 @@ blame(grid *g, size_t size, size_t past)
     const size_t before = strlen(g->report);
     snprintf(g->report + before, kReport - before,
              "%s%.200s writes past the end of a block of %zu bytes of device memory (%zu bytes "
-             "changed)",
-             before ? "; it also" : "kernel ", before ? "" : g->name.c_str(), size, past);
+             "changed)%s",
+             before ? "; it also" : "kernel ", before ? "" : g->name.c_str(), size, past,
+             facts_of_file(g->in).program ? how_to_learn(*g) : "");
     g->failed = true;
 }
 

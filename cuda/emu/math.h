@@ -187,7 +187,7 @@ __fns(unsigned mask, unsigned base, int offset)
     static inline To name(From v)                                                              \
     {                                                                                          \
         To to;                                                                                 \
-        memcpy(&to, &v, sizeof to);                                                            \
+        __builtin_memcpy(&to, &v, sizeof to);                                                  \
         return to;                                                                             \
     }
 EMU_CAST(__float_as_int, int, float)

@@ -1,5 +1,6 @@
 // memory.cc -- device memory: an arena for each device, so that an address tells whose it is.
 #include "emu/arena.h"
+#include "emu/later.h"
 #include "emu/races.h"
 
 #include <algorithm>
@@ -55,6 +56,10 @@ device_lock::settle()
 namespace
 {
 
+// Bytes before the first device's memory that nobody may touch: in front of its first block, where x[-1]
+// is, the process may have memory of its own.
+constexpr size_t kBefore = 32 * kStep;
+
 // The memory of all devices: as much as the machine has, or as this process may map, in equal
 // parts. Pages become real when touched.
 struct memory {
@@ -69,13 +74,13 @@ struct memory {
         void *found = MAP_FAILED;
         for (; all > kStep * (size_t)devices && found == MAP_FAILED; all /= 2) {
             part = all / (size_t)devices / kStep * kStep;
-            found = mmap(nullptr, part * (size_t)devices, PROT_NONE,
+            found = mmap(nullptr, kBefore + part * (size_t)devices, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         }
         if (found == MAP_FAILED)
             part = 0;
         else
-            base = static_cast<char *>(found);
+            base = static_cast<char *>(found) + kBefore;
         for (int i = 0; i < devices; i++) {
             of[i].base = base + (size_t)i * part;
             of[i].size = part;
@@ -165,6 +170,26 @@ locate(const void *p)
         at = {cudaMemoryTypeDevice, owner,
               device_memory().of[owner].left(static_cast<const char *>(p))};
     return at;
+}
+
+void
+note_managed(const void *block)
+{
+    const auto hold = device_in_use().briefly();
+    if (const int owner = owner_of(block); owner >= 0) {
+        arena &a = device_memory().of[owner];
+        const auto found = a.blocks.find((size_t)(static_cast<const char *>(block) - a.base));
+        if (found != a.blocks.end()) found->second.resident = 1;
+    }
+}
+
+bool
+is_managed(const void *p)
+{
+    bool managed = false;
+    if (const int owner = owner_of(p); owner >= 0)
+        device_memory().of[owner].left(static_cast<const char *>(p), &managed);
+    return managed;
 }
 
 one_device::one_device(int device) : own(device)

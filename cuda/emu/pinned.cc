@@ -154,6 +154,8 @@ cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *p)
         *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, address};
     else if (at.type == cudaMemoryTypeHost)
         *attributes = {at.type, at.device, address, address};
+    else if (emu::is_managed(p))
+        *attributes = {cudaMemoryTypeManaged, at.device, address, address};
     else
         *attributes = {at.type, at.device,
                        at.device == emu::current_device() ? address : nullptr, nullptr};

@@ -149,16 +149,24 @@ global_name(const grid &g, uintptr_t address, size_t size)
     return element(name, address - (uintptr_t)g.work->pointers[best], size);
 }
 
+// A static shared array of the kernel there, or that ends before: another kernel's may lie behind it.
+std::string
+shared_name(const grid &g, size_t at, size_t size)
+{
+    const array_range *last = nullptr;
+    for (const array_range &a : g.arrays)
+        if ((size_t)a.offset <= at && (last == nullptr || a.offset > last->offset)) last = &a;
+    size_t start = 0;
+    const std::string name = array_name(g.in, last ? (size_t)last->offset : at, &start);
+    return element(name, at - start, size) + " (shared)";
+}
+
 std::string
 name_of(const grid &g, const race &r, uintptr_t address, size_t size)
 {
     const auto in = [&](int i) { return address - (uintptr_t)r.spaces[i].begin; };
     const auto has = [&](int i) { return in(i) < r.spaces[i].size; };
-    if (has(watcher::fixed)) {
-        size_t start = 0;
-        const std::string name = array_name(g.in, in(watcher::fixed), &start);
-        return element(name, in(watcher::fixed)-start, size) + " (shared)";
-    }
+    if (has(watcher::fixed)) return shared_name(g, in(watcher::fixed), size);
     if (has(watcher::dynamic)) return element("dynamic shared memory", in(watcher::dynamic), 0);
     if (has(watcher::variables))
         for (const variable_entry *v = *g.watched->variables; v; v = v->next) {

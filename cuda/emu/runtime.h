@@ -128,6 +128,7 @@ struct location { // of an address
     size_t left; // bytes from there to the end of its block; 0: it lies in none
 };
 location locate(const void *p);
+bool is_managed(const void *p);
 bool find_pinned(const void *p, location *at); // pinned.cc
 
 // While it lives, the memory of all other devices is a bad address.
@@ -306,10 +307,12 @@ struct block {
     char *stacks = nullptr;
     int guarded = 0; // of them
     size_t dynamic_size = 0;
-    uint64_t watched = 0;                                // signals.cc: turns at the last tick
-    int ticks = 0;                                       // since
-    timer_t timer;                                       // that ticks
-    block *next_spare = nullptr;                         // launch.cc
+    uint64_t watched = 0;                  // signals.cc: turns at the last tick
+    double since = 0, tick = 0;            // seconds: when that was; from one tick to the next
+    timer_t timer;                         // that ticks
+    const sigset_t *interrupted = nullptr; // who asks, by a signal: what it had blocked
+    volatile bool holds = false;           // a lock, so that no signal's handler leaves it
+    block *next_spare = nullptr;           // launch.cc
     watcher *watching = nullptr, *own_watcher = nullptr; // this launch's; the block's
     tracer *tracing = nullptr, *own_tracer = nullptr;    // likewise
     bool followed = false;                               // its stacks are known
@@ -374,6 +377,11 @@ void deliver_printed();
 // ---- signals.cc ---------------------------------------------------------------------------
 
 void take_signals(); // at each launch: others may have taken them since
+
+// While home looks for an interrupted thread, whose handler stays on the block's stack of signals: they
+// use home's. Then that one again, and they are blocked until the handler returns.
+void signals_at_home(const sigset_t *mask);
+void signals_apart(block *b);
 
 // While it lives, an endless loop or a bad address in a kernel ends the launch of this thread
 // instead of the process.

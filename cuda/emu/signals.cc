@@ -1,17 +1,21 @@
 // signals.cc -- an endless loop and a bad address in a kernel become errors of its launch.
 //
 // Both arrive as signals on the thread of the operating system that runs the block; the handler
-// leaves the kernel's thread where it is, for good, and goes back to the launch.
+// leaves the kernel's thread where it is, for good, and goes back to the launch. A thread that makes
+// no step is left so now and then, not for good, for the launch to look whether it is to stop.
 #include "emu/races.h"
 #include "emu/turns.h"
 
 #include <algorithm>
+#include <cxxabi.h>
+#include <exception>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 namespace emu
 {
@@ -19,7 +23,8 @@ namespace emu
 namespace
 {
 
-constexpr int kTicks = 4; // of the timer in the time that a thread may run without a step
+constexpr double kTick = 0.05; // seconds, of processor time, from one look to the next
+constexpr double kSoon = 0.001;
 const int kTimerSignal = SIGRTMIN + 5;
 const int kSignals[] = {kTimerSignal,
 #ifndef EMU_ASAN // which tells more of a bad address itself
@@ -43,12 +48,30 @@ instruction_of(const void *context)
 #endif
 }
 
-// Was it interrupted in a kernel or here, or in a function of the C library that may hold a lock?
+// May the thread be left where it was interrupted? It is in a kernel or here, not in a function of the
+// C library that may hold a lock, and holds none of this library's.
 bool
-in_own_code(const block *b, const void *context)
+may_be_left(const block *b, const void *context)
 {
     const uintptr_t at = instruction_of(context);
-    return place_in(own_file, at) || place_in(b->of->in, at);
+    return (place_in(own_file, at) || place_in(b->of->in, at)) && !b->holds &&
+           !(b->watching && b->watching->is_busy);
+}
+
+double
+processor_time()
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void
+tick_in(block *b, double first, double then)
+{
+    const auto time = [](double s) { return timespec{0, (long)(s * 1e9) + 1}; };
+    const struct itimerspec period = {time(then), time(first)};
+    timer_settime(b->timer, 0, &period, nullptr);
 }
 
 // To whoever had the signal before.
@@ -83,23 +106,26 @@ on_tick(int number, siginfo_t *info, void *context)
         return; // a tick that came late
     }
     if (b->now == nullptr) return;
+    const double now = processor_time(), seconds = b->of->set.seconds;
     if (b->watched != b->turns) {
         b->watched = b->turns;
-        b->ticks = 0;
-    } else if (++b->ticks > kTicks) {
-        if (!in_own_code(b, context) || (b->watching && b->watching->is_busy)) { // soon again
-            const struct itimerspec soon = {{0, 1000000}, {0, 1000000}};
-            timer_settime(b->timer, 0, &soon, nullptr);
-            return;
-        }
-        b->ticks = 0;
-        note_place(b, context);
-        report(b,
-               "a thread ran for more than %g seconds without a step (WARPKIT_EMU_SECONDS): an "
-               "endless loop? %s",
-               b->of->set.seconds, last_seen(b->now).text);
-        leave(b);
+        b->since = now;
+        return;
     }
+    const bool late = seconds > 0 && now - b->since > seconds;
+    if (!may_be_left(b, context)) return tick_in(b, kSoon, b->tick);
+    const sigset_t *const before = &static_cast<const ucontext_t *>(context)->uc_sigmask;
+    if (!late) {
+        b->interrupted = before;
+        return ask_home(b, b->now);
+    }
+    note_place(b, context);
+    report(b,
+           "a thread ran for more than %g seconds without a step (WARPKIT_EMU_SECONDS): an "
+           "endless loop? %s",
+           seconds, last_seen(b->now).text);
+    pthread_sigmask(SIG_SETMASK, before, nullptr);
+    leave(b);
 }
 
 void
@@ -125,11 +151,44 @@ on_fault(int number, siginfo_t *info, void *context)
     leave(b);
 }
 
+// ---- exceptions, which no frame of a kernel's stack takes -------------------------------------
+
+std::terminate_handler others;
+
+// The first caller in the kernel's file.
+_Unwind_Reason_Code
+note_caller(struct _Unwind_Context *context, void *of)
+{
+    auto *b = static_cast<block *>(of);
+    const uintptr_t at = _Unwind_GetIP(context);
+    if (!place_in(b->of->in, at)) return _URC_NO_REASON;
+    called_from(b, reinterpret_cast<const void *>(at));
+    return _URC_END_OF_STACK;
+}
+
+void
+on_terminate()
+{
+    if (!in_kernel()) {
+        if (others) others();
+        abort();
+    }
+    block *b = running;
+    if (std::current_exception()) abi::__cxa_end_catch();
+    _Unwind_Backtrace(note_caller, b);
+    fail(b, "it throws an exception; %s", last_seen(b->now).text);
+}
+
 } // namespace
 
 void
 take_signals()
 {
+    const std::terminate_handler now = std::get_terminate();
+    if (now != on_terminate) {
+        others = now;
+        std::set_terminate(on_terminate);
+    }
     static const int once = [] {
         kernel_facts facts;
         describe_kernel(reinterpret_cast<const void *>(&take_signals), nullptr, &facts);
@@ -139,7 +198,10 @@ take_signals()
     (void)once;
     for (const int number : kSignals) {
         struct sigaction ours = {}, now;
-        sigemptyset(&ours.sa_mask);
+        if (number == kTimerSignal) // no other handler before home has a stack for it
+            sigfillset(&ours.sa_mask);
+        else
+            sigemptyset(&ours.sa_mask);
         // NODEFER: the handler is left without returning, and the signal must come again.
         ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
         ours.sa_sigaction = number == kTimerSignal ? on_tick : on_fault;
@@ -150,10 +212,30 @@ take_signals()
     }
 }
 
+void
+signals_at_home(const sigset_t *mask)
+{
+    stack_t none = {};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+    pthread_sigmask(SIG_SETMASK, mask, nullptr);
+}
+
+void
+signals_apart(block *b)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    stack_t own = {};
+    own.ss_sp = b->alternate;
+    own.ss_size = kSignalStack;
+    sigaltstack(&own, nullptr);
+}
+
 guard::guard(block *b, double seconds)
 {
     pthread_setspecific(key, b);
-    b->ticks = 0;
     stack_t own = {};
     own.ss_sp = b->alternate; // a kernel may have used up the one that it runs on
     own.ss_size = kSignalStack;
@@ -162,7 +244,6 @@ guard::guard(block *b, double seconds)
     sigemptyset(&wanted);
     for (const int number : kSignals) sigaddset(&wanted, number);
     pthread_sigmask(SIG_UNBLOCK, &wanted, &mask);
-    if (seconds <= 0) return;
 
     struct sigevent event = {};
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -170,12 +251,10 @@ guard::guard(block *b, double seconds)
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
     ticking = timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0;
     b->timer = timer;
-    const auto tick = (long long)(std::min(seconds, 1e9) * 1e9) / kTicks + 1; // nanoseconds
-    struct itimerspec period = {};
-    period.it_value.tv_sec = (time_t)(tick / 1000000000);
-    period.it_value.tv_nsec = (long)(tick % 1000000000);
-    period.it_interval = period.it_value;
-    if (ticking) timer_settime(timer, 0, &period, nullptr);
+    b->tick = seconds > 0 ? std::min(seconds / 4, kTick) : kTick;
+    b->watched = b->turns;
+    b->since = processor_time();
+    if (ticking) tick_in(b, b->tick, b->tick);
 }
 
 guard::~guard()

@@ -3,6 +3,8 @@
 #pragma once
 #include "emu/runtime.h"
 
+#include <mutex>
+
 #pragma GCC visibility push(hidden)
 
 namespace emu
@@ -93,12 +95,31 @@ next(block *b, thread *from)
 // Lets the next thread run; returns when it is this one's turn again.
 void pass(thread *t);
 
+// Home looks whether the launch is to stop: signals' handlers need its stack. If not, it returns.
+void ask_home(block *b, thread *t);
+
 // Back to where the block was started; the threads stay where they are, for good.
 [[noreturn]] void leave(block *b);
 
 void called_from(block *b, const void *pc); // where it is that a report is about to be of
 [[noreturn]] void out_of_steps(thread *t);
 void report_deadlock(block *b);
+
+// Of a kernel's thread, which no signal's handler leaves while it has the lock.
+class kernel_lock
+{
+  public:
+    explicit kernel_lock(std::mutex &m) : own((running->holds = true, m)) {}
+    ~kernel_lock()
+    {
+        own.unlock();
+        running->holds = false;
+    }
+    kernel_lock(const kernel_lock &) = delete;
+
+  private:
+    std::unique_lock<std::mutex> own;
+};
 
 // A part of a report, made where no exception may be thrown: on a kernel's stack, or in the handler
 // of a signal.

@@ -5,7 +5,6 @@
 #include "emu/turns.h"
 
 #include <algorithm>
-#include <assert.h>
 #include <chrono>
 #include <new>
 #include <stdio.h>
@@ -130,7 +129,7 @@ print(const char *format, va_list arguments)
     char text[1024];
     const int n = vsnprintf(text, sizeof text, format, arguments);
     try {
-        std::lock_guard hold(print_lock);
+        const kernel_lock hold(print_lock);
         if (printed.size() > kMostPrinted)
             cut = true;
         else if (n > 0)
@@ -168,7 +167,7 @@ void
 later(cudaError_t (*work)(void *what, bool wanted, cudaStream_t stream), void *what)
 {
     try {
-        std::lock_guard hold(waiting_lock);
+        const kernel_lock hold(waiting_lock);
         all_waiting.value.push_back({work, what});
         return;
     } catch (const std::bad_alloc &) {
@@ -302,63 +301,4 @@ cudaError_t
 cudaGetLastError()
 {
     return std::exchange(emu::last, cudaSuccess);
-}
-
-// ---- in the place of the C library's, by the linker's --wrap ----------------------------------
-
-extern "C" EXPORTED int
-__wrap_vprintf(const char *format, va_list arguments)
-{
-    if (!emu::in_kernel()) return vprintf(format, arguments);
-    emu::print(format, arguments);
-    return 0;
-}
-
-extern "C" EXPORTED int
-__wrap_printf(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int n = __wrap_vprintf(format, arguments);
-    va_end(arguments);
-    return n;
-}
-
-extern "C" EXPORTED int
-__wrap_puts(const char *text)
-{
-    return __wrap_printf("%s\n", text);
-}
-
-extern "C" EXPORTED int
-__wrap_putchar(int c)
-{
-    return __wrap_printf("%c", c);
-}
-
-extern "C" EXPORTED void
-__wrap___assert_fail(const char *expression, const char *file, unsigned line,
-                     const char *function)
-{
-    if (!emu::in_kernel()) __assert_fail(expression, file, line, function);
-    const emu::thread *t = emu::me();
-    t->in->of->asserted = true;
-    emu::fail(t->in, "thread (%u, %u, %u): assertion `%s' failed at %s:%u", t->index.x,
-              t->index.y, t->index.z, expression, file, line);
-}
-
-extern "C" EXPORTED clock_t
-__wrap_clock()
-{
-    if (!emu::in_kernel()) return clock();
-    emu::yield();
-    return (clock_t)emu::nanoseconds();
-}
-
-extern "C" EXPORTED void
-__wrap_abort()
-{
-    if (!emu::in_kernel()) abort();
-    emu::called_from(emu::running, __builtin_return_address(0));
-    emu::fail(emu::running, "it is aborted; %s", emu::last_seen(emu::me()).text);
 }

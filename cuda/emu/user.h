@@ -23,10 +23,14 @@
 #define __DRIVER_TYPES_H__
 #define __VECTOR_TYPES_H__
 #define __CUDACC__
+#define __NVCC__
+#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
+#define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
 #define __CUDA_ARCH__ 800 // functions are for both sides here: what a GPU would run
 
 #define __managed__
-#undef __grid_constant__ // in any order with const: a copy for each thread
+#define cudaStreamDefault 0 // a launch's stream too
+#undef __grid_constant__    // in any order with const: a copy for each thread
 #define __grid_constant__
 
 enum cudaGraphNodeType {

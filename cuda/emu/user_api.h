@@ -28,6 +28,7 @@ EMU_CALL
 cudaMallocManaged(T **block, size_t size, unsigned = cudaMemAttachGlobal)
 {
     const cudaError_t e = cudaMalloc((void **)block, size);
+    if (e == cudaSuccess) emu::note_managed(*block);
 #ifdef EMU_RACES
     if (e == cudaSuccess) emu::written_by_host(*block, size);
 #endif
@@ -163,6 +164,28 @@ cudaMallocFromPoolAsync(T **block, size_t size, cudaMemPool_t pool, cudaStream_t
 }
 
 EMU_CALL
+cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)
+{
+    const cudaError_t e = cudaMemcpyPeerAsync(to, to_device, from, from_device, size);
+    return e ? e : cudaStreamSynchronize(nullptr);
+}
+
+enum cudaMemoryAdvise {
+    cudaMemAdviseSetReadMostly = 1,
+    cudaMemAdviseUnsetReadMostly = 2,
+    cudaMemAdviseSetPreferredLocation = 3,
+    cudaMemAdviseUnsetPreferredLocation = 4,
+    cudaMemAdviseSetAccessedBy = 5,
+    cudaMemAdviseUnsetAccessedBy = 6
+};
+template <typename Place> // a device, or a cudaMemLocation
+EMU_CALL
+cudaMemAdvise(const void *, size_t, cudaMemoryAdvise, Place)
+{
+    return cudaSuccess;
+}
+
+EMU_CALL
 cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t = nullptr)
 {
     return cudaSuccess;
@@ -217,15 +240,53 @@ cudaFuncSetCacheConfig(T *, cudaFuncCache)
     return cudaSuccess;
 }
 
-enum cudaLimit { // of which there is none
-    cudaLimitStackSize = 0,
-    cudaLimitPrintfFifoSize = 1,
-    cudaLimitMallocHeapSize = 2
+enum cudaSharedMemConfig {
+    cudaSharedMemBankSizeDefault = 0,
+    cudaSharedMemBankSizeFourByte = 1,
+    cudaSharedMemBankSizeEightByte = 2
 };
 
 EMU_CALL
-cudaDeviceSetLimit(cudaLimit, size_t)
+cudaDeviceSetSharedMemConfig(cudaSharedMemConfig)
 {
+    return cudaSuccess;
+}
+
+template <typename T>
+EMU_CALL
+cudaFuncSetSharedMemConfig(T *, cudaSharedMemConfig)
+{
+    return cudaSuccess;
+}
+
+enum cudaLimit { // of which there is none, though they are kept
+    cudaLimitStackSize = 0,
+    cudaLimitPrintfFifoSize = 1,
+    cudaLimitMallocHeapSize = 2,
+    cudaLimitDevRuntimeSyncDepth = 3,
+    cudaLimitDevRuntimePendingLaunchCount = 4,
+    cudaLimitMaxL2FetchGranularity = 5,
+    cudaLimitPersistingL2CacheSize = 6
+};
+
+namespace emu
+{
+inline size_t limits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+}
+
+EMU_CALL
+cudaDeviceSetLimit(cudaLimit which, size_t value)
+{
+    if ((unsigned)which > cudaLimitPersistingL2CacheSize) return cudaErrorInvalidValue;
+    emu::limits[which] = value;
+    return cudaSuccess;
+}
+
+EMU_CALL
+cudaDeviceGetLimit(size_t *value, cudaLimit which)
+{
+    if ((unsigned)which > cudaLimitPersistingL2CacheSize) return cudaErrorInvalidValue;
+    *value = emu::limits[which];
     return cudaSuccess;
 }
 
@@ -274,6 +335,27 @@ cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, K kernel, size_t share
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, *block, shared);
     *grid = blocks * processors;
     return e;
+}
+
+// By threads, how much shared memory a block takes: the largest block of those that fill most.
+template <typename K, typename F>
+EMU_CALL
+cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block, K kernel, F shared,
+                                               int limit = 0)
+{
+    int processors = 0, most = 0;
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    for (int n = limit > 0 && limit < 1024 ? limit : 1024; n > 0; n = (n - 1) / 32 * 32) {
+        int blocks = 0;
+        if (const cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                &blocks, kernel, n, (size_t)shared(n)))
+            return e;
+        if (blocks * n <= most) continue;
+        most = blocks * n;
+        *block = n;
+        *grid = blocks * processors;
+    }
+    return cudaSuccess;
 }
 
 template <typename K>
@@ -462,6 +544,7 @@ release(void *block)
 #define cudaFreeAsync(...) emu::note(cudaFreeAsync(__VA_ARGS__))
 #define cudaFreeHost(...) emu::note(cudaFreeHost(__VA_ARGS__))
 #define cudaMemcpy(...) emu::note(cudaMemcpy(__VA_ARGS__))
+#define cudaMemcpyPeer(...) emu::note(cudaMemcpyPeer(__VA_ARGS__))
 #define cudaMemcpyAsync(...) emu::note(cudaMemcpyAsync(__VA_ARGS__))
 #define cudaMemcpy2D(...) emu::note(cudaMemcpy2D(__VA_ARGS__))
 #define cudaMemcpy2DAsync(...) emu::note(cudaMemcpy2DAsync(__VA_ARGS__))
@@ -490,6 +573,7 @@ release(void *block)
 #define cudaEventSynchronize(...) emu::note(cudaEventSynchronize(__VA_ARGS__))
 #define cudaEventElapsedTime(...) emu::note(cudaEventElapsedTime(__VA_ARGS__))
 
+#include "emu/user_simd.h"
 #include "emu/user_volume.h"
 #ifdef EMU_GRAPHS
 #include "emu/user_graph_api.h"
@@ -527,6 +611,20 @@ EMU_FAST(cospif, (float)cos(M_PI *(double)x))
 #define sinpif emu_fast_sinpif
 #define cospif emu_fast_cospif
 #define __powf powf
+
+static inline void
+sincospif(float x, float *s, float *c)
+{
+    *s = sinpif(x);
+    *c = cospif(x);
+}
+
+template <typename T>
+T
+__ldcv(const T *p) // anew from memory
+{
+    return *const_cast<const volatile T *>(p);
+}
 #define __sincosf(x, s, c) (*(s) = sinf(x), *(c) = cosf(x), (void)0)
 
 static inline long long

@@ -64,6 +64,40 @@ saturated(From whole)
     return whole >= (From)limits::max() ? limits::max() : (To)whole;
 }
 
+// Abramowitz and Stegun 26.2.22, and three steps of Halley's.
+inline double
+inverse_erfc(double q)
+{
+    if (!(q > 0 && q < 2)) return q == 0 ? HUGE_VAL : q == 2 ? -HUGE_VAL : NAN;
+    const double of = q < 1 ? q : 2 - q, t = sqrt(-2 * log(of / 2));
+    double x = -M_SQRT1_2 * ((2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)) - t);
+    for (int i = 0; i < 3; i++) {
+        const double off = erfc(x) - of;
+        x += off / (M_2_SQRTPI * exp(-x * x) - x * off);
+    }
+    return q < 1 ? x : -x;
+}
+
+inline double
+inverse_erf(double p)
+{
+    if (!(fabs(p) < 0.5)) return p < 0 ? -inverse_erfc(1 + p) : inverse_erfc(1 - p);
+    double x = p / M_2_SQRTPI;
+    for (int i = 0; i < 4; i++) {
+        const double off = erf(x) - p;
+        x -= off / (M_2_SQRTPI * exp(-x * x) + x * off);
+    }
+    return x;
+}
+
+inline double
+scaled_erfc(double x) // exp(x * x) * erfc(x)
+{
+    const double square = x * x, rest = fma(x, x, -square);
+    if (x < 25) return exp(square) * (1 + rest) * erfc(x);
+    return M_2_SQRTPI / 2 / x * (1 - 1 / (2 * square) * (1 - 3 / (2 * square)));
+}
+
 } // namespace emu
 
 #define EMU_INLINE static inline
@@ -181,5 +215,13 @@ EMU_FUNCTION(double, __hiloint2double, (int high, int low),
              __longlong_as_double((long long)high << 32 | (unsigned)low))
 EMU_FUNCTION(int, __double2hiint, (double v), (int)(__double_as_longlong(v) >> 32))
 EMU_FUNCTION(int, __double2loint, (double v), (int)__double_as_longlong(v))
+EMU_FUNCTION(double, erfcinv, (double q), emu::inverse_erfc(q))
+EMU_FUNCTION(float, erfcinvf, (float q), (float)emu::inverse_erfc(q))
+EMU_FUNCTION(double, erfinv, (double p), emu::inverse_erf(p))
+EMU_FUNCTION(float, erfinvf, (float p), (float)emu::inverse_erf(p))
+EMU_FUNCTION(double, normcdfinv, (double p), -M_SQRT2 *emu::inverse_erfc(2 * p))
+EMU_FUNCTION(float, normcdfinvf, (float p), (float)(-M_SQRT2 *emu::inverse_erfc(2.0 * p)))
+EMU_FUNCTION(double, erfcx, (double x), emu::scaled_erfc(x))
+EMU_FUNCTION(float, erfcxf, (float x), (float)emu::scaled_erfc(x))
 #undef EMU_FUNCTION
 #undef EMU_INLINE

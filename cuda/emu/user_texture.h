@@ -107,7 +107,7 @@ struct texture { // what an object's number points to
         const bool part = how.readMode == cudaReadModeNormalizedFloat;
         if (of.f == cudaChannelFormatKindFloat) {
             float v;
-            memcpy(&v, p, sizeof v);
+            __builtin_memcpy(&v, p, sizeof v);
             return v;
         }
         int64_t v = 0;
@@ -137,7 +137,7 @@ T
 of_channels(const float *values)
 {
     T v;
-    memcpy(&v, values, sizeof v);
+    __builtin_memcpy(&v, values, sizeof v);
     return v;
 }
 
@@ -210,7 +210,7 @@ fetch_linear(const texture &t, float x, float y, bool plane)
             const char *const p = t.at(i.at[dx], j.at[dy]);
             float own[lanes];
             if (plain)
-                memcpy(own, p, sizeof own);
+                __builtin_memcpy(own, p, sizeof own);
             else
                 for (int c = 0; c < lanes; c++) own[c] = t.channel(p, c);
             for (int c = 0; c < lanes; c++) values[c] += weight * own[c];
@@ -436,6 +436,13 @@ tex2D(cudaTextureObject_t object, float x, float y)
     return emu::fetch<T>(*reinterpret_cast<const emu::texture *>(object), x, y, true);
 }
 
+template <typename T>
+T
+tex2DLod(cudaTextureObject_t object, float x, float y, float) // there is one level
+{
+    return tex2D<T>(object, x, y);
+}
+
 // x counts bytes. What lies beyond is zero, is clamped, or, by default, an error.
 template <typename T>
 char *
@@ -456,8 +463,17 @@ surf2Dread(cudaSurfaceObject_t surface, int x, int y,
            cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
 {
     T v = {};
-    if (const char *p = emu_surface_element<T>(surface, x, y, mode)) memcpy(&v, p, sizeof v);
+    if (const char *p = emu_surface_element<T>(surface, x, y, mode))
+        __builtin_memcpy(&v, p, sizeof v);
     return v;
+}
+
+template <typename T>
+void
+surf2Dread(T *v, cudaSurfaceObject_t surface, int x, int y,
+           cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
+{
+    *v = surf2Dread<T>(surface, x, y, mode);
 }
 
 template <typename T>
@@ -465,5 +481,6 @@ void
 surf2Dwrite(T v, cudaSurfaceObject_t surface, int x, int y,
             cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
 {
-    if (char *p = emu_surface_element<T>(surface, x, y, mode)) memcpy(p, &v, sizeof v);
+    if (char *p = emu_surface_element<T>(surface, x, y, mode))
+        __builtin_memcpy(p, &v, sizeof v);
 }

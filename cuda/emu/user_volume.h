@@ -170,8 +170,8 @@ fetch_volume(const texture &t, float x, float y, float z)
             const neighbours k(t, z, t.depth, 2);
             float a[kind::lanes], b[kind::lanes];
             const T near = slice(k.at[0]), far = slice(k.at[1]);
-            memcpy(a, &near, sizeof a);
-            memcpy(b, &far, sizeof b);
+            __builtin_memcpy(a, &near, sizeof a);
+            __builtin_memcpy(b, &far, sizeof b);
             for (int c = 0; c < kind::lanes; c++)
                 a[c] = a[c] * k.weight(0) + b[c] * k.weight(1);
             return of_channels<T>(a);
@@ -257,14 +257,21 @@ emu_surface_element(cudaSurfaceObject_t surface, int x, int y, int z,
     {                                                                                          \
         T v = {};                                                                              \
         if (const char *p = emu_surface_element<T>(surface, x, y, z, mode))                    \
-            memcpy(&v, p, sizeof v);                                                           \
+            __builtin_memcpy(&v, p, sizeof v);                                                 \
         return v;                                                                              \
+    }                                                                                          \
+    template <typename T>                                                                      \
+    void name##read(T *v, cudaSurfaceObject_t surface, int x, int y, int z,                    \
+                    cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)                       \
+    {                                                                                          \
+        *v = name##read<T>(surface, x, y, z, mode);                                            \
     }                                                                                          \
     template <typename T>                                                                      \
     void name##write(T v, cudaSurfaceObject_t surface, int x, int y, int z,                    \
                      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)                      \
     {                                                                                          \
-        if (char *p = emu_surface_element<T>(surface, x, y, z, mode)) memcpy(p, &v, sizeof v); \
+        if (char *p = emu_surface_element<T>(surface, x, y, z, mode))                          \
+            __builtin_memcpy(p, &v, sizeof v);                                                 \
     }
 EMU_SURFACE(surf3D)
 EMU_SURFACE(surf2DLayered)

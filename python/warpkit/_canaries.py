@@ -15,6 +15,7 @@ import numpy as np
 from warpkit import _array, _core, _kernels
 from warpkit.testing import CANARIES
 
+__tracebackhide__ = True  # pytest shows the user's own frames
 _FILL = {"finite": 0x7A}  # large in every type; else 0xFF: NaN, or -1
 _LEAST, _MOST = 4096, 1 << 20  # bytes of a canary: as many as the array has, within these
 _PAGE = mmap.PAGESIZE
@@ -61,15 +62,18 @@ def canaries(kind: str) -> Iterator[None]:
 
 def who_wrote(module: _kernels.Module, entry: Any, shape: Any, arguments: Any, count: int) -> str:
     """Of a launch that wrote past the end of an array of NumPy's: the thread and the line; "" where
-    it is not found. It runs again, with each array before pages that nobody may touch."""
-    with contextlib.ExitStack() as opened:
-        changed, _ = _placed(module, entry, arguments, "page-end", opened)
-        opened.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        try:
-            _kernels._run(module._library, entry, shape, module._ordinal, changed, count, False)
-        except _core.DeviceError as error:
-            found = re.search(r"(block \(.*?\)): .*(thread \(.*?\)).* stands (at .*)", str(error))
-            return f"{found[2]} of {found[1]} does, {found[3]}" if found else ""
+    it is not found. It runs again, with each array before pages that nobody may touch; then behind
+    them, as what lies past the end of one array may be what is before another."""
+    for kind in ("page-end", "page-begin"):
+        with contextlib.ExitStack() as opened:
+            changed, _ = _placed(module, entry, arguments, kind, opened)
+            opened.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            try:
+                _kernels._run(module._library, entry, shape, module._ordinal, changed, count, False)
+            except _core.DeviceError as error:
+                place = r"(block \(.*?\)): .*(thread \(.*?\)).* stands (at .*)"
+                if found := re.search(place, str(error)):
+                    return f"{found[2]} of {found[1]} does, {found[3]}"
     return ""
 
 

@@ -19,11 +19,13 @@ from typing import NamedTuple
 
 from warpkit import _core, _syntax
 
+__tracebackhide__ = True  # pytest shows the user's own frames
 PACKAGE = Path(_core.__file__).resolve().parent
 EMULATOR = PACKAGE / "_emu.so"
 # Of the C library, what kernels may call: the emulator has it for them.
-WRAPPED = ("printf", "vprintf", "puts", "putchar", "__assert_fail", "abort", "clock")
-COPYING = ("memcpy", "memmove", "memset")  # likewise, where races are looked for
+WRAPPED = ["printf", "vprintf", "puts", "putchar", "malloc", "free", "clock"]
+WRAPPED += ["__assert_fail", "abort", "exit"]
+COPYING = ["memcpy", "memmove", "memset"]  # likewise, where races are looked for
 SOURCE = "source.cu"  # that messages name where a text was given
 
 
@@ -56,8 +58,9 @@ class Source:
             mains = [Path.cwd() / SOURCE]
             self.read(mains[0], self.text)
         else:
-            several = [given] if isinstance(given, str | os.PathLike) else given
-            mains = [Path(path).resolve() for path in several]
+            if given == "":
+                raise ValueError("the source is empty: neither a text nor a path")
+            mains = [Path(path).resolve() for path in several(given)]
             for path in mains:
                 self.read(path, path.read_text(errors="replace"))
         self.given = mains
@@ -119,9 +122,20 @@ class Source:
         return None
 
 
+def several(given: Given | Sequence[Given]) -> list[Given]:
+    """Of a path or several."""
+    return [given] if isinstance(given, str | os.PathLike) else list(given)
+
+
+def words_of(options: str | Sequence[str]) -> tuple[str, ...]:
+    """Options as a list, or as one writes them in a shell."""
+    return tuple(shlex.split(options) if isinstance(options, str) else options)
+
+
 class Compiler(NamedTuple):
     command: tuple[str, ...]
     version: str
+    own: tuple[str, ...] = ()  # options that only this one has
 
 
 def headers() -> Path:
@@ -140,16 +154,31 @@ def find_compiler() -> Compiler:
 
 @functools.cache
 def _find_compiler(given: str) -> Compiler:
-    for command in (shlex.split(given), ["c++"], ["g++"], ["clang++"]):
+    asked = shlex.split(given)
+    if asked and shutil.which(asked[0]) is None:
+        raise CompileError(f"CXX is {given}, and there is no such program")
+    for command in (asked, ["c++"], ["g++"], ["clang++"]):
         if not command or shutil.which(command[0]) is None:
             continue
         told = subprocess.run([*command, "--version"], capture_output=True, text=True)
         if told.returncode == 0:
-            return Compiler(tuple(command), told.stdout)
+            own = _defined(command) if "clang" in told.stdout else ()
+            return Compiler(tuple(command), told.stdout, own)
     raise CompileError(
         "kernels are compiled by a C++ compiler, and neither $CXX nor c++, g++ or clang++ is one. "
         "Install one (Debian, Ubuntu: apt install g++; conda: gxx), or name one in CXX."
     )
+
+
+def _defined(clang: Sequence[str]) -> tuple[str, ...]:
+    """To clang an argument without a value is never passed, and `if (lane == 0) v = f(); v = g(v);`
+    calls f in every lane. The option that forbids it is named by the version."""
+    for name in ("-no-enable-noundef-analysis", "-disable-noundef-analysis"):
+        own = ("-Xclang", name)
+        command = [*clang, *own, "-fsyntax-only", "-x", "c++", os.devnull]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            return own
+    return ()
 
 
 @functools.cache
@@ -211,6 +240,9 @@ def _watched(compiler: Compiler, program: bool, check: str) -> list[str]:
     if check == "races":
         own += ["tsan-distinguish-volatile=1"]
         more = ["-fsanitize=alignment", f"-DEMU_RACES={1 + program}"]
+        if not clang:  # which has a function called even where it knows the size
+            more += [f"-fno-builtin-{name}" for name in COPYING]
+            more += ["-fno-tree-loop-distribute-patterns"]  # it makes some of loops
     else:  # blocks stay in the source's order: by it lanes meet again
         more = ["-fsanitize-coverage=trace-pc", f"-DEMU_TRACE={1 + program}"]
         if clang:
@@ -241,7 +273,8 @@ def build(
     Raises   CompileError
     """
     compiler = find_compiler()
-    command = [*compiler.command, "-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden"]
+    command = [*compiler.command, *compiler.own, "-std=c++17", "-O1", "-fPIC"]
+    command += ["-fvisibility=hidden"]
     command += _watched(compiler, program, check) if check else []
     command += ["-g1", "-gdwarf-4"]  # lines, for reports of errors; addr2line misreads DWARF 5's
     # Variables of templates are each library's own: g++ has one of them for the whole process.
@@ -249,7 +282,7 @@ def build(
     command += ["-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-DEMU_USER"]
     if any(re.search(r"\bcuda(Graph|StreamBeginCapture)", text) for text in source.texts.values()):
         command.append("-DEMU_GRAPHS")  # whose header takes a while
-    wrapped = WRAPPED + (COPYING if check else ())
+    wrapped = WRAPPED + (COPYING if check else [])
     link = [*(f"-Wl,--wrap={name}" for name in wrapped), "-Wl,-z,defs", "-pthread"]
     link += [] if program else ["-shared"]
     texts = source.texts | {source.mains[0]: source.texts[source.mains[0]] + more}

@@ -20,6 +20,8 @@ from warpkit import _compiler, _core, _cubin, _interop, _nvidia, _syntax
 from warpkit._compiler import CompileError
 from warpkit._core import DeviceError
 
+__tracebackhide__ = True  # pytest shows the user's own frames
+
 # ---- what cuda/emu/user_abi.h says --------------------------------------------------------------
 
 
@@ -132,6 +134,7 @@ class RaceError(DeviceError):
 # cudaErrorInvalidValue, InvalidConfiguration, LaunchOutOfResources, CooperativeLaunchTooLarge
 _INVALID = (1, 9, 701, 720)
 _OUT_OF_MEMORY = 2
+_BAD_HANDLE = 400
 _MOST_ARGUMENTS = 256
 _MOST_THREADS = 1024
 _MOST_GRID = (2**31 - 1, 65535, 65535)
@@ -700,6 +703,8 @@ def _run(
             f"{name}: {why}: grid {shape.grid}, block {shape.block}, "
             f"{shape.shared} bytes of dynamic shared memory beside the static"
         )
+    if code == _BAD_HANDLE:
+        raise ValueError(f"{name}: {why}: {shape.stream:#x} is no stream of its device")
     if call.raced:
         raise RaceError(text)
     where = library.line_of(call.place) if call.place else ""
@@ -750,8 +755,24 @@ class Variable:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         library, array = self._module._library, self._read()
+        if array.dtype.kind == "V":
+            value = self._bytes(value, array.dtype)
         array[index] = value
         library.copy(library.variables[self.name].address, array.ctypes.data, array.nbytes)
+
+    def _bytes(self, value: Any, dtype: np.dtype[Any]) -> Any:
+        """Structs as the array takes them: of bytes, records, or arrays of either."""
+        size = dtype.itemsize
+        if isinstance(value, bytes) and len(value) == size:
+            return value
+        if isinstance(value, np.ndarray | np.generic):
+            array: np.ndarray = np.ascontiguousarray(value).reshape(value.shape)
+            if array.dtype.kind == "V" and array.dtype.itemsize == size:
+                return array.view(dtype)
+            if array.dtype == np.uint8 and array.ndim and array.shape[-1] == size:
+                return array.view(dtype)[..., 0]
+        takes = f"takes structs of {size} bytes (bytes or records)"
+        raise TypeError(f"{self.name} {takes}, not {_kind(value)}")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -798,8 +819,8 @@ class Module:
         self._instances: dict[str, str] = {}
         self._kernels: dict[str, Kernel] = {}
         self._lock = threading.Lock()
-        self._library = self._build()
         self.templates = tuple(dict.fromkeys(t.name for t in source.templates))
+        self._library = self._build()
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -892,6 +913,14 @@ class Module:
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_library" in self.__dict__ and not name.startswith("_"):
+            names = (*self.kernels, *self.variables, *self.templates)
+            if any(n == name or n.endswith(f"::{name}") for n in names):
+                way = f"a variable is set by .{name}[...] = value"
+                raise AttributeError(f"{name} is the device's; {way}")
+        super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
         own = (n.rpartition("::")[2] for n in (*self.kernels, *self.variables) if "<" not in n)
         return [*super().__dir__(), *own]
@@ -910,8 +939,8 @@ def compile(
     source: str | os.PathLike[str],
     device: str | None = None,
     *,
-    include: Sequence[str | os.PathLike[str]] = (),
-    options: Sequence[str] = (),
+    include: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    options: str | Sequence[str] = (),
     check: str | None = None,
 ) -> Module:
     """Compile CUDA source, and give its kernels as functions of Python. No GPU is needed.
@@ -930,8 +959,8 @@ def compile(
         is one of these, else "emu".
     include : path or sequence of path
         More folders for headers.
-    options : sequence of str
-        More options for the compiler, such as "-DN=4" or "-O2".
+    options : str or sequence of str
+        More options for the compiler, such as "-DN=4 -O2" or ["-DN=4", "-O2"].
     check : str, optional
         "races": kernels are watched, and end with a RaceError where two threads use one address,
         one of them writes and nothing orders the two, and with a DeviceError where they read shared
@@ -951,7 +980,7 @@ def compile(
     DeviceError
         no such device.
     ValueError
-        device.
+        device; an empty source.
     OSError
         no file.
 
@@ -967,15 +996,16 @@ def compile(
     >>> x
     array([2., 2., 2.], dtype=float32)
     """
-    folders = tuple(Path(folder).absolute() for folder in include)
+    folders = tuple(Path(folder).absolute() for folder in _compiler.several(include))
+    words = _compiler.words_of(options)
     name = device_of(device)
     emulated = name.startswith("emu")
     read = _compiler.Source(source, folders, emulated)
     check = _compiler.check_of(check, emulated)
     tools = _compiler.find_compiler() if emulated else tuple(_nvidia.find_compilers())
-    key = (tuple(read.texts.items()), folders, tuple(options), name, check, tools)
+    key = (tuple(read.texts.items()), folders, words, name, check, tools)
     if key not in _modules:
-        _modules[key] = Module(read, tuple(options), name, check)
+        _modules[key] = Module(read, words, name, check)
     return _modules[key]
 
 

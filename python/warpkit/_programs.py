@@ -10,14 +10,16 @@ from pathlib import Path
 from warpkit import _compiler, _core, _interop, _kernels, _nvidia
 from warpkit._compiler import Given
 
+__tracebackhide__ = True  # pytest shows the user's own frames
+
 
 def run(
     source: Given | Sequence[Given],
     args: Sequence[Given] = (),
     *,
     device: str | None = None,
-    include: Sequence[Given] = (),
-    options: Sequence[str] = (),
+    include: Given | Sequence[Given] = (),
+    options: str | Sequence[str] = (),
     input: str | None = None,
     timeout: float | None = None,
     check: str | None = None,
@@ -35,8 +37,8 @@ def run(
         compile.
     include : path or sequence of path
         More folders for headers.
-    options : sequence of str
-        More options for the compiler and the linker, such as "-DN=4".
+    options : str or sequence of str
+        More options for the compiler and the linker, such as "-DN=4 -O2" or ["-DN=4", "-O2"].
     input : str, optional
         What the program reads from its stdin; None: nothing.
     timeout : float, optional
@@ -55,7 +57,7 @@ def run(
     ------
     CompileError
     ValueError
-        device, check.
+        device, check; an empty source.
     DeviceError
         no such device.
     OSError
@@ -90,8 +92,8 @@ def run(
 
 def built(
     source: Given | Sequence[Given],
-    include: Sequence[Given],
-    options: Sequence[str],
+    include: Given | Sequence[Given],
+    options: str | Sequence[str],
     device: str | None = None,
     check: str | None = None,
 ) -> tuple[Path, dict[str, str]]:
@@ -102,7 +104,8 @@ def built(
     name = _kernels.device_of(device)
     environment = dict(os.environ)
     emulated = name.startswith("emu")
-    folders = tuple(Path(folder).absolute() for folder in include)
+    folders = tuple(Path(folder).absolute() for folder in _compiler.several(include))
+    options = _compiler.words_of(options)
     check = _compiler.check_of(check, emulated)
     read = _compiler.Source(source, folders, emulated)
     if emulated:

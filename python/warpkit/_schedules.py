@@ -9,8 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from warpkit._core import DeviceError
 
+_SINGLES = 200  # that are tried alone
 _HEAD = ("step", "kernel", "block", "warp", "lane", "thread", "goes on from", "until", "before")
 
 
@@ -141,7 +144,8 @@ class _Trial:
 
         with testing.settings(**order):
             try:
-                if self.run() is False:
+                given = self.run()
+                if isinstance(given, bool | np.bool_) and not given:
                     return AssertionError("it gave False")
             except Exception as error:
                 return error
@@ -174,6 +178,17 @@ class _Trial:
                     break
                 parts = min(2 * parts, len(switches))
         return switches
+
+    def one(self, left: list[Switch], all_: list[Switch]) -> list[Switch]:
+        """Of what is left none can go, and yet one alone may do: of all, as it is, or to the next
+        thread (in the linear order those before have ended)."""
+        for switch in (left[::-1] + all_)[:_SINGLES] if len(left) > 1 else ():
+            for other in (switch, switch._replace(to=switch.thread + 1)):
+                if time.monotonic() > self.end:
+                    return left
+                if self.fails([other]):
+                    return [other]
+        return left
 
 
 @contextlib.contextmanager
@@ -244,7 +259,7 @@ def shrunk(
                 return Schedule(trial.error, (), ())
             if not trial.fails(switches):
                 continue  # what it does is not the same each time
-            switches = trial.fewest(switches)
+            switches = trial.one(trial.fewest(switches), switches)
             if trial.fails(switches):
                 return Schedule(trial.error, tuple(emulator.made()), emulator.rows())
     return None

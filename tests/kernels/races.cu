@@ -130,6 +130,31 @@ zeroed(int *out, int mended)
 }
 
 __global__ void
+cleared(const float *x, float *out, int mended) // by functions whose size is known
+{
+    __shared__ float s[64];
+    if (threadIdx.x == 0) memcpy(s, x, sizeof s);
+    __syncthreads();
+    out[threadIdx.x] = s[63 - threadIdx.x];
+    if (mended) __syncthreads();
+    if (threadIdx.x == 1) memset(s, 0, sizeof s);
+}
+
+__device__ __noinline__ int
+of_lane_0(int v)
+{
+    return __shfl_sync(0xffffffffu, v, 0);
+}
+
+__global__ void
+one_for_all(int *count, int *out) // v has a value in one lane, and is passed by all
+{
+    int v;
+    if (threadIdx.x % 32 == 0) v = atomicAdd(count, 1);
+    out[threadIdx.x] = of_lane_0(v);
+}
+
+__global__ void
 bytes(char *x, int mended)
 {
     x[threadIdx.x / (mended ? 1 : 2)] = 1;
@@ -159,6 +184,15 @@ __global__ void
 outside(const float *x, float *out, int n)
 {
     out[threadIdx.x] = threadIdx.x + 1 < n ? x[threadIdx.x + 1] : x[threadIdx.x];
+}
+
+__global__ void
+outside_shared(float *out)
+{
+    __shared__ float s[32];
+    s[threadIdx.x + 1] = 1;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
 }
 
 __global__ void

@@ -27,7 +27,8 @@ __global__ void
 turned(cudaSurfaceObject_t surface)
 {
     const int x = threadIdx.x, y = threadIdx.y;
-    const float v = surf2Dread<float>(surface, x * 4, y);
+    float v;
+    surf2Dread(&v, surface, x * 4, y);
     __syncthreads();
     surf2Dwrite(v + 1, surface, (x + 1) * 4, y, cudaBoundaryModeZero);
 }

@@ -13,6 +13,7 @@ struct pair {
 __constant__ float scale[4];
 __device__ int counter = 7, table[2][3] = {{1, 2, 3}, {4, 5, 6}};
 __device__ float4 lanes[2];
+__constant__ pair pairs[2];
 namespace outer
 {
 namespace
@@ -83,6 +84,12 @@ mixed(double *out, signed char a, unsigned char b, short c, unsigned d, long lon
                           (double)text[1],
                           (double)(null == 0)};
     for (int n = 0; n < 16; n++) out[n] = all[n];
+}
+__global__ void
+shaped(dim3 d, int *out)
+{
+    out[0] = d.x + 10 * d.y + 100 * d.z;
+    out[1] = pairs[1].x + pairs[1].y;
 }
 __global__ void
 summed(const int *x, int *out)

@@ -49,6 +49,18 @@ past(float *x)
     x[1 << 20] = 1;
 }
 typedef void (*kernel)(float *, float);
+typedef float (*function)(float);
+__device__ float
+same(float v)
+{
+    return v;
+}
+__device__ function same_there = same;
+__global__ void
+called(function f, float *x)
+{
+    x[threadIdx.x] = f(x[threadIdx.x]);
+}
 
 int
 main(int count, char **arguments)
@@ -76,6 +88,9 @@ main(int count, char **arguments)
     kernel table[] = {plus};
     table[0]<<<n / 32, 32>>>(x, 0.5f);
     plus<<<1, 1>>>(x);
+    function f;
+    CHECK(cudaMemcpyFromSymbol(&f, same_there, sizeof f));
+    called<<<1, 32>>>(f, x);
     CHECK(cudaEventRecord(stop, stream));
     CHECK(cudaEventSynchronize(stop));
     CHECK(cudaEventElapsedTime(&ms, start, stop));

@@ -62,3 +62,25 @@ divides(int *x)
 {
     x[0] = 7 / x[1];
 }
+__global__ void
+before(float *x, float *y)
+{
+    (y ? y : x)[-1] = 1;
+}
+__global__ void
+throws(int *x)
+{
+    if (x == nullptr) throw 3;
+}
+__global__ void
+ends()
+{
+    exit(3);
+}
+__global__ void
+frees(int *x) // what the host has
+{
+    void *p = malloc(8);
+    free(p);
+    free(x ? x : p);
+}

@@ -192,9 +192,9 @@ class lanes
             return __shfl_sync(mask, v, lane, 32, at);
         } else { // by words
             uint32_t words[(sizeof v + 3) / 4] = {};
-            memcpy(words, &v, sizeof v);
+            __builtin_memcpy(words, &v, sizeof v);
             for (uint32_t &word : words) word = __shfl_sync(mask, word, lane, 32, at);
-            memcpy(&v, words, sizeof v);
+            __builtin_memcpy(&v, words, sizeof v);
             return v;
         }
     }
@@ -343,6 +343,35 @@ invoke_one(const Group &group, F f)
 template <typename Group>
 void
 sync(const Group &group, emu::site at = emu::site::here())
+{
+    group.sync(at);
+}
+
+// The first thread copies, and it is there at once; but only wait() lets the others use it.
+template <typename Group, typename T, typename U>
+void
+memcpy_async(const Group &group, T *to, const U *from, size_t bytes)
+{
+    if (group.thread_rank() == 0) memcpy((void *)to, (const void *)from, bytes);
+}
+
+template <typename Group, typename T, typename U> // of so many elements: the fewer
+void
+memcpy_async(const Group &group, T *to, size_t room, const U *from, size_t count)
+{
+    memcpy_async(group, to, from, (count < room ? count : room) * sizeof(T));
+}
+
+template <typename Group>
+void
+wait(const Group &group, emu::site at = emu::site::here())
+{
+    group.sync(at);
+}
+
+template <unsigned stages, typename Group>
+void
+wait_prior(const Group &group, emu::site at = emu::site::here())
 {
     group.sync(at);
 }
