@@ -239,14 +239,13 @@ tracer::catch_up(int w, bool to_end)
 void
 tracer::join(const lane_log &l, unsigned lane, uint64_t key, heads *h) const
 {
-    const bool outside = l.here.level < 0 || l.here.depth[0] <= key >> kDepthShift;
-    const uint64_t order = outside ? 0 : order_of(l, key);
-    int i = 0;
-    while (i < h->count && (h->groups[i].key != key || h->groups[i].outside != outside ||
-                            (!outside && h->groups[i].order != order)))
+    int shift, i = 0;
+    const uint64_t calls = calls_of(l, key, &shift);
+    while (i < h->count && (h->groups[i].key != key || h->groups[i].calls != calls ||
+                            h->groups[i].shift != shift))
         i++;
     if (i == h->count)
-        h->groups[h->count++] = {key, outside ? order_of(l, key) : order, 0, outside};
+        h->groups[h->count++] = {key, calls | file->paths.part(key) << shift, calls, 0, shift};
     h->groups[i].lanes |= lane;
 }
 

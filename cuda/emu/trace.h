@@ -58,6 +58,11 @@ struct flow {
         return (from * 31 + to) % 1024;
     }
     uint32_t node_at(uint32_t place);
+    static constexpr uint64_t kPart = 0x1fffff;
+    uint64_t part(uint64_t key) const // of an order
+    {
+        return 2 * (uint64_t)rank[nodes[place_of_event(key)]] & kPart;
+    }
     void add(uint32_t from, uint32_t to);
     void order();
 };
@@ -182,8 +187,9 @@ struct tracer {
         uint64_t keys[kWarpLanes];
         struct {
             uint64_t key, order;
+            uint64_t calls; // the order without the key's own part
             unsigned lanes;
-            bool outside;     // of functions that are called: there a key has one order
+            int shift;        // where that is
         } groups[kWarpLanes]; // of those that are at no collective
         int count;
         unsigned have, marks; // lanes that have an event; a collective
@@ -194,7 +200,7 @@ struct tracer {
     void note_parting(int warp, const heads &h);
     void replay(int warp, bool to_end);
     void learn(lane_log *l);
-    uint64_t order_of(const lane_log &l, uint64_t key) const;
+    uint64_t calls_of(const lane_log &l, uint64_t key, int *shift) const;
     unsigned step(int warp, heads *h, unsigned complete);
     uint32_t run_of(const lane_log *l, const heads &h, int first) const;
     void go_on(int warp, unsigned group, uint32_t steps);

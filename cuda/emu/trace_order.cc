@@ -206,40 +206,23 @@ tracer::learn(lane_log *l)
     lesson.after = c;
 }
 
-namespace
-{
-
-// Outside of functions that are called.
-uint64_t
-order_in_kernel(const flow &f, uint64_t key)
-{
-    return (2 * (uint64_t)f.rank[f.nodes[place_of_event(key)]] & 0x1fffff) << 42;
-}
-
-} // namespace
-
 // Where a lane stands before an event: in its kernel, and in the functions that are being called from there.
-// Who has not come to a call is before those within.
+// Who has not come to a call is before those within. Three parts of 21 bits: of two calls, if there are,
+// which are told here, and of the event's own place.
 uint64_t
-tracer::order_of(const lane_log &l, uint64_t key) const
+tracer::calls_of(const lane_log &l, uint64_t key, int *shift) const
 {
-    if (kind_of_event(key) == trace_kind::mark) return 0;
-    const flow &f = file->paths;
     const auto depth = (uint16_t)(key >> kDepthShift);
     const cursor &c = l.here;
     int level = c.level;
     while (level >= 0 && c.depth[level] < depth) level--;
     if (level < 0 || c.depth[level] != depth) level++;
-    if (level == 0) return order_in_kernel(f, key);
-    uint64_t order = 0;
-    for (int i = 0; i < 3; i++) {
-        uint64_t at = 0;
-        if (i < level && (i < 2 || level < cursor::kLevels))
-            at = 2 * (uint64_t)f.rank[c.node[i]] + 1;
-        if (i == std::min(level, 2)) at = 2 * (uint64_t)f.rank[f.nodes[place_of_event(key)]];
-        order = order << 21 | (at & 0x1fffff);
-    }
-    return order;
+    const flow &f = file->paths;
+    uint64_t calls = 0;
+    *shift = 42;
+    for (int i = 0; i < std::min(level, 2); i++, *shift -= 21)
+        calls |= ((2 * (uint64_t)f.rank[c.node[i]] + 1) & flow::kPart) << *shift;
+    return calls;
 }
 
 // For how many steps a group's lanes do the same, before any other group: at least one.
@@ -250,7 +233,6 @@ tracer::run_of(const lane_log *l, const heads &h, int first) const
     uint64_t others = ~0ull;
     for (int i = 0; i < h.count; i++)
         if (i != first && h.groups[i].order < others) others = h.groups[i].order;
-    if (h.count > 1 && !group.outside) return 1; // the order is each lane's own
     const lane_log &one = l[first_of(group.lanes)];
     const event *const events = one.events + one.done;
     uint32_t most = one.count - one.done, n = 1;
@@ -261,7 +243,7 @@ tracer::run_of(const lane_log *l, const heads &h, int first) const
     for (; n < most; n++) {
         const uint64_t key = events[n].key;
         if ((key ^ group.key) >> kDepthShift || kind_of_event(key) == trace_kind::mark) break;
-        if (h.count > 1 && order_in_kernel(file->paths, key) >= others) break;
+        if ((group.calls | file->paths.part(key) << group.shift) >= others) break;
     }
     for (unsigned set = group.lanes & (group.lanes - 1); set && n > 1; set &= set - 1) {
         const lane_log &o = l[first_of(set)];
