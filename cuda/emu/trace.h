@@ -208,6 +208,25 @@ struct tracer {
     bool make_room(thread *t);
 };
 
+// Where a lane stands before an event: in its kernel, and in the functions that are being called from there.
+// Who has not come to a call is before those within. Three parts of 21 bits: of two calls, if there are,
+// which are told here, and of the event's own place.
+inline uint64_t
+tracer::calls_of(const lane_log &l, uint64_t key, int *shift) const
+{
+    const auto depth = (uint16_t)(key >> kDepthShift);
+    const cursor &c = l.here;
+    int level = c.level;
+    while (level >= 0 && c.depth[level] < depth) level--;
+    if (level < 0 || c.depth[level] != depth) level++;
+    const flow &f = file->paths;
+    uint64_t calls = 0;
+    *shift = 42;
+    for (int i = 0; i < (level < 2 ? level : 2); i++, *shift -= 21)
+        calls |= ((2 * (uint64_t)f.rank[c.node[i]] + 1) & flow::kPart) << *shift;
+    return calls;
+}
+
 inline __attribute__((always_inline)) void
 tracer::note(thread *t, uint64_t key, uint64_t address)
 {

@@ -206,25 +206,6 @@ tracer::learn(lane_log *l)
     lesson.after = c;
 }
 
-// Where a lane stands before an event: in its kernel, and in the functions that are being called from there.
-// Who has not come to a call is before those within. Three parts of 21 bits: of two calls, if there are,
-// which are told here, and of the event's own place.
-uint64_t
-tracer::calls_of(const lane_log &l, uint64_t key, int *shift) const
-{
-    const auto depth = (uint16_t)(key >> kDepthShift);
-    const cursor &c = l.here;
-    int level = c.level;
-    while (level >= 0 && c.depth[level] < depth) level--;
-    if (level < 0 || c.depth[level] != depth) level++;
-    const flow &f = file->paths;
-    uint64_t calls = 0;
-    *shift = 42;
-    for (int i = 0; i < std::min(level, 2); i++, *shift -= 21)
-        calls |= ((2 * (uint64_t)f.rank[c.node[i]] + 1) & flow::kPart) << *shift;
-    return calls;
-}
-
 // For how many steps a group's lanes do the same, before any other group: at least one.
 uint32_t
 tracer::run_of(const lane_log *l, const heads &h, int first) const
@@ -235,21 +216,22 @@ tracer::run_of(const lane_log *l, const heads &h, int first) const
         if (i != first && h.groups[i].order < others) others = h.groups[i].order;
     const lane_log &one = l[first_of(group.lanes)];
     const event *const events = one.events + one.done;
-    uint32_t most = one.count - one.done, n = 1;
-    for (unsigned set = group.lanes & (group.lanes - 1); set; set &= set - 1) {
-        const lane_log &o = l[first_of(set)];
-        most = std::min(most, o.count - o.done);
+    const uint32_t all = one.count - one.done;
+    uint32_t n = 1;
+    for (uint32_t most = std::min(4u, all);;
+         most = std::min(4 * most, all)) { // lanes part soon
+        for (; n < most; n++) {
+            const uint64_t key = events[n].key;
+            if ((key ^ group.key) >> kDepthShift || kind_of_event(key) == trace_kind::mark)
+                break;
+            if ((group.calls | file->paths.part(key) << group.shift) >= others) break;
+        }
+        for (unsigned set = group.lanes & (group.lanes - 1); set && n > 1; set &= set - 1) {
+            const lane_log &o = l[first_of(set)];
+            n = in_common(events, o.events + o.done, std::min(n, o.count - o.done));
+        }
+        if (n < most || most == all) return n;
     }
-    for (; n < most; n++) {
-        const uint64_t key = events[n].key;
-        if ((key ^ group.key) >> kDepthShift || kind_of_event(key) == trace_kind::mark) break;
-        if ((group.calls | file->paths.part(key) << group.shift) >= others) break;
-    }
-    for (unsigned set = group.lanes & (group.lanes - 1); set && n > 1; set &= set - 1) {
-        const lane_log &o = l[first_of(set)];
-        n = in_common(events, o.events + o.done, n);
-    }
-    return n;
 }
 
 // These lanes do so many of the same events.
