@@ -1,5 +1,6 @@
 """warpkit.lab: what a kernel's accesses cost, against a profiler on a GPU and against NumPy."""
 
+import collections
 import json
 import os
 import platform
@@ -191,6 +192,27 @@ def test_the_comparison_finds_a_difference():
     assert "another launch" in bad[0]
 
 
+# Kernels with additions and multiplications that nvcc neither fuses nor adds to.
+UNFUSED = {
+    "kernels": "whole_structs of_arrays float3s rows_by_thread columns_by_thread parted "
+    "nested_loops called tree neighbours scanned weighted_by_lane",
+    "samples": "vectorAdd reduce1 reduce2 reduce3 reduce4 reduce5 reduce6 reduceMultiPass "
+    "reduceSinglePass fwtBatch1Kernel fwtBatch2Kernel dwtHaar1D sobolGPU_kernel",
+}
+
+
+@pytest.mark.parametrize("which", UNFUSED)
+def test_a_profiler_on_a_gpu_counts_as_many_operations(which):
+    metric = "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum"
+    golden, expected, found = GOLDEN["ncu_h200"], collections.Counter(), collections.Counter()
+    for kernel, _, _, values in golden[which]:
+        expected[ncu.short(kernel)] += values[golden["metrics"].index(metric)]
+    for one in lab.trace(ncu.PROGRAMS[which]).arithmetic:
+        found[ncu.short(one.kernel)] += one.fp32
+    for name in UNFUSED[which].split():
+        assert found[name] == expected[name] > 0, name
+
+
 # ---- against NumPy -------------------------------------------------------------------------------
 
 
@@ -248,7 +270,7 @@ def test_lines_have_the_counts_of_their_accesses(column):
 def test_metrics_have_a_profilers_names(column):
     assert column.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 256 + 1
     assert column.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] == 1024
-    assert set(column.metrics) <= {*GOLDEN["metrics"]}
+    assert set(column.metrics) <= {*GOLDEN["ncu_h100"]["metrics"]}
 
 
 def test_rules_name_the_worst_line_first(column):

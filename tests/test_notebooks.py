@@ -82,6 +82,17 @@ def by_rotate(a):
         """def mean_of(chunks):
     return warpkit.merge(warpkit.partial(chunk, "mean") for chunk in chunks).finish()""",
     ],
+    "lab": [
+        '''source = r"""
+__global__ void mine(const float *x, float *out)
+{
+    __shared__ float tile[32][33];
+    tile[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
+    __syncthreads();
+    out[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+"""''',
+    ],
 }
 
 
@@ -89,7 +100,7 @@ def cells(name):
     """The first cell, which imports, and each exercise with its check."""
     text = json.loads((EXAMPLES / f"{name}.ipynb").read_text())
     code = [cell for cell in text["cells"] if cell["cell_type"] == "code"]
-    first = "".join(code[0]["source"])
+    first = "".join(line for line in code[0]["source"] if not line.startswith("%"))
     kinds = {kind: [] for kind in ("exercise", "check")}
     for cell in code:
         for kind in kinds.keys() & set(cell["metadata"].get("tags", ())):

@@ -122,6 +122,9 @@ void
 tracer::begin(const grid &g)
 {
     file = g.traced;
+    code = file->code;
+    code_size = file->code_size;
+    lesson.count = 0;
     fixed = (uintptr_t)shared_arrays(g.in);
     fixed_size = facts_of_file(g.in).tls_size;
     dynamic = (uintptr_t)&of->dynamic[0];
@@ -158,26 +161,17 @@ tracer::space_of(uintptr_t a, const char *stack) const
 
 // ---- lanes --------------------------------------------------------------------------------------
 
-void
+// Is there room now? There is none when tracing has ended.
+bool
 tracer::make_room(thread *t)
 {
     lane_log &l = lanes[t - of->of_thread];
     while (l.count == kRoom) {
         catch_up(t->warp, false);
-        if (of->tracing == nullptr) return;
+        if (of->tracing == nullptr) return false;
         if (l.count == kRoom) yield(); // others of the warp have to come first
     }
-}
-
-void
-tracer::note(thread *t, uint64_t key, uint64_t address)
-{
-    lane_log &l = lanes[t - of->of_thread];
-    if (l.count == kRoom) {
-        make_room(t);
-        if (of->tracing == nullptr) return;
-    }
-    l.events[l.count++] = {key, address};
+    return true;
 }
 
 // A lane comes to a collective: it goes on with the others in its mask.
@@ -241,6 +235,20 @@ tracer::catch_up(int w, bool to_end)
     }
 }
 
+// A lane's next event: with those that stand at the same.
+void
+tracer::join(const lane_log &l, unsigned lane, uint64_t key, heads *h) const
+{
+    int shift, i = 0;
+    const uint64_t calls = calls_of(l, key, &shift);
+    while (i < h->count && (h->groups[i].key != key || h->groups[i].calls != calls ||
+                            h->groups[i].shift != shift))
+        i++;
+    if (i == h->count)
+        h->groups[h->count++] = {key, calls | file->paths.part(key) << shift, calls, 0, shift};
+    h->groups[i].lanes |= lane;
+}
+
 // What these lanes do next, who have gone on.
 void
 tracer::look_ahead(int w, unsigned which, bool to_end, heads *h) const
@@ -249,25 +257,22 @@ tracer::look_ahead(int w, unsigned which, bool to_end, heads *h) const
     const thread *const threads = &of->of_thread[w * kWarpLanes];
     h->have &= ~which;
     h->marks &= ~which;
-    h->ordered &= ~which;
     for (unsigned set = which; set; set &= set - 1) {
         const int i = first_of(set);
         const unsigned lane = 1u << i;
         h->keys[i] = ~0ull;
         if (l[i].done < l[i].count) {
-            h->keys[i] = l[i].events[l[i].done].key;
+            const uint64_t key = h->keys[i] = l[i].events[l[i].done].key;
             h->have |= lane;
-            if (kind_of_event(h->keys[i]) == trace_kind::mark) h->marks |= lane;
+            if (kind_of_event(key) == trace_kind::mark)
+                h->marks |= lane;
+            else
+                join(l[i], lane, key, h);
         } else if (!to_end && threads[i].now != state::done &&
                    threads[i].now != state::at_barrier) {
             h->late |= lane;
         }
     }
-    if (h->have == 0) return;
-    const uint64_t one = h->keys[first_of(h->have)];
-    h->same = true;
-    for (unsigned set = h->have; set && h->same; set &= set - 1)
-        h->same = h->keys[first_of(set)] == one;
 }
 
 // Do those that went on together last do so again?
@@ -276,9 +281,9 @@ tracer::note_parting(int w, const heads &h)
 {
     const unsigned lanes_then = last[w].lanes;
     last[w].lanes = 0;
-    if (lanes_then == 0 || (h.same && (lanes_then & ~h.have) == 0) ||
-        kind_of_event(last[w].key) == trace_kind::mark)
-        return;
+    if (lanes_then == 0 || kind_of_event(last[w].key) == trace_kind::mark) return;
+    for (int i = 0; i < h.count; i++)
+        if ((lanes_then & ~h.groups[i].lanes) == 0) return;
     const uint64_t one = h.keys[first_of(lanes_then)] >> kPlaceShift;
     for (unsigned set = lanes_then; set; set &= set - 1)
         if (h.keys[first_of(set)] >> kPlaceShift != one) {
@@ -295,23 +300,26 @@ tracer::replay(int w, bool to_end)
     for (unsigned set = present; set; set &= set - 1) learn(&l[first_of(set)]);
     if (!file->paths.is_ordered) file->paths.order();
     heads h;
-    h.have = h.marks = h.late = h.ordered = 0;
+    h.have = h.marks = h.late = 0;
+    h.count = 0;
     unsigned gone = present;
     while (of->tracing) {
         look_ahead(w, gone, to_end, &h);
         if (h.late || h.have == 0) break;
         note_parting(w, h);
-        unsigned able = h.have & ~h.marks;
-        if (h.marks) able |= complete_marks(l, h.marks);
-        if (able == 0 && to_end) able = h.have; // the others never came
-        if (able == 0) break;
-        gone = step(w, &h, able, h.same && able == h.have);
+        unsigned complete = h.marks ? complete_marks(l, h.marks) : 0;
+        if (complete == 0 && h.count == 0) {
+            if (!to_end) break;
+            complete = h.marks; // the others never came
+        }
+        gone = step(w, &h, complete);
         if (to->totals.events > to->asked.events) { // the rest goes untraced
             to->totals.cut = 1;
             of->tracing = nullptr;
         }
     }
     for (unsigned set = present; set; set &= set - 1) compact(&l[first_of(set)]);
+    lesson.count = 0; // its events may have been moved
 }
 
 } // namespace emu

@@ -58,6 +58,11 @@ struct flow {
         return (from * 31 + to) % 1024;
     }
     uint32_t node_at(uint32_t place);
+    static constexpr uint64_t kPart = 0x1fffff;
+    uint64_t part(uint64_t key) const // of an order
+    {
+        return 2 * (uint64_t)rank[nodes[place_of_event(key)]] & kPart;
+    }
     void add(uint32_t from, uint32_t to);
     void order();
 };
@@ -91,13 +96,19 @@ struct cache { // of sectors in lines of 128 bytes; least recently used lines go
         uint8_t there, dirty; // sectors
     };
     std::vector<line> lines;
-    uint64_t sets = 0, now = 0, born = 0, written_back = 0;
+    struct { // a line that was touched lately
+        uint64_t tag;
+        line *at;
+    } near[1024] = {};
+    uint64_t sets = 0, inverse = 0, now = 0, born = 0, written_back = 0; // inverse: 2^64 / sets
     int ways = 0;
 
     void make(uint64_t bytes, int ways);
     void forget();
     bool touch(uint64_t sector, bool writes, bool allocates); // was it there?
     uint64_t flush();                                         // sectors that are written back
+  private:
+    line *set_of(uint64_t tag);
 };
 
 struct traced_file {
@@ -145,6 +156,8 @@ struct tracer {
     block *of = nullptr;
     collector *to = nullptr;
     traced_file *file = nullptr;
+    uintptr_t code = 0; // the file's
+    size_t code_size = 0;
     uint32_t number = 0; // the block's
     bool first = false;  // of its launch: its paths are learnt before they are counted
     uintptr_t fixed = 0, dynamic = 0;
@@ -155,6 +168,12 @@ struct tracer {
         unsigned lanes; // that went on together last
         uint64_t key;
     } last[kMostWarps] = {};
+    struct
+    { // what was learnt last: it need not be learnt of a lane that did the same from there
+        const event *events;
+        uint32_t count;
+        cursor before, after;
+    } lesson = {};
 
     tracer();
     void begin(const grid &g);
@@ -166,20 +185,55 @@ struct tracer {
   private:
     struct heads { // what lanes do next
         uint64_t keys[kWarpLanes];
-        uint64_t orders[kWarpLanes]; // of those that are `ordered`
-        unsigned have, marks;        // lanes that have an event; a collective
-        unsigned late;               // that have yet to do it, and that may come first
-        unsigned ordered;
-        bool same; // all keys are the same
+        struct {
+            uint64_t key, order;
+            uint64_t calls; // the order without the key's own part
+            unsigned lanes;
+            int shift;        // where that is
+        } groups[kWarpLanes]; // of those that are at no collective
+        int count;
+        unsigned have, marks; // lanes that have an event; a collective
+        unsigned late;        // that have yet to do it, and that may come first
     };
     void look_ahead(int warp, unsigned lanes, bool to_end, heads *h) const;
+    void join(const lane_log &l, unsigned lane, uint64_t key, heads *h) const;
     void note_parting(int warp, const heads &h);
     void replay(int warp, bool to_end);
     void learn(lane_log *l);
-    uint64_t order_of(const lane_log &l, uint64_t key) const;
-    unsigned step(int warp, heads *h, unsigned able, bool together);
-    void make_room(thread *t);
+    uint64_t calls_of(const lane_log &l, uint64_t key, int *shift) const;
+    unsigned step(int warp, heads *h, unsigned complete);
+    uint32_t run_of(const lane_log *l, const heads &h, int first) const;
+    void go_on(int warp, unsigned group, uint32_t steps);
+    unsigned meet(int warp, const heads &h, unsigned able);
+    bool make_room(thread *t);
 };
+
+// Where a lane stands before an event: in its kernel, and in the functions that are being called from there.
+// Who has not come to a call is before those within. Three parts of 21 bits: of two calls, if there are,
+// which are told here, and of the event's own place.
+inline uint64_t
+tracer::calls_of(const lane_log &l, uint64_t key, int *shift) const
+{
+    const auto depth = (uint16_t)(key >> kDepthShift);
+    const cursor &c = l.here;
+    int level = c.level;
+    while (level >= 0 && c.depth[level] < depth) level--;
+    if (level < 0 || c.depth[level] != depth) level++;
+    const flow &f = file->paths;
+    uint64_t calls = 0;
+    *shift = 42;
+    for (int i = 0; i < (level < 2 ? level : 2); i++, *shift -= 21)
+        calls |= ((2 * (uint64_t)f.rank[c.node[i]] + 1) & flow::kPart) << *shift;
+    return calls;
+}
+
+inline __attribute__((always_inline)) void
+tracer::note(thread *t, uint64_t key, uint64_t address)
+{
+    lane_log &l = lanes[t - of->of_thread];
+    if (__builtin_expect(l.count == kRoom, 0) && !make_room(t)) return;
+    l.events[l.count++] = {key, address};
+}
 
 // From a call in a kernel: `frame` is the callee's.
 inline __attribute__((always_inline)) void
@@ -191,11 +245,11 @@ trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t si
         s = to->space_of(address, t->own.stack);
         if (s == trace_space::none) return; // the host's, or the emulator's
     }
-    if (pc - to->file->code >= to->file->code_size) return; // another file's
+    if (pc - to->code >= to->code_size) return; // another file's
     lane_log &l = to->lanes[t - to->of->of_thread];
     if (l.frame == 0) l.frame = frame;
     const uint64_t depth = (0xc000 - (l.frame - frame) / 16) & 0xffff;
-    const uint64_t place = (uint32_t)(pc - to->file->code);
+    const uint64_t place = (uint32_t)(pc - to->code);
     to->note(t,
              depth << kDepthShift | place << kPlaceShift | (uint64_t)kind << 12 |
                  (uint64_t)s << 8 | size,

@@ -96,7 +96,11 @@ cache::make(uint64_t bytes, int in_a_set)
 {
     ways = in_a_set;
     sets = std::max<uint64_t>(1, bytes / (kSector * kSectors) / (uint64_t)ways);
-    if (lines.size() != sets * (uint64_t)ways) lines.assign(sets * (uint64_t)ways, {});
+    inverse = ~0ull / sets;
+    if (lines.size() != sets * (uint64_t)ways) {
+        lines.assign(sets * (uint64_t)ways, {});
+        for (auto &n : near) n = {};
+    }
     forget();
 }
 
@@ -108,22 +112,38 @@ cache::forget()
     written_back = 0;
 }
 
+cache::line *
+cache::set_of(uint64_t tag)
+{
+    const uint64_t hash = tag * 0x9e3779b97f4a7c15u;
+    uint64_t set = hash - (uint64_t)((unsigned __int128)hash * inverse >> 64) * sets;
+    while (set >= sets) set -= sets; // the inverse is rounded down
+    return &lines[set * (uint64_t)ways];
+}
+
 bool
 cache::touch(uint64_t sector, bool writes, bool allocates)
 {
     const uint64_t tag = sector / kSectors;
     const auto bit = (uint8_t)(1u << sector % kSectors);
-    line *const set = &lines[tag * 0x9e3779b97f4a7c15u % sets * (uint64_t)ways];
-    line *oldest = set;
-    for (line *l = set; l < set + ways; l++) {
-        if (l->used >= born && l->tag == tag) {
-            const bool was = l->there & bit;
-            l->used = ++now;
-            l->there |= bit;
-            if (writes) l->dirty |= bit;
-            return was;
+    auto &lately = near[(tag ^ tag >> 10) % 1024];
+    line *found = lately.at, *oldest = nullptr;
+    if (lately.tag != tag || found == nullptr || found->tag != tag || found->used < born) {
+        line *const set = set_of(tag);
+        found = nullptr;
+        oldest = set;
+        for (line *l = set; l < set + ways && !found; l++) {
+            if (l->used >= born && l->tag == tag) found = l;
+            if (l->used < oldest->used) oldest = l;
         }
-        if (l->used < oldest->used) oldest = l;
+        lately = {tag, found ? found : oldest};
+    }
+    if (found) {
+        const bool was = found->there & bit;
+        found->used = ++now;
+        found->there |= bit;
+        if (writes) found->dirty |= bit;
+        return was;
     }
     if (!allocates) return false;
     if (oldest->used >= born) written_back += (uint64_t)__builtin_popcount(oldest->dirty);

@@ -150,112 +150,162 @@ cursor::come(uint16_t to)
     node[level] = 0;
 }
 
-void
-tracer::learn(lane_log *l)
-{
-    flow &f = file->paths;
-    for (; l->learnt < l->count; l->learnt++) {
-        const uint64_t key = l->events[l->learnt].key;
-        if (kind_of_event(key) == trace_kind::mark) continue;
-        const uint32_t place = place_of_event(key), known = f.nodes[place];
-        const uint32_t node = known ? known : f.node_at(place);
-        cursor &c = l->ahead;
-        const auto depth = (uint16_t)(key >> kDepthShift);
-        if (c.level < 0 || c.depth[c.level] != depth) c.come(depth);
-        const auto &last = f.recent[flow::slot(c.node[c.level], node)];
-        if (last.from != c.node[c.level] || last.to != node) f.add(c.node[c.level], node);
-        c.node[c.level] = node;
-    }
-}
-
-// Where a lane stands before an event: in its kernel, and in the functions that are being called from there.
-// Who has not come to a call is before those within.
-uint64_t
-tracer::order_of(const lane_log &l, uint64_t key) const
-{
-    if (kind_of_event(key) == trace_kind::mark) return 0;
-    const flow &f = file->paths;
-    const auto depth = (uint16_t)(key >> kDepthShift);
-    const cursor &c = l.here;
-    int level = c.level;
-    while (level >= 0 && c.depth[level] < depth) level--;
-    if (level < 0 || c.depth[level] != depth) level++;
-    uint64_t order = 0;
-    for (int i = 0; i < 3; i++) {
-        uint64_t at = 0;
-        if (i < level && (i < 2 || level < cursor::kLevels))
-            at = 2 * (uint64_t)f.rank[c.node[i]] + 1;
-        if (i == std::min(level, 2)) at = 2 * (uint64_t)f.rank[f.nodes[place_of_event(key)]];
-        order = order << 21 | (at & 0x1fffff);
-    }
-    return order;
-}
-
 namespace
 {
 
-// The lanes of the lowest order, and among these of the lowest key, which is `best`.
-unsigned
-earliest(const uint64_t *orders, const uint64_t *keys, unsigned able, uint64_t *best)
+bool
+same_place(const cursor &a, const cursor &b)
 {
-    uint64_t first = ~0ull;
-    unsigned group = 0;
-    for (; able; able &= able - 1) {
-        const int i = first_of(able);
-        if (orders[i] > first || (orders[i] == first && keys[i] > *best)) continue;
-        if (orders[i] != first || keys[i] != *best) group = 0;
-        first = orders[i];
-        *best = keys[i];
-        group |= 1u << i;
-    }
-    return group;
+    if (a.level != b.level) return false;
+    for (int i = 0; i <= a.level; i++)
+        if (a.depth[i] != b.depth[i] || a.node[i] != b.node[i]) return false;
+    return true;
+}
+
+// As many events as two lanes have in common.
+uint32_t
+in_common(const event *a, const event *b, uint32_t most)
+{
+    uint32_t n = 0;
+    while (n < most && a[n].key == b[n].key) n++;
+    return n;
 }
 
 } // namespace
 
-// Of the lanes that are able, those whose events come first go on: these.
-unsigned
-tracer::step(int w, heads *h, unsigned able, bool together)
+void
+tracer::learn(lane_log *l)
+{
+    const uint32_t count = l->count - l->learnt;
+    if (count == 0) return;
+    const event *const events = l->events + l->learnt;
+    l->learnt = l->count;
+    if (lesson.count == count && same_place(lesson.before, l->ahead) &&
+        in_common(lesson.events, events, count) == count) {
+        l->ahead = lesson.after;
+        return;
+    }
+    lesson.before = l->ahead;
+    flow &f = file->paths;
+    const uint32_t *const nodes = f.nodes.data();
+    cursor &c = l->ahead;
+    for (const event *e = events; e < events + count; e++) {
+        const uint64_t key = e->key;
+        if (kind_of_event(key) == trace_kind::mark) continue;
+        const uint32_t place = place_of_event(key), known = nodes[place];
+        const uint32_t node = known ? known : f.node_at(place);
+        const auto depth = (uint16_t)(key >> kDepthShift);
+        if (c.level < 0 || c.depth[c.level] != depth) c.come(depth);
+        const uint32_t from = c.node[c.level];
+        const auto &last = f.recent[flow::slot(from, node)];
+        if (last.from != from || last.to != node) f.add(from, node);
+        c.node[c.level] = node;
+    }
+    lesson.events = events;
+    lesson.count = count;
+    lesson.after = c;
+}
+
+// For how many steps a group's lanes do the same, before any other group: at least one.
+uint32_t
+tracer::run_of(const lane_log *l, const heads &h, int first) const
+{
+    const auto &group = h.groups[first];
+    uint64_t others = ~0ull;
+    for (int i = 0; i < h.count; i++)
+        if (i != first && h.groups[i].order < others) others = h.groups[i].order;
+    const lane_log &one = l[first_of(group.lanes)];
+    const event *const events = one.events + one.done;
+    const uint32_t all = one.count - one.done;
+    uint32_t n = 1;
+    for (uint32_t most = std::min(4u, all);;
+         most = std::min(4 * most, all)) { // lanes part soon
+        for (; n < most; n++) {
+            const uint64_t key = events[n].key;
+            if ((key ^ group.key) >> kDepthShift || kind_of_event(key) == trace_kind::mark)
+                break;
+            if ((group.calls | file->paths.part(key) << group.shift) >= others) break;
+        }
+        for (unsigned set = group.lanes & (group.lanes - 1); set && n > 1; set &= set - 1) {
+            const lane_log &o = l[first_of(set)];
+            n = in_common(events, o.events + o.done, std::min(n, o.count - o.done));
+        }
+        if (n < most || most == all) return n;
+    }
+}
+
+// These lanes do so many of the same events.
+void
+tracer::go_on(int w, unsigned group, uint32_t steps)
 {
     lane_log *const l = &lanes[w * kWarpLanes];
-    const uint64_t *const keys = h->keys;
-    uint64_t best = keys[first_of(able)];
-    unsigned group = able;
-    if (!together) {
-        for (unsigned set = able & ~h->ordered; set; set &= set - 1)
-            h->orders[first_of(set)] = order_of(l[first_of(set)], keys[first_of(set)]);
-        h->ordered |= able;
-        group = earliest(h->orders, keys, able, &best);
+    const event *events[kWarpLanes];
+    for (unsigned set = group; set; set &= set - 1) {
+        const lane_log &one = l[first_of(set)];
+        events[first_of(set)] = one.events + one.done;
     }
-    const trace_kind kind = kind_of_event(best);
-    if (kind == trace_kind::mark) {
-        const uint64_t what = l[first_of(group)].events[l[first_of(group)].done].address;
-        for (unsigned set = able; set; set &= set - 1) { // at other lines perhaps
-            const int i = first_of(set);
-            if (kind_of_event(keys[i]) == kind && l[i].events[l[i].done].address == what)
-                group |= 1u << i;
-        }
-        trace_site &s = to->sites[place_of_event(best)];
-        s.times++;
-        s.lanes += (uint64_t)__builtin_popcount(group);
-    } else {
+    uint32_t n = 0;
+    uint64_t key = 0;
+    while (n < steps &&
+           to->totals.events <= to->asked.events) { // of more the rest goes untraced
+        key = events[first_of(group)][n].key;
         uint64_t addresses[kWarpLanes];
-        const unsigned accessing = kind == trace_kind::block ? 0 : group;
-        for (unsigned set = accessing; set; set &= set - 1) {
-            const lane_log &one = l[first_of(set)];
-            addresses[first_of(set)] = one.events[one.done].address;
-        }
-        to->request(*this, w, best, group, addresses);
+        if (kind_of_event(key) != trace_kind::block)
+            for (unsigned set = group; set; set &= set - 1)
+                addresses[first_of(set)] = events[first_of(set)][n].address;
+        to->request(*this, w, key, group, addresses);
+        n++;
     }
-    const uint32_t node =
-        kind == trace_kind::mark ? 0 : file->paths.nodes[place_of_event(best)];
+    const uint32_t node = file->paths.nodes[place_of_event(key)];
     for (unsigned set = group; set; set &= set - 1) {
         lane_log &one = l[first_of(set)];
+        one.done += n;
+        one.here.go((uint16_t)(key >> kDepthShift), node);
+    }
+    last[w].key = key;
+}
+
+// Of these lanes some meet at a collective: at other lines perhaps.
+unsigned
+tracer::meet(int w, const heads &h, unsigned able)
+{
+    lane_log *const l = &lanes[w * kWarpLanes];
+    int first = first_of(able);
+    for (unsigned set = able; set; set &= set - 1)
+        if (h.keys[first_of(set)] < h.keys[first]) first = first_of(set);
+    const uint64_t what = l[first].events[l[first].done].address;
+    unsigned group = 0;
+    for (unsigned set = able; set; set &= set - 1) {
+        lane_log &one = l[first_of(set)];
+        if (one.events[one.done].address != what) continue;
+        group |= 1u << first_of(set);
         one.done++;
-        if (node) one.here.go((uint16_t)(best >> kDepthShift), node);
+    }
+    trace_site &s = to->sites[place_of_event(h.keys[first])];
+    s.times++;
+    s.lanes += (uint64_t)__builtin_popcount(group);
+    last[w].key = h.keys[first];
+    return group;
+}
+
+// Lanes whose collective is complete go on, or else those whose events come first: these.
+unsigned
+tracer::step(int w, heads *h, unsigned complete)
+{
+    unsigned group = 0;
+    if (complete) {
+        group = meet(w, *h, complete);
+    } else {
+        int first = 0;
+        for (int i = 1; i < h->count; i++) {
+            const auto &a = h->groups[i], &b = h->groups[first];
+            if (a.order < b.order || (a.order == b.order && a.key < b.key)) first = i;
+        }
+        group = h->groups[first].lanes;
+        go_on(w, group, run_of(&lanes[w * kWarpLanes], *h, first));
+        h->groups[first] = h->groups[--h->count];
     }
     last[w].lanes = group;
-    last[w].key = best;
     return group;
 }
 

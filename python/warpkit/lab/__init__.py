@@ -86,7 +86,13 @@ def trace(
 
 
 def rungs() -> list[tuple[str, str]]:
-    """Function and variant of all rungs that can be traced."""
+    """Function and variant of all rungs that can be traced.
+
+    Examples
+    --------
+    >>> ("transpose", "smem_pad") in warpkit.lab.rungs()
+    True
+    """
     return list(_run.rung_files())
 
 

@@ -154,6 +154,12 @@ def ladder(
     See Also
     --------
     trace
+
+    Examples
+    --------
+    >>> found = warpkit.lab.ladder("transpose", (64, 64), rate=2.9e12)
+    >>> [rung.variant for rung in found if rung.counts.excess > 3000]
+    ['naive_row', 'naive_col', 'naive_unroll', 'diagonal', 'smem', 'smem_dyn', 'smem_unroll']
     """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     name = np.dtype(dtype).name

@@ -137,6 +137,12 @@ def registers(kernel: Any, capability: int = 90) -> int:
     Raises
     ------
     CompileError (there is neither, or the source is not theirs), KeyError
+
+    Examples
+    --------
+    >>> m = warpkit.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> warpkit.lab.registers(m.twice)  # doctest: +SKIP
+    8
     """
     module = kernel._module
     old = module._source
@@ -213,6 +219,14 @@ def roofline(
     Raises
     ------
     ValueError
+
+    Examples
+    --------
+    >>> a = np.zeros((64, 64), np.float32)
+    >>> t = warpkit.lab.trace(warpkit.transpose, a, variant="smem_pad")
+    >>> found = warpkit.lab.roofline(t, 2.9e12, operations=0)
+    >>> found.bytes_useful, found.bytes_moved, found.bound
+    (32768, 32768, 'memory')
     """
     if operations is None:
         try:
