@@ -11,11 +11,16 @@ __global__ void
 parts(unsigned *out)
 {
     const unsigned all[] = {
-        __vadd4(0x7f010203, 0x01010101),    __vaddus4(0xff01fe03, 0x02010201),
-        __vaddss4(0x7f0180ff, 0x0101ff01),  __vabsdiffu4(0x01ff0005, 0x02010103),
-        __vcmpgtu4(0x01ff0005, 0x02010103), __vsetgts2(0x0001ffff, 0),
-        __vsadu4(0x01ff0005, 0x02010103),   __vavgs2(0xfffe0001, 0xffff0002),
-        __vneg4(0x01ff8000),                __vsubss2(0x80007fff, 0x0001ffff),
+        __vadd4(0x7f010203, 0x01010101),
+        __vaddus4(0xff01fe03, 0x02010201),
+        __vaddss4(0x7f0180ff, 0x0101ff01),
+        __vabsdiffu4(0x01ff0005, 0x02010103),
+        __vcmpgtu4(0x01ff0005, 0x02010103),
+        __vsetgts2(0x0001ffff, 0),
+        __vsadu4(0x01ff0005, 0x02010103),
+        __vavgs2(0xfffe0001, 0xffff0002),
+        __vneg4(0x01ff8000),
+        __vsubss2(0x80007fff, 0x0001ffff),
     };
     for (int i = 0; i < 10; i++) out[i] = all[i];
 }
