@@ -265,8 +265,10 @@ class Trace:
 
     @functools.cached_property
     def arithmetic(self) -> list[_work.Arithmetic]:
-        """Operations by source line and class, of the host's machine code: docs/lab.md says what
-        that can tell. Raises RuntimeError where there is no objdump, or the machine is no x86-64.
+        """Operations by source line and class, of the host's machine code.
+
+        docs/lab.md says what that can tell. Raises RuntimeError where there is no objdump, or the
+        machine is no x86-64.
         """
         return _work.arithmetic(self.launches, self._text, short)
 
