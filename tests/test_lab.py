@@ -584,6 +584,13 @@ def test_a_ladder_has_its_rungs_in_order(monkeypatch):
         lab.ladder("bincount", 10)
 
 
+def test_arrays_that_are_on_the_emulated_device_are_traced_there():
+    m = warpkit.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }", "emu")
+    x = warpkit.asarray(np.ones(32, np.float32), device="emu")
+    trace = lab.trace(m.twice[1, 32], x)
+    assert (trace.totals.requests, np.asarray(x).tolist()) == (2, [2] * 32)
+
+
 def test_the_ladder_of_warps_is_traced_of_sorted_rows(monkeypatch):
     name = ("warp_histogram", "sorted_smem")  # which does not sort
     files = {name: _run.rung_files()[name]}

@@ -181,7 +181,7 @@ arena::left(const char *p, bool *managed) const
     const auto next = blocks.upper_bound(at);
     if (at >= top || next == blocks.begin()) return 0;
     const size_t end = std::prev(next)->first + std::prev(next)->second.size;
-    if (managed) *managed = at < end && std::prev(next)->second.resident;
+    if (managed) *managed = at < end && std::prev(next)->second.managed;
     return at < end ? end - at : 0;
 }
 

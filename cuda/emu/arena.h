@@ -16,8 +16,8 @@ namespace emu
 constexpr size_t kStep = 2u << 20; // bytes that an arena grows by
 
 struct hole {
-    size_t size,
-        resident; // bytes; of those, as many as may hold real pages; of a block: managed?
+    size_t size, resident; // bytes; of those, as many as may hold real pages
+    bool managed = false;  // a block
 };
 
 struct arena {

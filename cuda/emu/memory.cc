@@ -179,7 +179,7 @@ note_managed(const void *block)
     if (const int owner = owner_of(block); owner >= 0) {
         arena &a = device_memory().of[owner];
         const auto found = a.blocks.find((size_t)(static_cast<const char *>(block) - a.base));
-        if (found != a.blocks.end()) found->second.resident = 1;
+        if (found != a.blocks.end()) found->second.managed = true;
     }
 }
 

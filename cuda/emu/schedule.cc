@@ -8,6 +8,7 @@
 // switch to another warp, of that one as long as it can.
 #include "emu/schedule.h"
 #include "emu/races.h"
+#include "emu/turns.h"
 
 #include <map>
 #include <new>
@@ -272,15 +273,9 @@ order_is_given()
 
 // ---- what Python calls --------------------------------------------------------------------------
 
-#ifdef EMU_ASAN
-#define EXPORTED
-#else
-#define EXPORTED __attribute__((visibility("default")))
-#endif
-
 // From the settings' next reading on: switches are noted (list is null), or these are made; count -1:
 // neither.
-extern "C" EXPORTED int
+extern "C" EMU_EXPORTED int
 warpkit_schedule(const wk_switch *list, int64_t count)
 {
     std::lock_guard hold(emu::lock);
@@ -300,7 +295,7 @@ warpkit_schedule(const wk_switch *list, int64_t count)
 }
 
 // Those that were made since: the first `room` of them; how many there are, or -1: too many.
-extern "C" EXPORTED int64_t
+extern "C" EMU_EXPORTED int64_t
 warpkit_switches(wk_switch *list, int64_t room)
 {
     std::lock_guard hold(emu::lock);
@@ -311,7 +306,7 @@ warpkit_switches(wk_switch *list, int64_t room)
 }
 
 // The same in words, after a replay: a line for each, of cells between tabs. Until the next call.
-extern "C" EXPORTED const char *
+extern "C" EMU_EXPORTED const char *
 warpkit_switches_told()
 {
     std::lock_guard hold(emu::lock);

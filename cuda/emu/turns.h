@@ -5,6 +5,13 @@
 
 #include <mutex>
 
+// Of a function that Python or users' objects find by its name.
+#ifdef EMU_ASAN
+#define EMU_EXPORTED
+#else
+#define EMU_EXPORTED __attribute__((visibility("default")))
+#endif
+
 #pragma GCC visibility push(hidden)
 
 namespace emu

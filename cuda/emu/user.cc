@@ -257,14 +257,8 @@ run(const user_call &c, void **copies)
 
 } // namespace emu
 
-#ifdef EMU_ASAN
-#define EXPORTED
-#else
-#define EXPORTED __attribute__((visibility("default")))
-#endif
-
 // Gives the code of the error, and what is to be said of it.
-extern "C" EXPORTED int
+extern "C" EMU_EXPORTED int
 warpkit_call(emu::user_call *c)
 {
     static thread_local std::string text; // until this thread's next call

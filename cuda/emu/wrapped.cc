@@ -10,13 +10,7 @@
 #include <time.h>
 #include <unordered_set>
 
-#ifdef EMU_ASAN
-#define EXPORTED
-#else
-#define EXPORTED __attribute__((visibility("default")))
-#endif
-
-extern "C" EXPORTED int
+extern "C" EMU_EXPORTED int
 __wrap_vprintf(const char *format, va_list arguments)
 {
     if (!emu::in_kernel()) return vprintf(format, arguments);
@@ -24,7 +18,7 @@ __wrap_vprintf(const char *format, va_list arguments)
     return 0;
 }
 
-extern "C" EXPORTED int
+extern "C" EMU_EXPORTED int
 __wrap_printf(const char *format, ...)
 {
     va_list arguments;
@@ -34,19 +28,19 @@ __wrap_printf(const char *format, ...)
     return n;
 }
 
-extern "C" EXPORTED int
+extern "C" EMU_EXPORTED int
 __wrap_puts(const char *text)
 {
     return __wrap_printf("%s\n", text);
 }
 
-extern "C" EXPORTED int
+extern "C" EMU_EXPORTED int
 __wrap_putchar(int c)
 {
     return __wrap_printf("%c", c);
 }
 
-extern "C" EXPORTED void
+extern "C" EMU_EXPORTED void
 __wrap___assert_fail(const char *expression, const char *file, unsigned line,
                      const char *function)
 {
@@ -57,7 +51,7 @@ __wrap___assert_fail(const char *expression, const char *file, unsigned line,
               t->index.y, t->index.z, expression, file, line);
 }
 
-extern "C" EXPORTED clock_t
+extern "C" EMU_EXPORTED clock_t
 __wrap_clock()
 {
     if (!emu::in_kernel()) return clock();
@@ -65,7 +59,7 @@ __wrap_clock()
     return (clock_t)emu::nanoseconds();
 }
 
-extern "C" EXPORTED void
+extern "C" EMU_EXPORTED void
 __wrap_abort()
 {
     if (!emu::in_kernel()) abort();
@@ -73,7 +67,7 @@ __wrap_abort()
     emu::fail(emu::running, "it is aborted; %s", emu::last_seen(emu::me()).text);
 }
 
-extern "C" EXPORTED void
+extern "C" EMU_EXPORTED void
 __wrap_exit(int status)
 {
     if (!emu::in_kernel()) exit(status);
@@ -117,7 +111,7 @@ forget_heap(void *p)
 
 } // namespace emu
 
-extern "C" EXPORTED void *
+extern "C" EMU_EXPORTED void *
 __wrap_malloc(size_t size)
 {
     void *p = malloc(size);
@@ -127,7 +121,7 @@ __wrap_malloc(size_t size)
 }
 
 // The C library would end the process.
-extern "C" EXPORTED void
+extern "C" EMU_EXPORTED void
 __wrap_free(void *p)
 {
     if (p == nullptr || !emu::in_kernel() || emu::forget_heap(p)) return free(p);
