@@ -209,6 +209,7 @@ block::line_up()
                 t.at = {};
                 t.counting = false;
                 t.points = 0;
+                t.log = nullptr;
             }
     for (int w = 0; w < warps; w++) {
         const int left = threads - w * kWarpLanes;
@@ -240,7 +241,7 @@ block::run(grid *g, dim3 at)
 
     watching = g->watched ? watcher_of(this) : nullptr;
     if (watching) watching->begin(*g);
-    tracing = g->traced ? tracer_of(this) : nullptr;
+    tracing = g->traced && !watching ? tracer_of(this) : nullptr;
     running = this;
     blockIdx = {at.x, at.y, at.z};
     blockDim = g->threads;

@@ -10,14 +10,18 @@ namespace emu
 namespace
 {
 
+template <access_kind kind>
 void
-touch_range(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
+touch_range(const void *p, size_t size, uintptr_t pc)
 {
-    for (const uintptr_t end = address + size; address < end;) {
-        const size_t part = address % 4 == 0 && end - address >= 4 ? 4 : 1;
-        touch(address, part, kind, pc);
-        address += part;
-    }
+    uintptr_t address = (uintptr_t)p;
+    for (const uintptr_t end = address + size; address < end;)
+        if (address % 4 == 0 && end - address >= 4) {
+            touch<kind, 4>(address, pc);
+            address += 4;
+        } else {
+            touch<kind, 1>(address++, pc);
+        }
 }
 
 // An atomic: what its thread has fenced is told at its address before the others can see the
@@ -52,7 +56,7 @@ template <typename T>
 T
 load(const T *p, uintptr_t pc)
 {
-    touch((uintptr_t)p, sizeof *p, access_kind::atomic, pc);
+    touch<access_kind::atomic, sizeof *p>((uintptr_t)p, pc);
     const T v = __atomic_load_n(p, __ATOMIC_SEQ_CST);
     learn(p);
     return v;
@@ -62,7 +66,7 @@ template <typename T>
 void
 store(T *p, T v, uintptr_t pc)
 {
-    touch((uintptr_t)p, sizeof *p, access_kind::atomic, pc);
+    touch<access_kind::atomic, sizeof *p>((uintptr_t)p, pc);
     tell(p);
     __atomic_store_n(p, v, __ATOMIC_SEQ_CST);
 }
@@ -72,7 +76,7 @@ template <typename T>
 bool
 exchange(T *p, T *old, T v, uintptr_t pc)
 {
-    touch((uintptr_t)p, sizeof *p, access_kind::atomic, pc);
+    touch<access_kind::atomic, sizeof *p>((uintptr_t)p, pc);
     if (v != *old && __atomic_load_n(p, __ATOMIC_RELAXED) == *old) tell(p);
     const bool done =
         __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -105,8 +109,8 @@ void
 __sanitizer_cov_trace_pc()
 {
     emu::thread *t = emu::thread_here();
-    if (t && t->in->tracing)
-        emu::trace_event(t, t->in->tracing, emu::trace_kind::block, 0, 0, PC,
+    if (t && t->log)
+        emu::trace_event(t, emu::trace_kind::block, 0, 0, PC,
                          (uintptr_t)__builtin_frame_address(0));
 }
 
@@ -134,7 +138,7 @@ __tsan_vptr_update(void **, void *)
 #define HOOK(name, n, kind, more)                                                              \
     void __tsan_##name##n(void *p)                                                             \
     {                                                                                          \
-        emu::touch((uintptr_t)p, n, emu::access_kind::kind, PC);                               \
+        emu::touch<emu::access_kind::kind, n>((uintptr_t)p, PC);                               \
         more;                                                                                  \
     }
 #define HOOKS(n)                                                                               \
@@ -156,13 +160,13 @@ HOOKS(16)
 void
 __tsan_read_range(void *p, size_t size)
 {
-    emu::touch_range((uintptr_t)p, size, emu::access_kind::read, PC);
+    emu::touch_range<emu::access_kind::read>(p, size, PC);
 }
 
 void
 __tsan_write_range(void *p, size_t size)
 {
-    emu::touch_range((uintptr_t)p, size, emu::access_kind::write, PC);
+    emu::touch_range<emu::access_kind::write>(p, size, PC);
 }
 
 #define ATOMIC(bits, T)                                                                        \
@@ -242,23 +246,23 @@ __ubsan_handle_type_mismatch_v1(const emu_mismatch *m, const void *p)
 void *
 __wrap_memcpy(void *to, const void *from, size_t size)
 {
-    emu::touch_range((uintptr_t)from, size, emu::access_kind::read, PC);
-    emu::touch_range((uintptr_t)to, size, emu::access_kind::write, PC);
+    emu::touch_range<emu::access_kind::read>(from, size, PC);
+    emu::touch_range<emu::access_kind::write>(to, size, PC);
     return memcpy(to, from, size);
 }
 
 void *
 __wrap_memmove(void *to, const void *from, size_t size)
 {
-    emu::touch_range((uintptr_t)from, size, emu::access_kind::read, PC);
-    emu::touch_range((uintptr_t)to, size, emu::access_kind::write, PC);
+    emu::touch_range<emu::access_kind::read>(from, size, PC);
+    emu::touch_range<emu::access_kind::write>(to, size, PC);
     return memmove(to, from, size);
 }
 
 void *
 __wrap_memset(void *to, int value, size_t size)
 {
-    emu::touch_range((uintptr_t)to, size, emu::access_kind::write, PC);
+    emu::touch_range<emu::access_kind::write>(to, size, PC);
     return memset(to, value, size);
 }
 

@@ -81,16 +81,13 @@ adds_nothing(const watcher &w, const cell &c, int n, access_kind kind, bool shar
            (of_write < w.base && w.is_own(of_write));
 }
 
-inline __attribute__((always_inline)) void
-touch(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
+// In a block that is watched for races. Not inlined, as what counts accesses would have to keep registers
+// for it.
+template <access_kind kind, size_t size>
+__attribute__((noinline)) void
+watch(thread *t, uintptr_t address, uintptr_t pc)
 {
-    thread *t = thread_here();
-    if (t == nullptr) return; // the host's
     watcher *w = t->in->watching;
-    if (w == nullptr && size > 0 && t->in->tracing)
-        trace_event(t, t->in->tracing, (trace_kind)kind, address, size, pc,
-                    (uintptr_t)__builtin_frame_address(0));
-    if (w == nullptr || size == 0) return;
     int s = 0;
     while (!w->space[s]->has(address))
         if (++s == watcher::spaces) return; // a stack, or the host's memory
@@ -111,6 +108,19 @@ touch(uintptr_t address, size_t size, access_kind kind, uintptr_t pc)
         if (is_repeated(m.bytes[at], own, kind)) return;
     }
     visit_all({w, n, own, kind, address, size, pc, s});
+}
+
+template <access_kind kind, size_t size>
+inline __attribute__((always_inline)) void
+touch(uintptr_t address, uintptr_t pc)
+{
+    thread *t = thread_here();
+    if (t == nullptr) return; // the host's
+    if (t->log)
+        trace_event(t, (trace_kind)kind, address, size, pc,
+                    (uintptr_t)__builtin_frame_address(0));
+    else if (t->in->watching)
+        watch<kind, size>(t, address, pc);
 }
 
 } // namespace emu

@@ -250,6 +250,8 @@ enum class stop : uint8_t { barrier, atomic, fence, yield, collective }; // and 
 enum class state : uint8_t { fresh, started, at_barrier, done };
 
 struct block;
+struct lane_log;
+
 struct thread : place {
     uint3 index;
     block *in;
@@ -261,6 +263,7 @@ struct thread : place {
     stop last;       // where it was last, as far as a script asks (schedule.cc)
     uintptr_t pc;    // likewise: where an atomic, a fence, a yield was called
     int64_t points;  // likewise: it has come to
+    lane_log *log;   // of what it does; null: nobody asks
 };
 
 struct gathering { // a collective that has begun: some of the lanes in its mask are there

@@ -378,8 +378,8 @@ updated(void *address, size_t size)
 {
     thread *t = me();
     if (t->in->of->weak) t->in->of->weak->update(address, size);
-    if (t->in->tracing)
-        trace_event(t, t->in->tracing, trace_kind::atomic, (uintptr_t)address, size,
+    if (t->log)
+        trace_event(t, trace_kind::atomic, (uintptr_t)address, size,
                     (uintptr_t)__builtin_return_address(0),
                     (uintptr_t)__builtin_frame_address(0));
     let_others(t, stop::atomic, __builtin_return_address(0));

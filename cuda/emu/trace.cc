@@ -91,12 +91,14 @@ end_trace(grid *g)
 // Logs begin at different places of a cache's sets.
 tracer::tracer()
 {
-    constexpr size_t each = kRoom + 4;
+    constexpr size_t each = 2 * kRoom + 8;
     void *p = mmap(nullptr, each * kMostThreads * sizeof(event), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
-    for (int i = 0; i < kMostThreads; i++)
+    for (int i = 0; i < kMostThreads; i++) {
         lanes[i].events = static_cast<event *>(p) + each * (size_t)i;
+        lanes[i].addresses = lanes[i].events + kRoom;
+    }
 }
 
 tracer *
@@ -131,9 +133,12 @@ tracer::begin(const grid &g)
     dynamic_size = sizeof of->dynamic;
     global = all_device_memory();
     for (int i = 0; i < of->threads; i++) {
-        event *const room = lanes[i].events;
+        event *const events = lanes[i].events;
         lanes[i] = {};
-        lanes[i].events = room;
+        lanes[i].to = this;
+        lanes[i].events = events;
+        lanes[i].addresses = events + kRoom;
+        of->of_thread[i].log = &lanes[i];
     }
     for (auto &l : last) l = {};
     to->l1.forget();
@@ -147,31 +152,44 @@ end_block(tracer *t)
     for (int w = 0; w < t->of->warps; w++) t->catch_up(w, true);
 }
 
-trace_space
-tracer::space_of(uintptr_t a, const char *stack) const
-{
-    if (a - (uintptr_t)global.begin < global.size) return trace_space::global;
-    if (a - fixed < fixed_size || a - dynamic < dynamic_size) return trace_space::shared;
-    if (a - (uintptr_t)stack < kStack) // next to the guard stands whose stack it is
-        return a - (uintptr_t)stack < 2 * kGuard ? trace_space::none : trace_space::local;
-    if (a - file->data < file->data_size)
-        return is_constant(of->of->in, a) ? trace_space::constant : trace_space::global;
-    return trace_space::none;
-}
-
 // ---- lanes --------------------------------------------------------------------------------------
 
-// Is there room now? There is none when tracing has ended.
-bool
-tracer::make_room(thread *t)
+// What follows goes untraced.
+void
+tracer::stop()
 {
-    lane_log &l = lanes[t - of->of_thread];
+    of->tracing = nullptr;
+    for (int i = 0; i < of->threads; i++) of->of_thread[i].log = nullptr;
+}
+
+// An access to a lane's stack, or to a variable of the file.
+__attribute__((noinline)) void
+tracer::note_elsewhere(thread *t, trace_kind kind, uintptr_t a, size_t size, uint64_t place,
+                       uintptr_t frame)
+{
+    trace_space s = trace_space::local;
+    const uintptr_t in_stack = a - (uintptr_t)t->own.stack;
+    if (in_stack < kStack) {
+        if (in_stack < 2 * kGuard) return; // next to the guard stands whose stack it is
+    } else if (a - file->data < file->data_size) {
+        s = is_constant(of->of->in, a) ? trace_space::constant : trace_space::global;
+    } else {
+        return; // the host's, or the emulator's
+    }
+    note(t, key_of(t->log, kind, s, size, place, frame), a);
+}
+
+// The last lane of a warp to have no room counts what all did. Nothing is noted when tracing has ended.
+__attribute__((noinline, cold)) void
+tracer::note_in_new_room(thread *t, uint64_t key, uint64_t address)
+{
+    const lane_log &l = *t->log;
     while (l.count == kRoom) {
-        catch_up(t->warp, false);
-        if (of->tracing == nullptr) return false;
+        if ((of->of_warp[t->warp].ready & ~(1u << t->lane)) == 0) catch_up(t->warp, false);
+        if (t->log == nullptr) return;
         if (l.count == kRoom) yield(); // others of the warp have to come first
     }
-    return true;
+    note(t, key, address);
 }
 
 // A lane comes to a collective: it goes on with the others in its mask.
@@ -182,7 +200,7 @@ tracer::mark(thread *t, int what, unsigned named, site at)
     try {
         site = to->site_of(at.file, at.line, what);
     } catch (const std::bad_alloc &) {
-        of->tracing = nullptr;
+        stop();
         return;
     }
     const uint64_t key = (uint64_t)site << kPlaceShift | (uint64_t)trace_kind::mark << 12;
@@ -199,11 +217,11 @@ complete_marks(const lane_log *l, unsigned marks)
     unsigned all = 0;
     while (marks) {
         const lane_log &first = l[first_of(marks)];
-        const uint64_t what = first.events[first.done].address;
+        const uint64_t what = first.addresses[first.done];
         unsigned same = 0;
         for (unsigned set = marks; set; set &= set - 1) {
             const lane_log &o = l[first_of(set)];
-            if (o.events[o.done].address == what) same |= 1u << first_of(set);
+            if (o.addresses[o.done] == what) same |= 1u << first_of(set);
         }
         marks &= ~same;
         if ((same & (unsigned)what) == (unsigned)what) all |= same;
@@ -216,7 +234,10 @@ compact(lane_log *l)
 {
     const uint32_t left = l->count - l->done;
     if (left && l->done < tracer::kRoom / 2) return; // moved later, more of them at once
-    if (left) memmove(l->events, l->events + l->done, left * sizeof(event));
+    if (left) {
+        memmove(l->events, l->events + l->done, left * sizeof(event));
+        memmove(l->addresses, l->addresses + l->done, left * sizeof(uint64_t));
+    }
     l->learnt -= l->done;
     l->done = 0;
     l->count = left;
@@ -231,7 +252,7 @@ tracer::catch_up(int w, bool to_end)
         replay(w, to_end);
     } catch (const std::bad_alloc &) {
         of->of->starved = of->of->failed = true;
-        of->tracing = nullptr;
+        stop();
     }
 }
 
@@ -262,7 +283,7 @@ tracer::look_ahead(int w, unsigned which, bool to_end, heads *h) const
         const unsigned lane = 1u << i;
         h->keys[i] = ~0ull;
         if (l[i].done < l[i].count) {
-            const uint64_t key = h->keys[i] = l[i].events[l[i].done].key;
+            const uint64_t key = h->keys[i] = l[i].events[l[i].done];
             h->have |= lane;
             if (kind_of_event(key) == trace_kind::mark)
                 h->marks |= lane;
@@ -315,7 +336,7 @@ tracer::replay(int w, bool to_end)
         gone = step(w, &h, complete);
         if (to->totals.events > to->asked.events) { // the rest goes untraced
             to->totals.cut = 1;
-            of->tracing = nullptr;
+            stop();
         }
     }
     for (unsigned set = present; set; set &= set - 1) compact(&l[first_of(set)]);

@@ -13,12 +13,10 @@
 namespace emu
 {
 
-// What a lane did.
-struct event {
-    uint64_t
-        key; // 16 bits of depth in calls, the deepest lowest; 32 of place; kind, space, size
-    uint64_t address;
-};
+struct tracer;
+
+// What a lane did: 16 bits of depth in calls, the deepest lowest; 32 of place; kind, space, size.
+using event = uint64_t;
 constexpr int kPlaceShift = 16, kDepthShift = 48;
 constexpr int kTraceBarrier = 100; // beside enum collective
 
@@ -83,32 +81,38 @@ struct cursor {
 };
 
 // Of a lane: the first `done` of its `count` events have been counted.
-struct lane_log {
-    uint32_t done, count, learnt;
-    uintptr_t frame; // of its first event
+struct alignas(64) lane_log {
+    tracer *to;
     event *events;
+    uint64_t *addresses; // of those that have one
+    uint32_t done, count, learnt;
+    uintptr_t frame;    // of its first event
     cursor here, ahead; // of what is counted; of what is learnt
 };
 
 struct cache { // of sectors in lines of 128 bytes; least recently used lines go
-    struct line {
-        uint64_t tag, used;   // used: when; before the cache was born: never
-        uint8_t there, dirty; // sectors
+    static constexpr int kMostWays = 16;
+    struct alignas(64) set {
+        uint64_t order;             // of ways, 4 bits each, the latest lowest
+        uint32_t epoch;             // the cache's, or there is nothing in it
+        uint8_t sectors[kMostWays]; // that are there; << 4: that are dirty. 0: no line
+        uint32_t tag[kMostWays];    // of addresses 512 GiB apart it is the same
     };
-    std::vector<line> lines;
-    struct { // a line that was touched lately
-        uint64_t tag;
-        line *at;
-    } near[1024] = {};
-    uint64_t sets = 0, inverse = 0, now = 0, born = 0, written_back = 0; // inverse: 2^64 / sets
+    std::vector<set> sets;
+    uint64_t written_back = 0; // sectors
+    uint32_t epoch = 0;
     int ways = 0;
 
     void make(uint64_t bytes, int ways);
     void forget();
-    bool touch(uint64_t sector, bool writes, bool allocates); // was it there?
-    uint64_t flush();                                         // sectors that are written back
+    bool touch(uint64_t sector, bool writes); // was it there?
+    void prefetch(uint64_t sector);           // it will be touched soon
+    uint64_t flush();                         // sectors that are written back
   private:
-    line *set_of(uint64_t tag);
+    set *set_of(uint64_t line)
+    {
+        return &sets[(line * 0x9e3779b97f4a7c15u >> 32) * sets.size() >> 32];
+    }
 };
 
 struct traced_file {
@@ -178,9 +182,13 @@ struct tracer {
     tracer();
     void begin(const grid &g);
     void note(thread *t, uint64_t key, uint64_t address);
+    void stop();
     void mark(thread *t, int what, unsigned lanes, site at);
     void catch_up(int warp, bool to_end); // to_end: no lane does more
-    trace_space space_of(uintptr_t address, const char *stack) const;
+    void note_elsewhere(thread *t, trace_kind kind, uintptr_t address, size_t size,
+                        uint64_t place, uintptr_t frame);
+    static uint64_t key_of(lane_log *l, trace_kind kind, trace_space space, size_t size,
+                           uint64_t place, uintptr_t frame);
 
   private:
     struct heads { // what lanes do next
@@ -205,7 +213,7 @@ struct tracer {
     uint32_t run_of(const lane_log *l, const heads &h, int first) const;
     void go_on(int warp, unsigned group, uint32_t steps);
     unsigned meet(int warp, const heads &h, unsigned able);
-    bool make_room(thread *t);
+    void note_in_new_room(thread *t, uint64_t key, uint64_t address);
 };
 
 // Where a lane stands before an event: in its kernel, and in the functions that are being called from there.
@@ -217,11 +225,12 @@ tracer::calls_of(const lane_log &l, uint64_t key, int *shift) const
     const auto depth = (uint16_t)(key >> kDepthShift);
     const cursor &c = l.here;
     int level = c.level;
+    *shift = 42;
+    if (level <= 0 && (level < 0 || c.depth[0] <= depth)) return 0;
     while (level >= 0 && c.depth[level] < depth) level--;
     if (level < 0 || c.depth[level] != depth) level++;
     const flow &f = file->paths;
     uint64_t calls = 0;
-    *shift = 42;
     for (int i = 0; i < (level < 2 ? level : 2); i++, *shift -= 21)
         calls |= ((2 * (uint64_t)f.rank[c.node[i]] + 1) & flow::kPart) << *shift;
     return calls;
@@ -230,30 +239,42 @@ tracer::calls_of(const lane_log &l, uint64_t key, int *shift) const
 inline __attribute__((always_inline)) void
 tracer::note(thread *t, uint64_t key, uint64_t address)
 {
-    lane_log &l = lanes[t - of->of_thread];
-    if (__builtin_expect(l.count == kRoom, 0) && !make_room(t)) return;
-    l.events[l.count++] = {key, address};
+    lane_log &l = *t->log;
+    if (__builtin_expect(l.count == kRoom, 0)) return note_in_new_room(t, key, address);
+    l.events[l.count] = key;
+    if (kind_of_event(key) != trace_kind::block) l.addresses[l.count] = address;
+    l.count++;
 }
 
-// From a call in a kernel: `frame` is the callee's.
-inline __attribute__((always_inline)) void
-trace_event(thread *t, tracer *to, trace_kind kind, uintptr_t address, size_t size,
-            uintptr_t pc, uintptr_t frame)
+inline uint64_t
+tracer::key_of(lane_log *l, trace_kind kind, trace_space space, size_t size, uint64_t place,
+               uintptr_t frame)
 {
+    if (l->frame == 0) l->frame = frame;
+    const uint64_t depth = (0xc000 - (l->frame - frame) / 16) & 0xffff;
+    return depth << kDepthShift | place << kPlaceShift | (uint64_t)kind << 12 |
+           (uint64_t)space << 8 | size;
+}
+
+// From a call in a kernel: `frame` is the callee's. Calls nothing that it would come back from.
+inline __attribute__((always_inline)) void
+trace_event(thread *t, trace_kind kind, uintptr_t address, size_t size, uintptr_t pc,
+            uintptr_t frame)
+{
+    tracer *const to = t->log->to;
+    const uint64_t place = pc - to->code;
+    if (place >= to->code_size) return; // another file's
     trace_space s = trace_space::none;
     if (kind != trace_kind::block) {
-        s = to->space_of(address, t->own.stack);
-        if (s == trace_space::none) return; // the host's, or the emulator's
+        if (address - (uintptr_t)to->global.begin < to->global.size)
+            s = trace_space::global;
+        else if (address - to->fixed < to->fixed_size ||
+                 address - to->dynamic < to->dynamic_size)
+            s = trace_space::shared;
+        else
+            return to->note_elsewhere(t, kind, address, size, place, frame);
     }
-    if (pc - to->code >= to->code_size) return; // another file's
-    lane_log &l = to->lanes[t - to->of->of_thread];
-    if (l.frame == 0) l.frame = frame;
-    const uint64_t depth = (0xc000 - (l.frame - frame) / 16) & 0xffff;
-    const uint64_t place = (uint32_t)(pc - to->code);
-    to->note(t,
-             depth << kDepthShift | place << kPlaceShift | (uint64_t)kind << 12 |
-                 (uint64_t)s << 8 | size,
-             address);
+    to->note(t, tracer::key_of(t->log, kind, s, size, place, frame), address);
 }
 
 // When a lane waits, or is done: if none of its warp can go on, what they did is counted. Of a launch's

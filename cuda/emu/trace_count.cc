@@ -71,9 +71,13 @@ wavefronts(const uint64_t *address, unsigned lanes, int size)
 int
 distinct(uint64_t *sorted, int n, uint8_t *lanes, int *most)
 {
-    if (!std::is_sorted(sorted, sorted + n)) std::sort(sorted, sorted + n);
+    bool rising = true;
+    for (int i = 1; i < n; i++) rising &= sorted[i - 1] < sorted[i];
+    *most = 1;
+    memset(lanes, 1, (size_t)n);
+    if (rising) return n;
+    std::sort(sorted, sorted + n);
     int count = 0;
-    *most = 0;
     for (int i = 0; i < n; i++) {
         const bool again = i > 0 && sorted[i] == sorted[count - 1];
         if (!again) {
@@ -95,68 +99,84 @@ void
 cache::make(uint64_t bytes, int in_a_set)
 {
     ways = in_a_set;
-    sets = std::max<uint64_t>(1, bytes / (kSector * kSectors) / (uint64_t)ways);
-    inverse = ~0ull / sets;
-    if (lines.size() != sets * (uint64_t)ways) {
-        lines.assign(sets * (uint64_t)ways, {});
-        for (auto &n : near) n = {};
-    }
+    const auto n = std::max<uint64_t>(1, bytes / (kSector * kSectors) / (uint64_t)ways);
+    if (sets.size() != n) sets.assign(n, {});
     forget();
 }
 
-// Of lines with a lower time nothing is left.
 void
 cache::forget()
 {
-    born = ++now;
+    epoch++;
     written_back = 0;
 }
 
-cache::line *
-cache::set_of(uint64_t tag)
+namespace
 {
-    const uint64_t hash = tag * 0x9e3779b97f4a7c15u;
-    uint64_t set = hash - (uint64_t)((unsigned __int128)hash * inverse >> 64) * sets;
-    while (set >= sets) set -= sets; // the inverse is rounded down
-    return &lines[set * (uint64_t)ways];
+
+// The way that has the line, or -1.
+int
+way_of(const cache::set &s, uint32_t tag, int ways)
+{
+    for (unsigned first = 0; first < (unsigned)ways; first += 4) {
+        unsigned found = 0;
+        for (unsigned i = 0; i < 4; i++)
+            found |= (unsigned)((s.tag[first + i] == tag) & (s.sectors[first + i] != 0)) << i;
+        if (found) return (int)first + first_of(found);
+    }
+    return -1;
 }
 
-bool
-cache::touch(uint64_t sector, bool writes, bool allocates)
+// The order in which this way is the latest.
+uint64_t
+latest(uint64_t order, int way)
 {
-    const uint64_t tag = sector / kSectors;
-    const auto bit = (uint8_t)(1u << sector % kSectors);
-    auto &lately = near[(tag ^ tag >> 10) % 1024];
-    line *found = lately.at, *oldest = nullptr;
-    if (lately.tag != tag || found == nullptr || found->tag != tag || found->used < born) {
-        line *const set = set_of(tag);
-        found = nullptr;
-        oldest = set;
-        for (line *l = set; l < set + ways && !found; l++) {
-            if (l->used >= born && l->tag == tag) found = l;
-            if (l->used < oldest->used) oldest = l;
+    int at = 0;
+    while ((int)(order >> at & 15) != way) at += 4;
+    const uint64_t before = (1ull << at) - 1; // those that are behind it now
+    return (order & ~(before << 4 | 15)) | (order & before) << 4 | (uint64_t)way;
+}
+
+} // namespace
+
+bool
+cache::touch(uint64_t sector, bool writes)
+{
+    const uint64_t line = sector / kSectors;
+    const unsigned bit = 1u << sector % kSectors, new_bits = writes ? bit | bit << 4 : bit;
+    set *const s = set_of(line);
+    if (s->epoch != epoch) *s = {0xfedcba9876543210u, epoch, {}, {}};
+    int way = (int)(s->order & 15);
+    if (s->tag[way] != (uint32_t)line || s->sectors[way] == 0) {
+        way = way_of(*s, (uint32_t)line, ways);
+        if (way < 0) {
+            way = (int)(s->order >> 4 * (ways - 1) & 15);
+            written_back += (uint64_t)__builtin_popcount(s->sectors[way] >> 4);
+            s->tag[way] = (uint32_t)line;
+            s->sectors[way] = 0;
         }
-        lately = {tag, found ? found : oldest};
+        s->order = latest(s->order, way);
     }
-    if (found) {
-        const bool was = found->there & bit;
-        found->used = ++now;
-        found->there |= bit;
-        if (writes) found->dirty |= bit;
-        return was;
-    }
-    if (!allocates) return false;
-    if (oldest->used >= born) written_back += (uint64_t)__builtin_popcount(oldest->dirty);
-    *oldest = {tag, ++now, bit, writes ? bit : (uint8_t)0};
-    return false;
+    const bool was = s->sectors[way] & bit;
+    s->sectors[way] |= (uint8_t)new_bits;
+    return was;
+}
+
+void
+cache::prefetch(uint64_t sector)
+{
+    const set *const s = set_of(sector / kSectors);
+    __builtin_prefetch(s);
+    __builtin_prefetch(&s->tag[kMostWays - 1]);
 }
 
 uint64_t
 cache::flush()
 {
     uint64_t all = written_back;
-    for (const line &l : lines)
-        if (l.used >= born) all += (uint64_t)__builtin_popcount(l.dirty);
+    for (const set &s : sets)
+        for (int i = 0; i < ways && s.epoch == epoch; i++)
+            all += (uint64_t)__builtin_popcount(s.sectors[i] >> 4);
     return all;
 }
 
@@ -165,20 +185,24 @@ cache::flush()
 void
 collector::to_caches(trace_kind kind, const uint64_t *sectors, int n)
 {
-    for (int i = 0; i < n; i++) {
-        if (kind == trace_kind::load) {
-            totals.l1_sectors++;
-            if (l1.touch(sectors[i], false, true)) {
-                totals.l1_hits++;
-                continue;
+    uint64_t missed[2 * kWarpLanes];
+    if (kind == trace_kind::load) {
+        int misses = 0;
+        for (int i = 0; i < n; i++)
+            if (!l1.touch(sectors[i], false)) {
+                missed[misses++] = sectors[i];
+                l2.prefetch(sectors[i]);
             }
-        }
-        totals.l2_sectors++;
-        if (l2.touch(sectors[i], kind != trace_kind::load, true))
-            totals.l2_hits++;
-        else
-            totals.dram_read += kind != trace_kind::store;
+        totals.l1_sectors += (uint64_t)n;
+        totals.l1_hits += (uint64_t)(n - misses);
+        sectors = missed;
+        n = misses;
     }
+    int hits = 0;
+    for (int i = 0; i < n; i++) hits += l2.touch(sectors[i], kind != trace_kind::load);
+    totals.l2_sectors += (uint64_t)n;
+    totals.l2_hits += (uint64_t)hits;
+    if (kind != trace_kind::store) totals.dram_read += (uint64_t)(n - hits);
 }
 
 // ---- requests -------------------------------------------------------------------------------------
@@ -234,18 +258,19 @@ collector::count_global(trace_row *r, trace_record *of, const uint64_t *sorted, 
 {
     uint64_t sectors[2 * kWarpLanes];
     const bool atomic = kind_of_event(of->key) == trace_kind::atomic;
-    int count = 0, all = 0, here = 0;
+    int count = 0, replays = 0, here = 0;
     for (int i = 0; i < n; i++)
         for (uint64_t s = sorted[i] / kSector; s <= (sorted[i] + (uint64_t)size - 1) / kSector;
              s++) {
             if (count == 0 || s > sectors[count - 1]) {
                 sectors[count++] = s;
-                here = 0;
+                here = 1;
             }
-            const int times = atomic ? lanes[i] : 1;
-            all += std::max(times - here, 0);
-            here = std::max(times, here);
+            if (!atomic) continue;
+            replays += std::max(lanes[i] - here, 0);
+            here = std::max((int)lanes[i], here);
         }
+    const int all = count + replays;
     r->sectors += (uint64_t)all;
     r->ideal_sectors += ((uint64_t)(n * size) + kSector - 1) / kSector;
     r->most = std::max(r->most, (uint64_t)all);

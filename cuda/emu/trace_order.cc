@@ -166,8 +166,9 @@ same_place(const cursor &a, const cursor &b)
 uint32_t
 in_common(const event *a, const event *b, uint32_t most)
 {
+    if (memcmp(a, b, most * sizeof(event)) == 0) return most;
     uint32_t n = 0;
-    while (n < most && a[n].key == b[n].key) n++;
+    while (a[n] == b[n]) n++;
     return n;
 }
 
@@ -190,7 +191,7 @@ tracer::learn(lane_log *l)
     const uint32_t *const nodes = f.nodes.data();
     cursor &c = l->ahead;
     for (const event *e = events; e < events + count; e++) {
-        const uint64_t key = e->key;
+        const uint64_t key = *e;
         if (kind_of_event(key) == trace_kind::mark) continue;
         const uint32_t place = place_of_event(key), known = nodes[place];
         const uint32_t node = known ? known : f.node_at(place);
@@ -221,7 +222,7 @@ tracer::run_of(const lane_log *l, const heads &h, int first) const
     for (uint32_t most = std::min(4u, all);;
          most = std::min(4 * most, all)) { // lanes part soon
         for (; n < most; n++) {
-            const uint64_t key = events[n].key;
+            const uint64_t key = events[n];
             if ((key ^ group.key) >> kDepthShift || kind_of_event(key) == trace_kind::mark)
                 break;
             if ((group.calls | file->paths.part(key) << group.shift) >= others) break;
@@ -239,20 +240,21 @@ void
 tracer::go_on(int w, unsigned group, uint32_t steps)
 {
     lane_log *const l = &lanes[w * kWarpLanes];
-    const event *events[kWarpLanes];
+    const event *const events = l[first_of(group)].events + l[first_of(group)].done;
+    const uint64_t *all_addresses[kWarpLanes];
     for (unsigned set = group; set; set &= set - 1) {
         const lane_log &one = l[first_of(set)];
-        events[first_of(set)] = one.events + one.done;
+        all_addresses[first_of(set)] = one.addresses + one.done;
     }
     uint32_t n = 0;
     uint64_t key = 0;
     while (n < steps &&
            to->totals.events <= to->asked.events) { // of more the rest goes untraced
-        key = events[first_of(group)][n].key;
+        key = events[n];
         uint64_t addresses[kWarpLanes];
         if (kind_of_event(key) != trace_kind::block)
             for (unsigned set = group; set; set &= set - 1)
-                addresses[first_of(set)] = events[first_of(set)][n].address;
+                addresses[first_of(set)] = all_addresses[first_of(set)][n];
         to->request(*this, w, key, group, addresses);
         n++;
     }
@@ -273,11 +275,11 @@ tracer::meet(int w, const heads &h, unsigned able)
     int first = first_of(able);
     for (unsigned set = able; set; set &= set - 1)
         if (h.keys[first_of(set)] < h.keys[first]) first = first_of(set);
-    const uint64_t what = l[first].events[l[first].done].address;
+    const uint64_t what = l[first].addresses[l[first].done];
     unsigned group = 0;
     for (unsigned set = able; set; set &= set - 1) {
         lane_log &one = l[first_of(set)];
-        if (one.events[one.done].address != what) continue;
+        if (one.addresses[one.done] != what) continue;
         group |= 1u << first_of(set);
         one.done++;
     }
