@@ -13,8 +13,8 @@ import helpers
 import numpy as np
 import pytest
 import warpkit
-from warpkit import lab, testing
-from warpkit.lab import _run, _work
+from warpkit import lab, smem, testing
+from warpkit.lab import _rows, _work
 
 pytestmark = [
     pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
@@ -441,13 +441,7 @@ def test_of_many_blocks_some_are_traced_and_named(module):
             warpkit.transpose,
             {"variant": "tile"},
             ValueError,
-            "has no rung 'tile' that can be traced; there are: copy",
-        ),
-        (
-            warpkit.reduce,
-            {},
-            ValueError,
-            "'exact' that can be .* Production kernels are .* transpose",
+            "has no variant 'tile' that can be traced; there are: copy",
         ),
         ("no/such.cu", {}, OSError, "no/such.cu"),
         ("int main() { return 0; }", {"variant": "smem"}, TypeError, "has no variant"),
@@ -556,23 +550,87 @@ def test_every_rung_of_four_ladders_can_be_traced():
     for op in ("transpose", "reduce", "stencil1d", "histogram"):
         path = helpers.ROOT / "cuda" / op.removesuffix("1d") / "ladder"
         files = {p.name for p in path.glob("[01]*.cu")}
-        assert {_run.rung_files()[o, v].name for o, v in lab.rungs() if o == op} == files
+        assert {_rows.rungs()[o, v].name for o, v in lab.rungs() if o == op} == files
 
 
-def test_a_production_kernel_can_be_traced():
-    a = np.arange(96 * 160, dtype=np.float32).reshape(96, 160)
-    trace = lab.trace(warpkit.transpose, a)
-    helpers.assert_same(np.asarray(trace.result), a.T)
-    assert trace.launches[0].kernel.startswith("wk::transpose_tile")
-    globals_ = [one for one in trace.lines if one.space == "global" and one.op in ("load", "store")]
-    assert sum(one.bytes_useful for one in globals_) == 2 * a.nbytes
-    assert {key[0] for key in _run.production_files()} == set(_run.PRODUCTION)
+def test_every_row_of_the_table_can_be_traced():
+    rows = {(row.op, row.name) for row in warpkit.variants() if row.device == "cuda"}
+    assert set(_rows.files()) == rows
+    built = {path for folders in _rows.FOLDERS for path in _rows._files_in(folders)}
+    assert {path for key, path in _rows.files().items() if key not in _rows.rungs()} <= built
+    names = {name for names, _ in _rows.FOLDERS.values() for name in names.split()}
+    functions = [
+        getattr(getattr(warpkit, part) if part else warpkit, name)
+        for part, _, name in (name.rpartition(".") for name in names)
+    ]
+    assert {_rows._name_of(f) for f in functions} == names
+
+
+def test_an_experiment_with_shared_memory_is_traced():
+    a = np.arange(1024, dtype=np.int32).reshape(32, 32)
+    want = smem.conflicts((32, 32), 4, "row"), smem.conflicts((32, 32), 4, "col")
+    trace = lab.trace(smem.tile, a, "row_col", repeats=1)
+    helpers.assert_same(trace.result.values, a.T)
+    store, load = (
+        [one for one in trace.lines if (one.space, one.op) == ("shared", op)]
+        for op in ("store", "load")
+    )
+    ways = [[one.wavefronts / one.requests for one in some] for some in (store, load)]
+    assert ways[0] == [want[0].wavefronts / want[0].requests] == [1]
+    assert want[1].wavefronts / want[1].requests == max(ways[1]) == 32
+
+
+F32, I64 = 1 << _rows.DTYPES.index("float32"), 1 << _rows.DTYPES.index("int64")
+
+
+def test_elements_are_guessed_floats_first():
+    x, i = np.zeros(3, np.float32), np.zeros(3, np.int64)
+    assert [_rows.guess(args) for args in ([x], [i, x], [i, "sum"], ["sum"])] == [
+        F32,
+        F32,
+        I64,
+        F32,
+    ]
+    assert _rows.guess([[1, 2]]) == I64
+    error = warpkit.DeviceError("no kernels for dtype 7 in this build")
+    assert (_rows.missing(error), _rows.missing(ValueError("7"))) == (I64, 0)
+
+
+A = np.arange(96 * 160, dtype=np.float32).reshape(96, 160)
+
+
+@pytest.mark.large  # they are compiled first
+@pytest.mark.parametrize(
+    ("call", "args", "kernel", "readings"),
+    [
+        (warpkit.transpose, (A,), "wk::transpose_tile", 2),
+        (warpkit.stencil1d, (A, [1, 2, 1]), "wk::stencil", None),
+        (warpkit.reduce, (A, ("mean", "std"), 0), "wk::fold_columns", 1),
+        (warpkit.group_reduce, (A.ravel() % 7, A.ravel()), None, None),
+        (warpkit.histogram, (A, 12), "wk::histogram", 1),
+        (warpkit.unique_counts, (A.astype(np.int64),), None, None),
+    ],
+    ids=lambda x: getattr(x, "__name__", None),
+)
+def test_a_production_kernel_can_be_traced(call, args, kernel, readings):
+    if call is warpkit.group_reduce:
+        args = (args[0].astype(np.int64), args[1])
+    trace = lab.trace(call, *args)
+    want = call(*args, device="cpu")
+    for got, right in zip(trace.result, want, strict=True):
+        helpers.assert_same(np.asarray(got), np.asarray(right))
+    if kernel:
+        assert trace.launches[0].kernel.startswith(kernel)
+    if readings:
+        globals_ = [o for o in trace.lines if o.space == "global" and o.op in ("load", "store")]
+        read = sum(one.bytes_useful for one in globals_)
+        assert readings * A.nbytes <= read < (readings + 0.1) * A.nbytes
 
 
 def test_a_ladder_has_its_rungs_in_order(monkeypatch):
     some = [("transpose", "smem"), ("transpose", "smem_pad")]  # that are compiled already
-    files = {name: _run.rung_files()[name] for name in some}
-    monkeypatch.setattr(_run, "rung_files", lambda: files)
+    files = {name: _rows.rungs()[name] for name in some}
+    monkeypatch.setattr(_rows, "rungs", lambda: files)
     ladder = lab.ladder("transpose", (64, 96), "int32", rate=1e12)
     assert [one.variant for one in ladder] == ["smem", "smem_pad"]
     assert [one.counts.excess for one in ladder] == [31 * 192, 0]
@@ -593,8 +651,8 @@ def test_arrays_that_are_on_the_emulated_device_are_traced_there():
 
 def test_the_ladder_of_warps_is_traced_of_sorted_rows(monkeypatch):
     name = ("warp_histogram", "sorted_smem")  # which does not sort
-    files = {name: _run.rung_files()[name]}
-    monkeypatch.setattr(_run, "rung_files", lambda: files)
+    files = {name: _rows.rungs()[name]}
+    monkeypatch.setattr(_rows, "rungs", lambda: files)
     (rung,) = lab.ladder("warp_histogram", (4, 32), "int32")
     assert rung.counts.requests > 0
 

@@ -16,7 +16,7 @@
 
 /* Called once a result: a kernel's code is not made longer by copies of it, nor of its loops. */
 #ifdef __CUDACC__
-#define WK_COLD static __host__ __device__ __noinline__
+#define WK_COLD static __host__ __device__ __attribute__((noinline))
 #define WK_ROLLED _Pragma("unroll 1")
 #else
 #define WK_COLD static __attribute__((unused))

@@ -39,6 +39,21 @@ struct two_words {
     uint64_t low, high;
 };
 
+// A build for some dtypes (reduce/production/exact.cuh) has their sizes alone, which are bits.
+#ifndef WK_ONLY_SIZES
+#define WK_ONLY_SIZES ~0u
+#endif
+
+template <typename U, typename F>
+wk_status
+sized(F &&f)
+{
+    if constexpr (WK_ONLY_SIZES & sizeof(U))
+        return f(U{});
+    else
+        return WK_EDEVICE;
+}
+
 // Calls f(U{}) with an unsigned integer of the element's size, 8 bytes at most: enough where bits only
 // move, or the kernel is told what they mean.
 template <typename F>
@@ -46,10 +61,10 @@ wk_status
 visit_word(wk_dtype dtype, F &&f)
 {
     switch (wk_itemsize[dtype]) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    default: return f(uint64_t{});
+    case 1: return sized<uint8_t>(f);
+    case 2: return sized<uint16_t>(f);
+    case 4: return sized<uint32_t>(f);
+    default: return sized<uint64_t>(f);
     }
 }
 
@@ -58,7 +73,7 @@ template <typename F>
 wk_status
 visit_size(wk_dtype dtype, F &&f)
 {
-    return wk_itemsize[dtype] > 8 ? f(two_words{}) : visit_word(dtype, f);
+    return wk_itemsize[dtype] > 8 ? sized<two_words>(f) : visit_word(dtype, f);
 }
 
 } // namespace wk

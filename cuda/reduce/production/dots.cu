@@ -130,15 +130,13 @@ dots(wk_call *call)
 WK_LAUNCHER(dot, cuda, products)
 {
     using namespace wk;
-    switch (call->in.dtype) {
-    case WK_F16: return dots<float_dots<half16, 1>>(call);
-    case WK_BF16: return dots<float_dots<brain16, 1>>(call);
-    case WK_F32: return dots<float_dots<float, 1>>(call);
-    case WK_F64: return dots<float_dots<double, 1>>(call);
-    case WK_C64: return dots<float_dots<float, 2>>(call);
-    case WK_C128: return dots<float_dots<double, 2>>(call);
-    default:
-        return visit_word(call->in.dtype,
-                          [&](auto zero) { return dots<word_dots<decltype(zero)>>(call); });
-    }
+    const wk_dtype dtype = call->in.dtype;
+    if (find_kernels(call) != WK_OK) return call->error.status;
+    if (wk_is_complex(dtype))
+        return with_complex(
+            call, [&](auto part) { return dots<float_dots<decltype(part), 2>>(call); });
+    if (dtype >= WK_F16)
+        return with_floats(
+            call, [&](auto zero) { return dots<float_dots<decltype(zero), 1>>(call); });
+    return with_words(call, [&](auto zero) { return dots<word_dots<decltype(zero)>>(call); });
 }

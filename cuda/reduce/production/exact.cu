@@ -47,6 +47,7 @@ static wk_status
 by_family(wk_call *call)
 {
     const bool integers = call->in.dtype < WK_F16;
+    if (wk::find_kernels(call) != WK_OK) return call->error.status;
     switch (wk_family_of(call->args.reduce.fold, call->outs, call->in.dtype)) {
     case WK_FAMILY_COUNT: return wk::reduce_count(call);
     case WK_FAMILY_WRAP:

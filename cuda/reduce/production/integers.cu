@@ -204,9 +204,9 @@ only_sums(const wk_call *call)
 wk_status
 wk::reduce_int_moments(wk_call *call)
 {
-    if (wk_itemsize[call->in.dtype] == 8 && only_sums(call))
-        return reduce<int_summary<uint64_t, false, false>>(call);
-    return visit_word(call->in.dtype, [&](auto zero) {
+    return with_words(call, [&](auto zero) {
+        if constexpr (sizeof zero == 8)
+            if (only_sums(call)) return reduce<int_summary<uint64_t, false, false>>(call);
         return reduce<int_summary<decltype(zero), false>>(call);
     });
 }
@@ -214,7 +214,6 @@ wk::reduce_int_moments(wk_call *call)
 wk_status
 wk::reduce_int_summary(wk_call *call)
 {
-    return visit_word(call->in.dtype, [&](auto zero) {
-        return reduce<int_summary<decltype(zero), true>>(call);
-    });
+    return with_words(
+        call, [&](auto zero) { return reduce<int_summary<decltype(zero), true>>(call); });
 }

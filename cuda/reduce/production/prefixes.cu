@@ -833,6 +833,7 @@ WK_LAUNCHER(cumsum, cuda, runs)
     using namespace wk;
     const wk_cumsum_args *a = &call->args.cumsum;
     const bool complex = wk_is_complex(call->in.dtype);
+    if (find_kernels(call) != WK_OK) return call->error.status;
     prefix_task t = {};
     t.in = static_cast<const char *>(call->in.data) + call->in.first;
     t.out = call->out[0].data;
@@ -843,15 +844,12 @@ WK_LAUNCHER(cumsum, cuda, runs)
     t.n = a->n;
     t.skip_nan = a->skip_nan;
     t.integers_only = wk_setting_value(WK_SET_SUMS, 0);
-    switch (t.dtype) {
-    case WK_F16: return scan<half16, float_prefix<2>>(call, t);
-    case WK_BF16: return scan<brain16, float_prefix<2>>(call, t);
-    case WK_F32:
-    case WK_C64: return scan<float, float_prefix<2>>(call, t);
-    case WK_F64:
-    case WK_C128: return scan<double, float_prefix<3>>(call, t);
-    default:
-        return visit_word(
-            t.dtype, [&](auto zero) { return scan<decltype(zero), word_prefix>(call, t); });
-    }
+    const auto floats = [&](auto zero) {
+        using T = decltype(zero);
+        return scan<T, float_prefix<sizeof(T) == 8 ? 3 : 2>>(call, t);
+    };
+    if (complex) return with_complex(call, floats);
+    if (t.dtype >= WK_F16) return with_floats(call, floats);
+    return with_words(call,
+                      [&](auto zero) { return scan<decltype(zero), word_prefix>(call, t); });
 }

@@ -12,6 +12,7 @@ wk::reduce_summary(wk_call *call)
 wk_status
 wk::reduce_complex(wk_call *call)
 {
-    return call->in.dtype == WK_C64 ? reduce<float_sums<float, 2, true, true, true>>(call)
-                                    : reduce<float_sums<double, 2, true, true, true>>(call);
+    return with_complex(call, [&](auto part) {
+        return reduce<float_sums<decltype(part), 2, true, true, true>>(call);
+    });
 }

@@ -12,6 +12,7 @@ wk::reduce_sum(wk_call *call)
 wk_status
 wk::reduce_complex_sum(wk_call *call)
 {
-    return call->in.dtype == WK_C64 ? reduce<float_sums<float, 2, true, false, false>>(call)
-                                    : reduce<float_sums<double, 2, true, false, false>>(call);
+    return with_complex(call, [&](auto part) {
+        return reduce<float_sums<decltype(part), 2, true, false, false>>(call);
+    });
 }

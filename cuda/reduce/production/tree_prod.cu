@@ -5,7 +5,8 @@
 wk_status
 wk::reduce_prod(wk_call *call)
 {
-    if (call->in.dtype == WK_C64) return product<complex<float>>(call);
-    if (call->in.dtype == WK_C128) return product<complex<double>>(call);
+    if (wk_is_complex(call->in.dtype))
+        return with_complex(call,
+                            [&](auto part) { return product<complex<decltype(part)>>(call); });
     return with_floats(call, [&](auto zero) { return product<decltype(zero)>(call); });
 }

@@ -17,18 +17,16 @@ wk_status
 reduce_wrap(wk_call *call)
 {
     if (call->in.dtype == WK_BOOL) return reduce_count(call);
-    return visit_word(call->in.dtype, [&](auto zero) {
-        return reduce<word<decltype(zero), what::values>>(call);
-    });
+    return with_words(
+        call, [&](auto zero) { return reduce<word<decltype(zero), what::values>>(call); });
 }
 
 wk_status
 reduce_product(wk_call *call)
 {
     if (call->in.dtype == WK_BOOL) return reduce_count(call);
-    return visit_word(call->in.dtype, [&](auto zero) {
-        return reduce<word<decltype(zero), what::products>>(call);
-    });
+    return with_words(
+        call, [&](auto zero) { return reduce<word<decltype(zero), what::products>>(call); });
 }
 
 } // namespace wk

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from warpkit.lab import _run, _trace
+from warpkit.lab import _rows, _run, _trace
 from warpkit.lab._ladder import Ladder, Rung, ladder
 from warpkit.lab._plan import Occupancy, Roofline, occupancy, registers, roofline
 from warpkit.lab._run import Limits
@@ -40,9 +40,8 @@ def trace(
     *args
         What it is called with; of a program its arguments.
     variant : str, optional
-        A rung of a ladder, as warpkit.variants lists them; or of transpose and stencil1d the
-        production kernel, which is traced too if no variant is given: it compiles for some 15
-        seconds, once.
+        A row of the table, as warpkit.variants lists them. If none is given, what is in production:
+        its kernels compile for 5 to 30 seconds, once, those of reduce for each dtype.
     kernel : str, optional
         Only the launches of this kernel.
     limits : Limits
@@ -57,7 +56,7 @@ def trace(
 
     Raises
     ------
-    ValueError (no such rung; it would take too long), TypeError, CompileError, DeviceError
+    ValueError (no such variant; it would take too long), TypeError, CompileError, DeviceError
 
     Examples
     --------
@@ -93,7 +92,7 @@ def rungs() -> list[tuple[str, str]]:
     >>> ("transpose", "smem_pad") in warpkit.lab.rungs()
     True
     """
-    return list(_run.rung_files())
+    return list(_rows.rungs())
 
 
 __all__ = [

@@ -11,7 +11,7 @@ import numpy as np
 import warpkit
 from warpkit import _bench, _tables
 from warpkit._ops import unknown
-from warpkit.lab import _run, _trace
+from warpkit.lab import _rows, _run, _trace
 from warpkit.lab._plan import roofline
 
 TAPS, BINS = 9, 64
@@ -166,7 +166,7 @@ def ladder(
     """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     name = np.dtype(dtype).name
-    files = _run.rung_files()
+    files = _rows.rungs()
     rows = [
         row
         for row in warpkit.variants()

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
-import logging
 import os
-import re
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import warpkit
-from warpkit import _compiler, _core, _kernels, _programs
-from warpkit.lab import _read
+from warpkit import _compiler, _kernels, _programs
+from warpkit.lab import _read, _rows
 
 _lock = threading.RLock()  # one trace at a time: the device has one
 
@@ -145,127 +141,6 @@ def _product(numbers: Sequence[int]) -> int:
     return functools.reduce(lambda a, b: a * b, numbers, 1)
 
 
-# ---- rungs, production kernels -------------------------------------------------------------------
-
-
-# Operations whose production kernels compile in less than half a minute, with their folders.
-PRODUCTION = {"transpose": "transpose", "stencil1d": "stencil"}
-
-
-def _launchers(paths: Iterable[Path]) -> dict[tuple[str, str], Path]:
-    found = {}
-    for path in sorted(paths):
-        for op, name in re.findall(r"^WK_LAUNCHER\((\w+), cuda, (\w+)\)", path.read_text(), re.M):
-            found[op, name] = path
-    return found
-
-
-@functools.cache
-def rung_files() -> dict[tuple[str, str], Path]:
-    """By operation and variant: the file with the launcher."""
-    return _launchers(_read.KERNELS.glob("*/ladder/*.cu"))
-
-
-@functools.cache
-def production_files() -> dict[tuple[str, str], Path]:
-    """Likewise of the production kernels that can be traced."""
-    folders = set(PRODUCTION.values())
-    files = [p for f in folders for p in _read.KERNELS.glob(f"{f}/production/*.cu")]
-    return {key: path for key, path in _launchers(files).items() if key[0] in PRODUCTION}
-
-
-def _file_of(op: str, variant: str) -> Path:
-    found = {**rung_files(), **production_files()}
-    if (op, variant) not in found:
-        known = ", ".join(name for o, name in found if o == op) or "none"
-        text = f"{op} has no rung {variant!r} that can be traced; there are: {known}"
-        if any(row.op == op and row.name == variant for row in warpkit.variants()):
-            some = ", ".join(PRODUCTION)
-            text += f". Production kernels are traced of {some}: others would compile for minutes"
-        raise ValueError(text)
-    return found[op, variant]
-
-
-@functools.cache
-def _library(path: Path) -> ctypes.CDLL:
-    """The traced library with a file's launchers; of a production kernel with its folder's others.
-
-    Raises   CompileError
-    """
-    cuda, csrc = _read.KERNELS, _read.CSRC
-    state = hashlib.sha256()
-    production = path.parent.name == "production"
-    sources = [path]
-    if production:
-        sources += [p for p in sorted(path.parent.glob("*.cu")) if p != path]
-    for one in sorted([*sources, *cuda.rglob("*.cuh"), *csrc.rglob("*.h")]):
-        state.update(one.read_bytes())
-    names = [f"wk_{op}_cuda_{name}" for op, name in _launchers([path])]
-    texts = {
-        f"main-{i}.cc": f'// {state.hexdigest()}\n#include "{p.relative_to(cuda)}"\n'
-        for i, p in enumerate(sources)
-    }
-    texts["main-0.cc"] += """
-static const emu::kernel_entry *const warpkit_none = nullptr;
-static const bool warpkit_told =
-    (emu::trace(reinterpret_cast<const void *>(+[] {}), &warpkit_none, false), true);
-""" + "".join(
-        f"""
-extern "C" __attribute__((visibility("default"))) wk_launch *
-traced_{name}()
-{{
-    return (void)warpkit_told, {name};
-}}
-"""
-        for name in names
-    )
-    if production:
-        logging.getLogger("warpkit").warning(
-            "lab.trace: the production kernels in %s are compiled, once: some 15 seconds",
-            path.parent.relative_to(cuda),
-        )
-    # As much of a _compiler.Source as is compiled: nothing is rewritten.
-    source: Any = SimpleNamespace(texts=texts, mains=list(texts), folders=(cuda, csrc), text=None)
-    return ctypes.CDLL(str(_compiler.build(source, ["-Wno-unknown-pragmas"], check="trace")))
-
-
-def _launcher(op: str, variant: str) -> int:
-    """The traced launcher's address.
-
-    Raises   ValueError (no such rung), CompileError
-    """
-    give = getattr(_library(_file_of(op, variant)), f"traced_wk_{op}_cuda_{variant}")
-    give.restype = ctypes.c_void_p
-    return int(give())
-
-
-@contextmanager
-def _traced_row(op: str, variant: str) -> Iterator[None]:
-    _core.device_info("emu")  # loads the plug-in
-    rows = [(row.op, row.name) for row in warpkit.variants() if row.device == "cuda"]
-    index = rows.index((op, variant)) if (op, variant) in rows else -1
-    launcher = _launcher(op, variant)
-    replace = _emulator().wk_plugin_replace
-    replace.restype = ctypes.c_void_p
-    replace.argtypes = [ctypes.c_int, ctypes.c_void_p]
-    before = replace(index, launcher)
-    try:
-        yield
-    finally:
-        replace(index, before)
-
-
-def _row_of(function: Callable[..., Any], variant: str | None) -> tuple[str, str | None]:
-    """The operation, and the variant that a call of the function takes: None if it is no row's."""
-    name = getattr(function, "__name__", "")
-    if getattr(function, "__module__", "") == "warpkit.warp" and name in ("reduce", "scan"):
-        name = f"warp_{name}"  # as the table has it
-    if variant is None and getattr(warpkit, name, None) is function:
-        rows = (row for row in warpkit.variants() if row.device == "cuda" and row.op == name)
-        variant = next((row.name for row in rows if row.production), None)
-    return name, variant
-
-
 # ---- all -----------------------------------------------------------------------------------------
 
 
@@ -286,20 +161,27 @@ def run_function(
 ) -> Ran:
     found: list[_read.Launch] = []
     error, result = None, None
-    name, row = _row_of(function, variant)
+    if own := _rows.is_own(function, variant):
+        given = {"device": "emu", **given} | ({} if variant is None else {"variant": variant})
+    dtypes, more = 0, _rows.guess(args)
     with _lock:
-        traced: Any = nullcontext()
-        if row is not None:
-            given = {"device": "emu", **given, "variant": row}
-            traced = _traced_row(name, row)
-        with traced, _traced_kernels(limits):
-            try:
-                with _collected(limits, found):
-                    result = function(*args, **given)
-            except warpkit.DeviceError as e:
-                if not found:
-                    raise
-                error = e
+        while more:
+            dtypes, more = dtypes | more, 0
+            own_kernels = (
+                _rows.traced(function, variant, dtypes, _emulator()) if own else nullcontext()
+            )
+            with own_kernels, _traced_kernels(limits):
+                try:
+                    with _collected(limits, found):
+                        result = function(*args, **given)
+                except warpkit.DeviceError as e:
+                    more = _rows.missing(e) & ~dtypes
+                    if more:
+                        found.clear()
+                    elif not found:
+                        raise
+                    else:
+                        error = e
     return Ran(found, result, error)
 
 
