@@ -302,8 +302,10 @@ def linked(source):
 
 
 def named(source):
-    """Names that nvcc makes up are the same each time."""
-    return [f"-frandom-seed={source.relative_to(ROOT)}"]
+    """Names that nvcc makes up are the same each time, and wherever the tree lies: they hold a hash
+    of the file's whole path."""
+    path = source.relative_to(ROOT)
+    return [f"-frandom-seed={path}", "-Xcudafe", f"--orig_src_path_name={path}"]
 
 
 class BuildExt(build_ext):

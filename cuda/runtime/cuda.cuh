@@ -37,6 +37,13 @@
 // the emulated device's: libstdc++ has the word.)
 #define WK_NOINLINE __attribute__((noinline))
 
+// Dtypes that reductions are built for, a bit each, and the sizes of their elements: the lab builds a few, to
+// trace a call.
+#ifndef WK_ONLY
+#define WK_ONLY ~0u
+#define WK_ONLY_SIZES ~0u
+#endif
+
 // The only check of a CUDA call: records the first failure, with the call that failed, clears
 // CUDA's own record of it, and returns. Out of memory is a kind of its own.
 #define WK_TRY(error, expr)                                                                    \

@@ -39,11 +39,7 @@ struct two_words {
     uint64_t low, high;
 };
 
-// A build for some dtypes (reduce/production/exact.cuh) has their sizes alone, which are bits.
-#ifndef WK_ONLY_SIZES
-#define WK_ONLY_SIZES ~0u
-#endif
-
+// A build for some dtypes (WK_ONLY) has their sizes alone.
 template <typename U, typename F>
 wk_status
 sized(F &&f)

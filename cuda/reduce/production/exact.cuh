@@ -24,11 +24,7 @@ wk_status reduce_extreme(wk_call *call);
 wk_status reduce_arg(wk_call *call);
 wk_status reduce_prod(wk_call *call); // of floats: tree.cuh
 
-// A build for some dtypes, a bit each, as the lab makes it to trace a call.
-#ifndef WK_ONLY
-#define WK_ONLY ~0u
-#endif
-
+// Not all builds have all dtypes: WK_ONLY.
 inline wk_status
 find_kernels(wk_call *call)
 {
