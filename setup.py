@@ -226,6 +226,7 @@ class Job:
         text = [version, *words(command)]
         for path in sorted(files):
             text += [str(path.relative_to(ROOT)), path.read_text("utf-8")]
+        self.weight = sum(map(len, text))  # roughly, how long it takes
         digest = hashlib.sha256("\0".join(text).encode()).hexdigest()[:32]
         self.object = cache() / f"{source.stem}-{digest}.o"
 
@@ -262,7 +263,7 @@ def watched_by():
 def compile_all(jobs, what):
     cache().mkdir(parents=True, exist_ok=True)
     workers = int(os.environ.get("WARPKIT_JOBS", "0")) or os.cpu_count() or 1
-    longest_first = sorted(jobs, key=lambda job: -job.source.stat().st_size)
+    longest_first = sorted(jobs, key=lambda job: -job.weight)
     missing = [job for job in longest_first if not job.object.exists()]
     compiled = 0
     with watched_by() as show, concurrent.futures.ThreadPoolExecutor(workers) as pool:
