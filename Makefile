@@ -7,7 +7,7 @@ C_FILES := $(shell find csrc cuda tests bench -name '*.[ch]' -o -name '*.cc' -o 
 # What runs on the host: no function is longer than 60 lines, or has more than 20 ways through it.
 HOST_FILES := $(filter csrc/% cuda/runtime/% cuda/pipeline/% cuda/emu/%,$(C_FILES))
 
-.PHONY: help demo notebooks test test-all wheels core-wheel all-wheels sdist cuda-wheel wheel-test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme docs links docs-serve clean
+.PHONY: help demo notebooks test test-emulated test-all wheels core-wheel all-wheels sdist cuda-wheel wheel-test attack peer-tests schedules races foreign sanitize sanitize-emu sanitize-rest sanitize-cpu clang mutate sizes golden ncu gpu-test gpu-sanitize gpu-record gpu-bench bench format lint readme docs links docs-serve clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -66,8 +66,10 @@ PYTHONS = $(EMULATED) dask distributed house gpu_record notebooks
 test: $(INSTALLED) ## every kernel beside its oracle, at small sizes, on every device present; in CI the CPU's whole suite
 	@$(if $(CI),:,echo "each kernel beside its oracle, small sizes, on all processors: two minutes on two; make test-all is the whole suite")
 	$(PY) -m pytest $(if $(CI),tests --device cpu,$(FIRST:%=tests/test_%.py) --small $(ALL_PROCESSORS))
-	$(if $(CI),$(PY) -m pytest tests --device emu --small -m unsanitized)
-	$(if $(CI),$(PY) -m pytest $(EMULATED:%=tests/test_%.py) --device emu --small)
+
+test-emulated: $(INSTALLED)
+	$(PY) -m pytest tests --device emu --small -m unsanitized
+	$(PY) -m pytest $(EMULATED:%=tests/test_%.py) --device emu --small -m 'not unsanitized'
 
 ALL_PROCESSORS = -n auto --dist worksteal
 test-all: $(INSTALLED) ## the whole test suite on every device present
