@@ -81,8 +81,6 @@ struct memory {
             part = 0;
         else
             base = static_cast<char *>(found) + kBefore;
-        // In pages of 2 MiB, of which a large array takes a five-hundredth.
-        if (base) madvise(base, part * (size_t)devices, MADV_HUGEPAGE);
         for (int i = 0; i < devices; i++) {
             of[i].base = base + (size_t)i * part;
             of[i].size = part;
