@@ -433,6 +433,26 @@ def test_of_many_blocks_some_are_traced_and_named(module):
     assert (out == 1).all()
 
 
+@pytest.mark.parametrize("events", [*range(50, 200_000, 19_997), 64 * 1024, 66_000])
+def test_a_trace_ends_wherever_its_lanes_are(events):
+    m = warpkit.compile(
+        """
+        __global__ void sums(float *x, int n)
+        {
+            float s = 0;
+            for (int j = 0; j < n + (int)threadIdx.x % 7; j++) s += x[(threadIdx.x * n + j) % 4096];
+            x[threadIdx.x] = s;
+        }
+        """,
+        "emu",
+    )
+    x = warpkit.asarray(np.ones(4096, np.float32), device="emu")
+    trace = lab.trace(m.sums[3, 256], x, 1500, limits=lab.Limits(events=events))
+    assert trace.error is None
+    assert not trace.complete
+    assert np.asarray(x)[1] == 1501  # the rest has run
+
+
 @pytest.mark.parametrize(
     ("function", "given", "error", "why"),
     [

@@ -184,12 +184,11 @@ __attribute__((noinline, cold)) void
 tracer::note_in_new_room(thread *t, uint64_t key, uint64_t address)
 {
     const lane_log &l = *t->log;
-    while (l.count == kRoom) {
+    while (l.count == kRoom && t->log) {
         if ((of->of_warp[t->warp].ready & ~(1u << t->lane)) == 0) catch_up(t->warp, false);
-        if (t->log == nullptr) return;
-        if (l.count == kRoom) yield(); // others of the warp have to come first
+        if (l.count == kRoom && t->log) yield(); // others of the warp have to come first
     }
-    note(t, key, address);
+    if (t->log) note(t, key, address);
 }
 
 // A lane comes to a collective: it goes on with the others in its mask.
