@@ -102,7 +102,7 @@ def _dtype_of(a: Any) -> str:
 
 def guess(args: Sequence[Any]) -> int:
     """Dtypes of the elements of a call, a bit each: of floats alone, if there are some."""
-    arrays = [a for a in args if hasattr(a, "dtype") or isinstance(a, list | tuple)]
+    arrays = [a for a in args if hasattr(a, "dtype") or isinstance(a, list)]
     found = [DTYPES.index(d) for d in map(_dtype_of, arrays) if d in DTYPES]
     floats = [d for d in found if d >= DTYPES.index("float16")]
     return sum(1 << d for d in set(floats or found)) or 1 << DTYPES.index("float32")
