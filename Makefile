@@ -59,14 +59,14 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 
 # What a newcomer waits for: each kernel beside its oracle, awkward arrays, errors.
 FIRST = rows hostile errors where_numpy_differs warp keyed
-# In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
-# is not for those: some tests, and what is Python's alone, of which some files ask for no device.
-EMULATED = bench lab
-PYTHONS = $(EMULATED) dask distributed house gpu_record notebooks
 test: $(INSTALLED) ## every kernel beside its oracle, at small sizes, on every device present; in CI the CPU's whole suite
 	@$(if $(CI),:,echo "each kernel beside its oracle, small sizes, on all processors: two minutes on two; make test-all is the whole suite")
 	$(PY) -m pytest $(if $(CI),tests --device cpu,$(FIRST:%=tests/test_%.py) --small $(ALL_PROCESSORS))
 
+# In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
+# is not for those: some tests, and what is Python's alone, of which some files ask for no device.
+EMULATED = bench lab
+PYTHONS = $(EMULATED) dask distributed house gpu_record notebooks
 test-emulated: $(INSTALLED)
 	$(PY) -m pytest tests --device emu --small -m unsanitized
 	$(PY) -m pytest $(EMULATED:%=tests/test_%.py) --device emu --small -m 'not unsanitized'

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import warpkit
 from warpkit import lab, smem, testing
-from warpkit.lab import _rows, _work
+from warpkit.lab import _read, _rows, _work
 
 pytestmark = [
     pytest.mark.skipif("emu" not in helpers.devices, reason="the emulated device is not tested"),
@@ -600,41 +600,47 @@ def test_an_experiment_with_shared_memory_is_traced():
     assert want[1].wavefronts / want[1].requests == max(ways[1]) == 32
 
 
-F32, I64 = 1 << _rows.DTYPES.index("float32"), 1 << _rows.DTYPES.index("int64")
-
-
 def test_elements_are_guessed_floats_first():
     x, i = np.zeros(3, np.float32), np.zeros(3, np.int64)
-    assert [_rows.guess(args) for args in ([x], [i, x], [i, "sum"], ["sum"])] == [
-        F32,
-        F32,
-        I64,
-        F32,
-    ]
-    assert _rows.guess([[1, 2]]) == I64
+    assert _rows.guess([x]) == _rows.guess([i, x, (0, 1)]) == {"float32"}
+    assert _rows.guess([i, "sum"]) == _rows.guess([[1, 2]]) == {"int64"}
+    assert _rows.guess([[[1], [2, 3]]]) == _rows.guess(["sum", 3]) == set()
     error = warpkit.DeviceError("no kernels for dtype 7 in this build")
-    assert (_rows.missing(error), _rows.missing(ValueError("7"))) == (I64, 0)
+    assert (_rows.missing(error), _rows.missing(ValueError("7"))) == ({"int64"}, set())
+    paths = _rows._files_in("reduce/production")
+    assert _rows._options(paths, {"complex64", "int8"}) == (
+        f"-DWK_ONLY={1 << 13 | 1 << 11 | 1 << 1}u",
+        f"-DWK_ONLY_SIZES={8 | 4 | 1}u",
+    )
+
+
+def test_what_is_built_for_a_trace_changes_with_its_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(_read, "KERNELS", tmp_path)
+    path = tmp_path / "one.cu"
+    path.write_text("WK_LAUNCHER(reduce, cuda, one)\n")
+    text = _rows._text(path)
+    assert "traced_reduce_one" in text
+    path.write_text("WK_LAUNCHER(reduce, cuda, one) // another\n")
+    assert _rows._text(path) != text
 
 
 A = np.arange(96 * 160, dtype=np.float32).reshape(96, 160)
 
 
-@pytest.mark.large  # they are compiled first
+@pytest.mark.large  # not in them: but they are compiled first, for half a minute
 @pytest.mark.parametrize(
     ("call", "args", "kernel", "readings"),
     [
         (warpkit.transpose, (A,), "wk::transpose_tile", 2),
         (warpkit.stencil1d, (A, [1, 2, 1]), "wk::stencil", None),
         (warpkit.reduce, (A, ("mean", "std"), 0), "wk::fold_columns", 1),
-        (warpkit.group_reduce, (A.ravel() % 7, A.ravel()), None, None),
+        (warpkit.group_reduce, (A.ravel().astype(np.int64) % 7, A.ravel()), None, None),
         (warpkit.histogram, (A, 12), "wk::histogram", 1),
         (warpkit.unique_counts, (A.astype(np.int64),), None, None),
     ],
     ids=lambda x: getattr(x, "__name__", None),
 )
 def test_a_production_kernel_can_be_traced(call, args, kernel, readings):
-    if call is warpkit.group_reduce:
-        args = (args[0].astype(np.int64), args[1])
     trace = lab.trace(call, *args)
     want = call(*args, device="cpu")
     for got, right in zip(trace.result, want, strict=True):

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import warpkit
-from warpkit import _compiler, _core, smem, warp
+from warpkit import _compiler, _core, _interop, smem, warp
 from warpkit.lab import _read
 
 # Functions by the kernels that they run if no variant is asked for; and the seconds that those take
@@ -35,11 +35,6 @@ FOLDERS = {
 }
 _LONG = 10  # seconds, which are announced
 
-# As csrc/warpkit.h has them.
-DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
-DTYPES += ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
-_SIZES = (1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16)
-
 
 def _launchers(paths: Iterable[Path]) -> dict[tuple[str, str], Path]:
     pattern = re.compile(r"^WK_LAUNCHER\((\w+), cuda, (\w+)\)", re.M)
@@ -49,7 +44,7 @@ def _launchers(paths: Iterable[Path]) -> dict[tuple[str, str], Path]:
 @functools.cache
 def files() -> dict[tuple[str, str], Path]:
     """By operation and variant: the file with the launcher."""
-    return _launchers(p for p in _read.KERNELS.rglob("*.cu") if p.parent.name != "emu")
+    return _launchers(_read.KERNELS.rglob("*.cu"))
 
 
 @functools.cache
@@ -76,15 +71,17 @@ def _built_together(path: Path) -> tuple[Path, ...]:
     return next((files for files in every if path in files), (path,))
 
 
-def _groups(function: Callable[..., Any], variant: str | None) -> list[tuple[Path, ...]]:
-    """Files that are built together, of a call.
+def groups(function: Callable[..., Any], variant: str | None) -> list[tuple[Path, ...]]:
+    """Files that are built together, for a call; none if the function is not warpkit's.
 
     Raises   ValueError (no such variant)
     """
     name = _name_of(function)
     if variant is None:
         return [_files_in(f) for f, (names, _) in FOLDERS.items() if name in names.split()]
-    op = name.replace(".", "_") if name in ("warp.reduce", "warp.scan") else name.split(".")[-1]
+    op = getattr(function, "__name__", "")
+    if name in ("warp.reduce", "warp.scan"):
+        op = f"warp_{op}"  # as the table has it
     if (op, variant) not in files():
         known = ", ".join(name for o, name in files() if o == op) or "none"
         raise ValueError(f"{op} has no variant {variant!r} that can be traced; there are: {known}")
@@ -93,36 +90,41 @@ def _groups(function: Callable[..., Any], variant: str | None) -> list[tuple[Pat
 
 # ---- elements ------------------------------------------------------------------------------------
 
+PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+@functools.cache
+def _dtypes() -> tuple[str, ...]:
+    """All of them, in the order of their numbers: reduce takes each."""
+    return next(r.dtypes for r in warpkit.variants("reduce") if r.production)
+
 
 def _dtype_of(a: Any) -> str:
-    given = getattr(a, "dtype", None)
-    name = getattr(given, "name", None) or str(given).rpartition(".")[2]
-    return name if name in DTYPES or given is not None else np.asarray(a).dtype.name
+    with suppress(TypeError, ValueError):  # which the call will raise
+        return str(_core.operand(a)[0].dtype.name)
+    return ""
 
 
-def guess(args: Sequence[Any]) -> int:
-    """Dtypes of the elements of a call, a bit each: of floats alone, if there are some."""
+def guess(args: Sequence[Any]) -> set[str]:
+    """Dtypes of the elements of a call: of floats alone, if there are some."""
     arrays = [a for a in args if hasattr(a, "dtype") or isinstance(a, list)]
-    found = [DTYPES.index(d) for d in map(_dtype_of, arrays) if d in DTYPES]
-    floats = [d for d in found if d >= DTYPES.index("float16")]
-    return sum(1 << d for d in set(floats or found)) or 1 << DTYPES.index("float32")
+    found = {_dtype_of(a) for a in arrays} & set(_dtypes())
+    return {name for name in found if "int" not in name and name != "bool"} or found
 
 
-def missing(error: BaseException) -> int:
-    """The dtype, as a bit, that a build had no kernels for; 0: it failed of something else."""
+def missing(error: BaseException) -> set[str]:
+    """The dtype that a build had no kernels for; none if it failed of something else."""
     found = re.search(r"no kernels for dtype (\d+) in this build", str(error))
-    return 1 << int(found[1]) if found else 0
+    return {_dtypes()[int(found[1])]} if found else set()
 
 
-def _options(paths: Sequence[Path], dtypes: int) -> list[str]:
+def _options(paths: Sequence[Path], dtypes: set[str]) -> tuple[str, ...]:
     if paths[0].parent != _read.KERNELS / "reduce/production":
-        return []
-    for number, part in ((13, 11), (14, 12)):  # a complex number's parts
-        dtypes |= (dtypes >> number & 1) << part
-    sizes = functools.reduce(
-        lambda a, b: a | b, (size for d, size in enumerate(_SIZES) if dtypes >> d & 1)
-    )
-    return [f"-DWK_ONLY={dtypes}u", f"-DWK_ONLY_SIZES={sizes}u"]
+        return ()
+    built = (dtypes or {"float32"}) | {PARTS[name] for name in dtypes if name in PARTS}
+    bits = sum(1 << _dtypes().index(name) for name in built)
+    sizes = sum({np.dtype(_interop.dtype_of(name)).itemsize for name in built})
+    return f"-DWK_ONLY={bits}u", f"-DWK_ONLY_SIZES={sizes}u"
 
 
 # ---- builds --------------------------------------------------------------------------------------
@@ -137,30 +139,36 @@ def _state() -> str:
     return state.hexdigest()
 
 
-@functools.cache
-def _library(paths: tuple[Path, ...], options: tuple[str, ...]) -> ctypes.CDLL:
-    """The traced library of these files, with their launchers under other names.
-
-    Raises   CompileError
-    """
-    texts = {}
-    for i, path in enumerate(paths):
-        text = f'// {_state()}\n#include "{path.relative_to(_read.KERNELS)}"\n'
-        if i == 0:
-            text += """
-static const emu::kernel_entry *const warpkit_none = nullptr;
-[[gnu::used]] static const bool warpkit_told =
-    (emu::trace(reinterpret_cast<const void *>(+[] {}), &warpkit_none, false), true);
-"""
-        for op, variant in _launchers([path]):
-            text += f"""
+def _text(path: Path) -> str:
+    """Includes the file, and changes with it."""
+    own = hashlib.sha256(path.read_bytes()).hexdigest()
+    text = f'// {_state()} {own}\n#include "{path.relative_to(_read.KERNELS)}"\n'
+    for op, variant in _launchers([path]):
+        text += f"""
 extern "C" __attribute__((visibility("default"))) wk_launch *
 traced_{op}_{variant}()
 {{
     return wk_{op}_cuda_{variant};
 }}
 """
-        texts[f"main-{i}.cc"] = text
+    return text
+
+
+_TOLD = """
+static const emu::kernel_entry *const warpkit_none = nullptr;
+[[gnu::used]] static const bool warpkit_told =
+    (emu::trace(reinterpret_cast<const void *>(+[] {}), &warpkit_none, false), true);
+"""
+
+
+@functools.cache
+def _library(paths: tuple[Path, ...], options: tuple[str, ...]) -> ctypes.CDLL:
+    """The traced library of these files, with their launchers under other names.
+
+    Raises   CompileError
+    """
+    texts = {f"main-{i}.cc": _text(path) for i, path in enumerate(paths)}
+    texts["main-0.cc"] += _TOLD
     seconds = next((s for f, (_, s) in FOLDERS.items() if paths == _files_in(f)), 0)
     if seconds > _LONG:
         logging.getLogger("warpkit").warning(
@@ -179,11 +187,11 @@ traced_{op}_{variant}()
 
 @contextmanager
 def traced(
-    function: Callable[..., Any], variant: str | None, dtypes: int, emulator: ctypes.CDLL
+    built: Iterable[tuple[Path, ...]], dtypes: set[str], emulator: ctypes.CDLL
 ) -> Iterator[None]:
-    """Meanwhile the emulated device runs traced kernels in a function of warpkit's.
+    """Meanwhile the emulated device runs traced kernels of these groups' rows.
 
-    Raises   ValueError (no such variant), CompileError
+    Raises   CompileError
     """
     _core.device_info("emu")  # loads the plug-in
     rows = [(row.op, row.name) for row in warpkit.variants() if row.device == "cuda"]
@@ -192,8 +200,8 @@ def traced(
     replace.argtypes = [ctypes.c_int, ctypes.c_void_p]
     before = []
     try:
-        for paths in _groups(function, variant):
-            library = _library(paths, tuple(_options(paths, dtypes)))
+        for paths in built:
+            library = _library(paths, _options(paths, dtypes))
             for op, name in _launchers(paths):
                 give = getattr(library, f"traced_{op}_{name}")
                 give.restype = ctypes.c_void_p
@@ -203,8 +211,3 @@ def traced(
     finally:
         for index, launcher in reversed(before):
             replace(index, launcher)
-
-
-def is_own(function: Callable[..., Any], variant: str | None) -> bool:
-    """Does tracing it need builds of warpkit's kernels?"""
-    return variant is not None or bool(_groups(function, None))

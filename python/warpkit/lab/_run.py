@@ -161,28 +161,25 @@ def run_function(
 ) -> Ran:
     found: list[_read.Launch] = []
     error, result = None, None
-    if own := _rows.is_own(function, variant):
+    own = _rows.groups(function, variant)
+    if own:
         given = {"device": "emu", **given} | ({} if variant is None else {"variant": variant})
-    dtypes, more = 0, _rows.guess(args)
+    dtypes = _rows.guess(args) if own else set()
     with _lock:
-        while more:
-            dtypes, more = dtypes | more, 0
-            own_kernels = (
-                _rows.traced(function, variant, dtypes, _emulator()) if own else nullcontext()
-            )
-            with own_kernels, _traced_kernels(limits):
-                try:
-                    with _collected(limits, found):
-                        result = function(*args, **given)
-                except warpkit.DeviceError as e:
-                    more = _rows.missing(e) & ~dtypes
-                    if more:
-                        found.clear()
-                    elif not found:
-                        raise
-                    else:
-                        error = e
-    return Ran(found, result, error)
+        while True:
+            rows: Any = _rows.traced(own, dtypes, _emulator()) if own else nullcontext()
+            try:
+                with rows, _traced_kernels(limits), _collected(limits, found):
+                    result = function(*args, **given)
+            except warpkit.DeviceError as e:
+                if more := _rows.missing(e) - dtypes:
+                    dtypes |= more
+                    found.clear()
+                    continue
+                if not found:
+                    raise
+                error = e
+            return Ran(found, result, error)
 
 
 def run_program(
