@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
 import os
@@ -194,6 +195,11 @@ def script(path: Path) -> Any:
     return module
 
 
+@functools.cache
+def setup_script() -> Any:
+    return script(ROOT / "setup.py")
+
+
 def gpu_record() -> Any:
     return script(ROOT / "tools" / "gpu_record.py")
 
@@ -221,7 +227,7 @@ def emulate(
     sanitize  WARPKIT_SANITIZE's value
     debug     the file is built for a debugger; the device itself is the package's own objects
     """
-    setup = script(ROOT / "setup.py")
+    setup = setup_script()
     own = [source, *([ROOT / "cuda" / "emu" / "races.cc"] if sanitize == "races" else [])]
     with pytest.MonkeyPatch.context() as patch:
         if cxx and not same_program(cxx, "c++"):  # whose objects are there already
@@ -236,7 +242,7 @@ def emulate(
 
 def compile_cuda(source: Path, target: Path) -> bool:
     """Build one .cu file with a main function for the GPU that is here; False without nvcc."""
-    nvcc = script(ROOT / "setup.py").find_nvcc()
+    nvcc = setup_script().find_nvcc()
     if nvcc is None:
         return False
     command = [nvcc, "-std=c++17", "-O2", "-arch=native", "-fmad=false", "-x", "cu"]

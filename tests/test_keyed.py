@@ -78,8 +78,13 @@ def test_dot_of_what_doubles_do_not_hold(row):
         ([np.inf, np.inf], [1.0, -1.0]),
         ([np.nan, np.inf], [1.0, 1.0]),
         ([big, np.inf], [big, -1.0]),
+        ([0.0, 0.0], [np.inf, 1.0]),
+        ([0.0, np.nan], [0.0, 1.0]),
     ):
         check(row, "dot", np.array(x), np.array(y))
+    tiny = np.array([-(2.0**-24), 0], "f2")  # squared it is zero, of a sign
+    for x in (tiny, -tiny):
+        check(row, "dot", x, np.abs(tiny))
     x = special_floats("float32")
     for one in x:
         check(row, "dot", np.array([one, 1], "f4"), np.array([1, 0.5], "f4"))
@@ -91,6 +96,33 @@ def test_dots_of_many_lines_that_only_integers_tell(row):
     x[::3] = 1.0, 2.0, 1e300, 1e200, 3.0, 5e-324, -1e300, -1e200
     y[::3] = 1
     check(row, "dot", np.concatenate([x, x[:, :7]], 1), np.concatenate([y, -y[:, :7]], 1), 1)
+
+
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dots_of_blocks_that_differ(row):
+    """Products are larger, smaller, zeros, all of a sudden; of some sums only integers tell."""
+    rng = np.random.default_rng(7)
+    n = 9 * 2048 + 5
+    x, y = (rng.standard_normal(n) * np.exp2(np.repeat(rng.permuted(range(-90, 100, 19)), 2048)[:n])
+            for _ in range(2))  # fmt: skip
+    x[2048:4096] = y[5000:7000] = 0
+    for dtype in ("float32", "float64"):
+        a, b = x.astype(dtype), y.astype(dtype)
+        check(row, "dot", a, b)
+        check(row, "dot", np.concatenate([a, a, a[:1]]), np.concatenate([b, -b, b[:1]]))
+        check(row, "dot", np.rint(a[:600]), np.rint(b[:600]))
+    check(row, "vdot", x + 1j * y, y - 1j * x, oracle=lambda a, b: reference.dot(a, b, None, True))
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dots_in_parts(row):
+    rng = np.random.default_rng(8)
+    x, y = (rng.standard_normal((3, 300_001)) for _ in range(2))
+    x[1, 150_000:] = x[1, :150_001]
+    y[1, 150_000:] = -y[1, :150_001]
+    y[1, 299_999] = 2.0**-500
+    check(row, "dot", x, y, 1)
 
 
 @pytest.mark.parametrize("row", rows("dot"), ids=str)

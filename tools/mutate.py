@@ -153,7 +153,7 @@ def folder_of(site: Site) -> str:
 def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
     """What to compile for each; files that do not see the statement come from the cache."""
     faults = {(site.path, site.statement) for site in planted()}
-    own = [ROOT / "csrc", ROOT / "cuda"]
+    own = (ROOT / "csrc", ROOT / "cuda")
     sources = setup.emu_sources()
     plain = dict(zip(sorted(sources), setup.emu_jobs(sources), strict=True))
     setup.compile_all(list(plain.values()), "mutants")  # before several threads want them

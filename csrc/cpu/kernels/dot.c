@@ -1,14 +1,18 @@
 /* dot / cpu blocks -- sums of products, exact and rounded once.
  *
  * In, out   x[outputs][n], y[outputs][n] -> a sum of products each.
- * How       a product of float32 or less is a double, one of float64 two; a block's go to bins that
- *           hang from the largest there can be (dot_body.h), as squares do. The parts of complex
- *           numbers are brought side by side, and four runs of products give the two sums.
+ * How       first two doubles and a bound of what they lack, by four operations a product: where all
+ *           of that rounds alike it is right. Else by blocks once more, exactly: a product of float32
+ *           or less is a double, one of float64 two, which go to bins that hang from the largest there
+ *           can be (dot_body.h), as squares do. The parts of complex numbers are brought side by side,
+ *           and four runs of products give the two sums.
  * Source    T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product" (2005), for the two doubles. */
 #include "cpu/fp.h"
 #include "cpu/threads.h"
 #include "exact_parts.h"
 #include "finish.h"
+#include "near.h"
+#include "settings.h"
 #include "store.h"
 
 #include <stdlib.h>
@@ -16,7 +20,8 @@
 enum {
     TASK = 1 << 17, /* elements a task: 50 us                            */
     PARTS = 64,     /* of a long output                                  */
-    SOME = 1024     /* complex numbers whose parts are brought side by side */
+    SOME = 1024,    /* complex numbers whose parts are brought side by side */
+    NEAR = 2048     /* elements that are added up before sums are joined    */
 };
 
 /* x y = t[0] + t[1]; no part of it may be subnormal. */
@@ -49,6 +54,35 @@ expand_product(wk_vd x, wk_vd y, wk_vd *t)
 }
 
 #define PRODUCT(x, y, t) (t)[0] = (x) * (y)
+
+/* s[0] + s[1] is a sum but for `lost`; or nothing is known of it. */
+typedef struct near_sum {
+    double s[2], lost;
+    int unknown, power; /* products are below two to it, as far as is seen */
+} near_sum;
+
+enum { NO_POWER = -5000, MOST_POWER = 5000 };
+
+/* All are below two to it. */
+static inline int
+power_of(wk_vd sizes)
+{
+    double most = 0;
+    for (int k = 0; k < WK_VD; k++) most = sizes[k] > most ? sizes[k] : most;
+    const int raw = (int)(wk_bits_f64(most) >> 52);
+    if (most == 0) return NO_POWER;
+    return raw == 2047 ? MOST_POWER : (raw > 0 ? raw : 1) - 1022;
+}
+
+static inline void
+near_add(near_sum *sum, double high, double low)
+{
+    const wk_pair upper = wk_two_sum(sum->s[0], high), rest = wk_two_sum(sum->s[1], upper.low),
+                  lower = wk_two_sum(rest.high, low);
+    sum->s[0] = upper.high;
+    sum->s[1] = lower.high;
+    sum->lost += fabs(rest.low) + fabs(lower.low);
+}
 
 #define T uint16_t
 #define LOAD wk_load_f16
@@ -110,13 +144,20 @@ typedef struct dots {
     uint64_t bits; /* of integers */
 } dots;
 
+typedef struct near_dots {
+    near_sum sum[2];
+} near_dots;
+
 typedef struct job {
     const wk_call *call;
     const char *x, *y;
     int64_t item, n;
     wk_dtype dtype;
     int64_t parts, part; /* of an output, and elements of each        */
-    dots *room;          /* [outputs][parts]; NULL: one part          */
+    int try_near;        /* are two doubles to be tried?              */
+    near_dots *near;     /* [outputs][parts]; NULL: one part          */
+    dots *room;          /* likewise                                  */
+    uint64_t told;       /* of several parts: outputs that are there  */
 } job;
 
 static void
@@ -135,8 +176,8 @@ start(dots *d, wk_dtype dtype)
 
 /* ---- products ------------------------------------------------------------------------------ */
 
-#define COMPLEX(E, of)                                                                         \
-    static void add_complex_##of(dots *d, const E *x, const E *y, int64_t n, int conjugate)    \
+#define COMPLEX(E, add, of, sums)                                                              \
+    static void add##_complex_##of(sums *d, const E *x, const E *y, int64_t n, int conjugate)  \
     {                                                                                          \
         _Alignas(64) E re[SOME], im[SOME], minus[SOME], real[SOME], imag[SOME];                \
         for (int64_t i = 0; i < n; i++) {                                                      \
@@ -147,13 +188,17 @@ start(dots *d, wk_dtype dtype)
             real[i] = y[2 * i];                                                                \
             imag[i] = y[2 * i + 1];                                                            \
         }                                                                                      \
-        add_##of(&d->sum[0], re, real, n);                                                     \
-        add_##of(&d->sum[0], minus, imag, n);                                                  \
-        add_##of(&d->sum[1], re, imag, n);                                                     \
-        add_##of(&d->sum[1], im, real, n);                                                     \
+        add##_##of(&d->sum[0], re, real, n);                                                   \
+        add##_##of(&d->sum[0], minus, imag, n);                                                \
+        add##_##of(&d->sum[1], re, imag, n);                                                   \
+        add##_##of(&d->sum[1], im, real, n);                                                   \
     }
-COMPLEX(float, f32)
-COMPLEX(double, f64)
+COMPLEX(float, add, f32, dots)
+COMPLEX(double, add, f64, dots)
+#if WK_HAS_FMA
+COMPLEX(float, near, f32, near_dots)
+COMPLEX(double, near, f64, near_dots)
+#endif
 #undef COMPLEX
 
 #define WHOLE(E, W)                                                                            \
@@ -200,39 +245,171 @@ add_block(const job *j, dots *d, const void *x, const void *y, int64_t n)
     }
 }
 
+/* n <= NEAR, of complex numbers SOME. */
+static void
+near_block(const job *j, near_dots *d, const void *x, const void *y, int64_t n)
+{
+#if WK_HAS_FMA
+    const int conjugate = j->call->args.dot.conjugate;
+    switch (j->dtype) {
+    case WK_F16: near_f16(&d->sum[0], x, y, n); break;
+    case WK_BF16: near_bf16(&d->sum[0], x, y, n); break;
+    case WK_F32: near_f32(&d->sum[0], x, y, n); break;
+    case WK_F64: near_f64(&d->sum[0], x, y, n); break;
+    case WK_C64: near_complex_f32(d, x, y, n, conjugate); break;
+    default: near_complex_f64(d, x, y, n, conjugate); break;
+    }
+#else
+    (void)j, (void)x, (void)y, (void)n;
+    d->sum[0].unknown = 1;
+#endif
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+/* Of a part of an output; a complex number's are two. */
+static wk_dtype
+real_of(const job *j)
+{
+    return j->dtype == WK_C64 ? WK_F32 : j->dtype == WK_C128 ? WK_F64 : j->call->out[0].dtype;
+}
+
+/* What all that the sum may be is rounded to; 0: not to one number. */
+static int
+settled(const near_sum *sum, wk_dtype dtype, double *x)
+{
+    const wk_pair s = wk_two_sum(sum->s[0], sum->s[1]);
+    double slack = sum->lost;
+    if (slack > 0) /* and what is rounded here; of a smaller format it is rounded twice */
+        slack += slack * 0x1p-20 + fabs(s.low) * 0x1p-50 +
+                 (dtype == WK_F64 ? 0 : fabs(s.high) * 0x1p-51);
+    const wk_near least = {s.high + (s.low - slack), 0, 1},
+                  most = {s.high + (s.low + slack), 0, 1};
+    if (sum->unknown) return 0;
+    *x = wk_narrow(least, dtype);
+    return wk_bits_f64(*x) == wk_bits_f64(wk_narrow(most, dtype)); /* zeros too */
+}
+
+static int
+finish_near(const job *j, const near_dots *d, int64_t output)
+{
+    const int complex = wk_is_complex(j->dtype);
+    const wk_dtype real = real_of(j);
+    double x[2];
+    for (int p = 0; p <= complex; p++)
+        if (!settled(&d->sum[p], real, &x[p])) return 0;
+    for (int p = 0; p <= complex; p++)
+        wk_store_real(j->call->out[0].data, complex ? 2 * output + p : output, real, x[p]);
+    return 1;
+}
+
 static void
 finish(const job *j, const dots *d, int64_t output)
 {
     const wk_array *out = &j->call->out[0];
     const int complex = wk_is_complex(j->dtype);
+    const wk_dtype real = real_of(j);
     if (j->dtype < WK_F16) {
         wk_store_bits(out->data, output, out->dtype, d->bits);
         return;
     }
-    const wk_dtype real = j->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : out->dtype;
     for (int p = 0; p <= complex; p++)
         wk_store_real(out->data, complex ? 2 * output + p : output, real,
                       WK_ISA_NAME(wk_finish_products)(&d->sum[p], real));
 }
 
+/* ---- parts --------------------------------------------------------------------------------- */
+
+typedef struct range {
+    int64_t output, first, last; /* where elements lie among all */
+} range;
+
+static range
+range_of(const job *j, int64_t item)
+{
+    const int64_t output = item / j->parts, first = item % j->parts * j->part;
+    const int64_t last = first + j->part < j->n ? first + j->part : j->n;
+    return (range){output, output * j->n + first, output * j->n + last};
+}
+
+static near_dots
+near_part(const job *j, range r)
+{
+    const int64_t some = wk_is_complex(j->dtype) ? SOME : NEAR;
+    near_dots d = {.sum = {{.power = NO_POWER}, {.power = NO_POWER}}};
+    for (int64_t i = r.first; i < r.last && !(d.sum[0].unknown | d.sum[1].unknown); i += some)
+        near_block(j, &d, j->x + i * j->item, j->y + i * j->item,
+                   r.last - i < some ? r.last - i : some);
+    return d;
+}
+
 static void
-task(void *arg, int64_t begin, int64_t end, int thread)
+add_part(const job *j, range r, dots *d)
+{
+    const int64_t some = wk_is_complex(j->dtype) ? SOME : WK_BLOCK;
+    start(d, j->dtype);
+    for (int64_t i = r.first; i < r.last; i += some)
+        add_block(j, d, j->x + i * j->item, j->y + i * j->item,
+                  r.last - i < some ? r.last - i : some);
+}
+
+/* Whole outputs. */
+static void
+whole_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
-    const int64_t some = wk_is_complex(j->dtype) ? SOME : WK_BLOCK;
     const wk_fp_state state = wk_fp_begin();
     dots alone;
     (void)thread;
     for (int64_t item = begin; item < end && !wk_interrupted(); item++) {
-        const int64_t output = item / j->parts, first = item % j->parts * j->part;
-        const int64_t last = first + j->part < j->n ? first + j->part : j->n;
-        const int64_t at = output * j->n;
-        dots *d = j->room ? &j->room[item] : &alone;
-        start(d, j->dtype);
-        for (int64_t i = first; i < last; i += some)
-            add_block(j, d, j->x + (at + i) * j->item, j->y + (at + i) * j->item,
-                      last - i < some ? last - i : some);
-        if (j->room == NULL) finish(j, d, output);
+        const range r = range_of(j, item);
+        if (j->try_near) {
+            const near_dots near = near_part(j, r);
+            if (finish_near(j, &near, r.output)) continue;
+        }
+        add_part(j, r, &alone);
+        finish(j, &alone, r.output);
+    }
+    wk_fp_end(state);
+}
+
+static void
+near_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const job *j = arg;
+    const wk_fp_state state = wk_fp_begin();
+    (void)thread;
+    for (int64_t item = begin; item < end && !wk_interrupted(); item++)
+        j->near[item] = near_part(j, range_of(j, item));
+    wk_fp_end(state);
+}
+
+static void
+part_task(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const job *j = arg;
+    const wk_fp_state state = wk_fp_begin();
+    (void)thread;
+    for (int64_t item = begin; item < end && !wk_interrupted(); item++) {
+        const range r = range_of(j, item);
+        if (!(j->told >> r.output & 1)) add_part(j, r, &j->room[item]);
+    }
+    wk_fp_end(state);
+}
+
+static void
+join_near(job *j, int64_t outputs)
+{
+    const wk_fp_state state = wk_fp_begin();
+    for (int64_t output = 0; output < outputs; output++) {
+        near_dots *all = j->near + output * j->parts;
+        for (int64_t p = 1; p < j->parts; p++)
+            for (int k = 0; k < 2; k++) {
+                near_add(&all->sum[k], all[p].sum[k].s[0], all[p].sum[k].s[1]);
+                all->sum[k].lost += all[p].sum[k].lost;
+                all->sum[k].unknown |= all[p].sum[k].unknown;
+            }
+        j->told |= (uint64_t)finish_near(j, all, output) << output;
     }
     wk_fp_end(state);
 }
@@ -240,8 +417,10 @@ task(void *arg, int64_t begin, int64_t end, int thread)
 static void
 join(const job *j, int64_t outputs)
 {
+    const wk_fp_state state = wk_fp_begin();
     for (int64_t output = 0; output < outputs; output++) {
         dots *all = j->room + output * j->parts;
+        if (j->told >> output & 1) continue;
         for (int64_t p = 1; p < j->parts; p++) {
             for (int k = 0; k < 2; k++) wk_exact_merge(&all->sum[k], &all[p].sum[k]);
             all->bits =
@@ -249,6 +428,31 @@ join(const job *j, int64_t outputs)
         }
         finish(j, all, output);
     }
+    wk_fp_end(state);
+}
+
+/* Outputs of several parts each. */
+static wk_status
+in_parts(wk_call *call, job *j, int64_t outputs)
+{
+    const int64_t items = outputs * j->parts,
+                  all = outputs == 64 ? -1 : ((int64_t)1 << outputs) - 1;
+    if (j->try_near) {
+        j->near = malloc((size_t)items * sizeof *j->near);
+        if (j->near == NULL)
+            return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
+        wk_parallel(call->context, items, 1, near_task, j);
+        if (!wk_interrupted()) join_near(j, outputs);
+        free(j->near);
+    }
+    if (wk_interrupted() || j->told == (uint64_t)all) return WK_OK;
+    j->room = malloc((size_t)items * sizeof *j->room);
+    if (j->room == NULL)
+        return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
+    wk_parallel(call->context, items, 1, part_task, j);
+    if (!wk_interrupted()) join(j, outputs);
+    free(j->room);
+    return WK_OK;
 }
 
 WK_CPU_LAUNCHER(dot, blocks)
@@ -259,22 +463,15 @@ WK_CPU_LAUNCHER(dot, blocks)
     j.item = wk_itemsize[j.dtype];
     j.x = (const char *)call->in.data + call->in.first;
     j.y = (const char *)(y->data ? y->data : y->host) + y->first;
+    j.try_near = WK_HAS_FMA && j.dtype >= WK_F16 && !wk_setting_value(WK_SET_SUMS, 0);
     if (a->n > 2 * TASK && a->outputs < PARTS) {
         const int64_t wanted = PARTS / a->outputs, most = a->n / TASK;
         const int64_t parts = wanted < most ? wanted : most;
         j.part = ((a->n + parts - 1) / parts + WK_BLOCK - 1) / WK_BLOCK * WK_BLOCK;
         j.parts = (a->n + j.part - 1) / j.part;
-        j.room = malloc((size_t)(a->outputs * j.parts) * sizeof *j.room);
-        if (j.room == NULL)
-            return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
+        return in_parts(call, &j, a->outputs);
     }
-    const int64_t each = a->n + 64, grain = j.room == NULL && each < TASK ? TASK / each : 1;
-    wk_parallel(call->context, a->outputs * j.parts, grain, task, &j);
-    if (j.room && !wk_interrupted()) {
-        const wk_fp_state state = wk_fp_begin();
-        join(&j, a->outputs);
-        wk_fp_end(state);
-    }
-    free(j.room);
+    const int64_t each = a->n + 64, grain = each < TASK ? TASK / each : 1;
+    wk_parallel(call->context, a->outputs, grain, whole_task, &j);
     return WK_OK;
 }

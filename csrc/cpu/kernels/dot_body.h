@@ -152,6 +152,90 @@ FN(add)(wk_exact *e, const void *from, const void *by, int64_t n)
         FN(slow)(e, x + i, y + i, n - i < WK_SLOW ? n - i : WK_SLOW);
 }
 
+/* ---- in two doubles ------------------------------------------------------------------------ */
+
+#if WK_HAS_FMA
+/* Products are below two to this, or MOST_POWER: some are no numbers, or too small to have all digits;
+ * NO_POWER: all are zeros. */
+static int
+FN(power)(const T *x, const T *y, int64_t n)
+{
+    wk_vd most = wk_splat(0), u, v;
+    wk_vl some = {0};
+    for (int64_t i = 0; i < n; i += WK_VD) {
+        const int all = i + WK_VD <= n;
+        u = all ? LOAD(x + i) : FN(load_some)(x + i, n - i);
+        v = all ? LOAD(y + i) : FN(load_some)(y + i, n - i);
+        const wk_vd p = u * v;
+        most = wk_larger(p, most);
+        some |= (wk_vl)((u != 0) & (v != 0)) | (wk_vl)(p != p); /* also of 0 times infinity */
+    }
+    const int power = power_of(most);
+    int64_t any = 0;
+    for (int k = 0; k < WK_VD; k++) any |= some[k];
+    return any == 0 && power == NO_POWER ? NO_POWER : power < -700 ? MOST_POWER : power;
+}
+
+/* Products are added to sums that are biased, so that these are multiples of a unit; what that rounds
+ * off is found but for its own rounding, and added up beside them. */
+static void
+FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
+{
+    enum { SETS = 4, LANES = SETS * WK_VD };
+    wk_vd upper[SETS], lower[SETS], most, bias;
+    int power = sum->power, e, own;
+    if (power == NO_POWER) power = FN(power)(x, y, n);
+    if (power == NO_POWER) return;
+    for (;;) {
+        int64_t i = 0;
+        if (power > 900) sum->unknown = 1;
+        if (sum->unknown) return;
+        e = power + 64 - __builtin_clzll((uint64_t)n); /* the sum is below 2^e */
+        bias = wk_splat(1.5 * wk_power_of_two(e + 1)); /* and its unit 2^(e - 51) */
+        most = wk_splat(0);
+#pragma GCC unroll 4
+        for (int k = 0; k < SETS; k++) {
+            upper[k] = bias;
+            lower[k] = most;
+        }
+#define ADD(k, a, b)                                                                           \
+    {                                                                                          \
+        const wk_vd u = (a), v = (b), next = wk_fma(u, v, upper[k]), less = upper[k] - next;   \
+        lower[k] += wk_fma(u, v, less);                                                        \
+        most = wk_larger(less, most);                                                          \
+        upper[k] = next;                                                                       \
+    }
+        for (; i + LANES <= n; i += LANES)
+#pragma GCC unroll 4
+            for (int k = 0; k < SETS; k++)
+                ADD(k, LOAD(x + i + k * WK_VD), LOAD(y + i + k * WK_VD));
+        for (; i + WK_VD <= n; i += WK_VD) ADD(0, LOAD(x + i), LOAD(y + i));
+        if (i < n) ADD(1, FN(load_some)(x + i, n - i), FN(load_some)(y + i, n - i));
+#undef ADD
+        own = power_of(most); /* of multiples of the unit */
+        if (own <= power) break;
+        power = own < MOST_POWER ? own + 1 : own; /* once more */
+    }
+    sum->power = own < power - 4 ? NO_POWER : power; /* of the next products, it seems */
+    double all[2] = {0, 0};
+#pragma GCC unroll 4
+    for (int k = 1; k < SETS; k++) {
+        upper[0] += upper[k] - bias; /* less than 2^52 units: nothing is rounded */
+        lower[0] += lower[k];
+    }
+    upper[0] -= bias;
+    for (int k = 0; k < WK_VD; k++) {
+        all[0] += upper[0][k];
+        all[1] += lower[0][k];
+    }
+    /* Of each lane `pieces` below 2^(e - 52): these, and sums of theirs and of all lanes', are rounded to
+     * 2^-53 of what they are at most. */
+    const double pieces = (double)(n / LANES + 5);
+    sum->lost += LANES * pieces * (pieces + LANES + 1) * wk_power_of_two(e - 104);
+    near_add(sum, all[0], all[1]);
+}
+#endif
+
 #undef T
 #undef LOAD
 #undef I

@@ -43,6 +43,40 @@ wk_widen(wk_vf v)
 #endif
 }
 
+/* x y + z, rounded once: where the chip has it, else it takes hundreds of times as long. */
+#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__aarch64__)
+#define WK_HAS_FMA 1
+static inline wk_vd
+wk_fma(wk_vd x, wk_vd y, wk_vd z)
+{
+#if defined(__AVX512F__)
+    return (wk_vd)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)z);
+#elif defined(__AVX__)
+    return (wk_vd)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
+#else
+    for (int k = 0; k < WK_VD; k++) z[k] = __builtin_fma(x[k], y[k], z[k]);
+    return z;
+#endif
+}
+#else
+#define WK_HAS_FMA 0
+#endif
+
+/* The larger of |x| and most, which is no NaN; of NaN most. */
+static inline wk_vd
+wk_larger(wk_vd x, wk_vd most)
+{
+    const wk_vd size = (wk_vd)((wk_vl)x & INT64_MAX);
+#if defined(__AVX512F__)
+    return (wk_vd)_mm512_max_pd((__m512d)size, (__m512d)most);
+#elif defined(__AVX__)
+    return (wk_vd)_mm256_max_pd((__m256d)size, (__m256d)most);
+#else
+    for (int k = 0; k < WK_VD; k++) most[k] = size[k] > most[k] ? size[k] : most[k];
+    return most;
+#endif
+}
+
 static inline wk_vd
 wk_load_f64(const double *x)
 {
