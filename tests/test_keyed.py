@@ -114,6 +114,17 @@ def test_dots_of_blocks_that_differ(row):
     check(row, "vdot", x + 1j * y, y - 1j * x, oracle=lambda a, b: reference.dot(a, b, None, True))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", *COMPLEX])
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dots_of_many_short_lines(row, dtype):
+    for lines, n in ((1100, 3), (2100, 33), (1700, 16)):
+        x, y = (values(dtype, lines * n + 1, seed=seed) for seed in (1, 2))
+        for first in (0, 1):
+            a, b = (z[first : first + lines * n].reshape(lines, n) for z in (x, y))
+            check(row, "dot", a, b, 1)
+    check(row, "dot", a, y[:-1].reshape(lines, n), 1)  # which line up at no vector
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("row", rows("dot"), ids=str)
 def test_dots_in_parts(row):

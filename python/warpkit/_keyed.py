@@ -110,11 +110,16 @@ def _last(a: Any, axis: int) -> Any:
     return np.moveaxis(a, normalize_axis_index(axis, a.ndim), -1)
 
 
-def _alike(a: Any, b: Any) -> bool:
-    """Are they two of NumPy's own arrays of one axis, which need no look at one by one?"""
-    if not type(a) is type(b) is np.ndarray or a.dtype is not b.dtype or a.shape != b.shape:
+def _ready(a: Any, b: Any, device: Device) -> bool:
+    """Are they two arrays of one axis and one dtype that lie, whole, where the call works?"""
+    kind = type(a)
+    if kind is not type(b) or kind not in (np.ndarray, DeviceArray):
         return False
-    return a.ndim == 1 and a.flags.c_contiguous and b.flags.c_contiguous
+    if a.ndim != 1 or a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if kind is DeviceArray:
+        return True
+    return a.flags.c_contiguous and b.flags.c_contiguous and named("dot", device, a.nbytes) == "cpu"
 
 
 def _dot(
@@ -129,9 +134,9 @@ def _dot(
     variant: str | None,
     progress: Progress,
 ) -> Any:
-    plain = axis is None and out is None and not progress and _alike(a, b)
-    if plain and named("dot", device, 2 * a.nbytes) == "cpu":  # half of a short call's time
-        return with_options(_core.dot, (a, b, conjugate), None, "cpu", stream, variant, False)
+    if axis is None and out is None and _ready(a, b, device):  # half of a short call's time
+        where = device if type(a) is DeviceArray else "cpu"
+        return with_options(_core.dot, (a, b, conjugate), None, where, stream, variant, progress)
     (x, y), place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
     if x.dtype != y.dtype:
         dtype = np.result_type(x.dtype, y.dtype)

@@ -37,7 +37,13 @@ constexpr int kListedShift = 32; // of segments::listed: 2^32 parts
 constexpr int64_t kMostOfWarp = 4096,
                   kMostOfThread = 128; // what lists are for beyond; see below
 constexpr int64_t kLeastPart = 16384;  // of 256 threads: a few batches each
-constexpr int kRounds = 4;             // of all blocks, for one long segment
+// Rounds of all blocks for one long segment. Lines are alike: one, as parts take time to be joined
+// (H200, 2^27 float32 260 us, 267 by four).
+constexpr int kRounds = 4;
+// Lines of one length are a thread's each where they are short, and so many for each batch of one: warps
+// would join lanes, and finish, for longer than they read. H200, float32: 2^22 x 32 485 us, 8,877 by
+// warps; 2^19 x 256 480, 1,172; 20,000 x 32 11.5, 53.8; but float64 131,072 x 1,000 920, 816.
+constexpr int64_t kMostOfRow = 4096, kRows = 512; // bytes
 
 wk_status with_segments(wk_call *call, wk_status (*fold)(wk_call *)); // segments.cu
 
@@ -79,7 +85,6 @@ fold_stretch(Acc &acc, const typename Acc::T *x, const typename Acc::T *y,
     bool lines_up = lanes > 1;
     if constexpr (kPairs)
         lines_up =
-            lines_up &&
             ((reinterpret_cast<uintptr_t>(x + begin) ^ reinterpret_cast<uintptr_t>(y + begin)) &
              15) == 0;
     const int64_t whole = lines_up ? (end - begin - lead) / tile * tile : 0;
@@ -272,12 +277,18 @@ plan_segments(wk_call *call, segments *s)
     const int64_t blocks = (int64_t)processors(call) * Acc::kBlocks,
                   all = s->offsets ? s->n : s->outputs * s->n;
     const int64_t tile = (int64_t)Acc::kBatch * kThreads;
-    const bool few = s->outputs * 16 > all; // elements of each
-    s->team = few && s->outputs >= blocks * kThreads / 2 ? 1 : kWarp;
+    s->team = s->offsets
+                  ? (s->outputs * 16 > all && s->outputs >= blocks * kThreads / 2 ? 1 : kWarp)
+              : s->n * (int64_t)sizeof(typename Acc::T) <= kMostOfRow &&
+                      s->outputs >= kRows * (s->n / Acc::kBatch + 2)
+                  ? 1
+                  : kWarp;
     const int64_t share =
         all / (blocks * kWarps * kRounds); // no warp has more than that, of many
-    s->most = s->team == 1 ? kMostOfThread : share > kMostOfWarp ? share : kMostOfWarp;
-    int64_t part = (all + blocks * kRounds - 1) / (blocks * kRounds);
+    s->most = share > kMostOfWarp ? share : kMostOfWarp;
+    if (s->team == 1) s->most = s->offsets ? kMostOfThread : s->n;
+    const int64_t shares = blocks * (s->offsets ? kRounds : 1);
+    int64_t part = (all + shares - 1) / shares;
     if (!s->offsets && s->n < part) part = s->n;
     s->part = ((part > kLeastPart ? part : kLeastPart) + tile - 1) / tile * tile;
     s->parts = s->offsets ? 0 : (s->n + s->part - 1) / s->part;
