@@ -101,15 +101,21 @@ class Bench(sections.Sections):
             there = warpkit.dot(ours[some], theirs[some]).numpy()[()]
             about = {"name": "dot", "dtype": dtype, "data": f"{n} elements"}
             yield self.row(about, runs | self.available(made), 2 * x.nbytes, bool(here != there))
-        rows, columns = self.nbytes // 8 // 256, 256
+        for columns in self.left([32, 100, 256, 2000]):
+            yield self.dots_of_lines(columns)
+
+    def dots_of_lines(self, columns: int) -> Row:
+        cupy, rows = self.gpu.cupy, self.nbytes // 8 // columns
         x, y = (draw(cupy, "float32", rows * columns, s).reshape(rows, columns) for s in (1, 2))
-        runs = {"warpkit": partial(warpkit.dot, warpkit.asarray(x), warpkit.asarray(y), axis=1)}
+        runs: dict[str, Run] = {
+            "warpkit": partial(warpkit.dot, warpkit.asarray(x), warpkit.asarray(y), axis=1)
+        }
         made = {"CuPy": lambda: partial(cupy.einsum, "ij,ij->i", x, y)}
         if self.gpu.torch:
             a, b = self.torch(x), self.torch(y)
             made["PyTorch"] = lambda: partial(self.gpu.torch.linalg.vecdot, a, b)
         about = {"name": "dot, axis=1", "dtype": "float32", "data": f"{rows} x {columns}"}
-        yield self.row(about, runs | self.available(made), 2 * x.nbytes, False)
+        return self.row(about, runs | self.available(made), 2 * x.nbytes, False)
 
     def of_groups(self, keys: Array, a: Array, op: str, groups: int) -> dict[str, Run]:
         cupy, torch = self.gpu.cupy, self.gpu.torch
