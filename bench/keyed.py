@@ -110,7 +110,9 @@ class Bench(sections.Sections):
         runs: dict[str, Run] = {
             "warpkit": partial(warpkit.dot, warpkit.asarray(x), warpkit.asarray(y), axis=1)
         }
-        made = {"CuPy": lambda: partial(cupy.einsum, "ij,ij->i", x, y)}
+        made: dict[str, Callable[[], Run]] = {
+            "CuPy": lambda: partial(cupy.einsum, "ij,ij->i", x, y)
+        }
         if self.gpu.torch:
             a, b = self.torch(x), self.torch(y)
             made["PyTorch"] = lambda: partial(self.gpu.torch.linalg.vecdot, a, b)

@@ -119,7 +119,8 @@ def _ready(a: Any, b: Any, device: Device) -> bool:
         return False
     if kind is DeviceArray:
         return True
-    return a.flags.c_contiguous and b.flags.c_contiguous and named("dot", device, a.nbytes) == "cpu"
+    whole = bool(a.flags.c_contiguous and b.flags.c_contiguous)
+    return whole and named("dot", device, a.nbytes) == "cpu"
 
 
 def _dot(
