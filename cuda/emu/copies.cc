@@ -1,6 +1,8 @@
 // copies.cc -- copies and fills: both ends are checked against the blocks that they lie in.
 #include "emu/races.h"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -81,7 +83,9 @@ cudaMemsetAsync(void *p, int value, size_t size, cudaStream_t stream)
     std::lock_guard hold(emu::device_in_use());
     if (size > emu::locate(p).left) return cudaErrorInvalidValue;
     if (const cudaError_t e = in_order(p, nullptr, size, stream)) return e;
-    memset(p, value, size);
+    constexpr size_t kSlice = 16 << 20; // whose pages take 10 ms to come
+    for (size_t at = 0; at < size && !(at > 0 && emu::asked_to_stop()); at += kSlice)
+        memset(static_cast<char *>(p) + at, value, std::min(kSlice, size - at));
     return cudaSuccess;
 }
 
