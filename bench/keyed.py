@@ -107,17 +107,20 @@ class Bench(sections.Sections):
     def dots_of_lines(self, columns: int) -> Row:
         cupy, rows = self.gpu.cupy, self.nbytes // 8 // columns
         x, y = (draw(cupy, "float32", rows * columns, s).reshape(rows, columns) for s in (1, 2))
-        runs: dict[str, Run] = {
-            "warpkit": partial(warpkit.dot, warpkit.asarray(x), warpkit.asarray(y), axis=1)
-        }
+        ours, theirs = warpkit.asarray(x), warpkit.asarray(y)
+        runs: dict[str, Run] = {"warpkit": partial(warpkit.dot, ours, theirs, axis=1)}
         made: dict[str, Callable[[], Run]] = {
             "CuPy": lambda: partial(cupy.einsum, "ij,ij->i", x, y)
         }
         if self.gpu.torch:
             a, b = self.torch(x), self.torch(y)
             made["PyTorch"] = lambda: partial(self.gpu.torch.linalg.vecdot, a, b)
+        some = slice(0, CHECKED // columns)
+        here = warpkit.dot(x[some].get(), y[some].get(), axis=1, device="cpu")
+        there = warpkit.dot(ours, theirs, axis=1)[some].numpy()
         about = {"name": "dot, axis=1", "dtype": "float32", "data": f"{rows} x {columns}"}
-        return self.row(about, runs | self.available(made), 2 * x.nbytes, False)
+        wrong = not np.array_equal(here, there)
+        return self.row(about, runs | self.available(made), 2 * x.nbytes, wrong)
 
     def of_groups(self, keys: Array, a: Array, op: str, groups: int) -> dict[str, Run]:
         cupy, torch = self.gpu.cupy, self.gpu.torch

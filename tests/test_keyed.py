@@ -16,7 +16,7 @@ from helpers import (
     special_floats,
     values,
 )
-from warpkit import reference
+from warpkit import _keyed, reference
 
 OPS = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "ptp", "argmin", "argmax")
 OPS += ("any", "all", "count_nonzero", "count")
@@ -161,6 +161,20 @@ def test_dot_takes_axes_strides_and_shapes_as_numpy(row):
     assert row(np.ones(3), np.ones(3)) == 3.0
 
 
+def test_auto_weighs_both_arrays_of_a_dot(monkeypatch):
+    weighed = []
+
+    def cpu(op, device, nbytes):
+        weighed.append(nbytes)
+        return "cpu"
+
+    monkeypatch.setattr(_keyed, "named", cpu)
+    x = np.ones(100)
+    for more in ({}, {"out": np.empty(())}):  # at once, and as any arrays
+        assert warpkit.dot(x, x, device="auto", **more) == 100
+        assert set(weighed) == {1600}
+
+
 def test_dot_refuses_what_numpy_refuses(device):
     with pytest.raises(ValueError, match=r"not aligned: 3 != 4"):
         warpkit.dot(np.ones(3), np.ones(4), device=device)
@@ -208,15 +222,29 @@ def test_segments_of_any_lengths(row, dtype):
     check(row, "segment_reduce", a, [7])
 
 
+def offsets_of_many(many, least):
+    """Most are short; some are too long for a thread, one of them for a block."""
+    lengths = np.random.default_rng(5).integers(least, 40, many)
+    lengths[::500] = 1020 + np.arange(many // 500) % 10
+    lengths[77] = 40_000
+    return np.r_[1, 1 + np.cumsum(lengths)]
+
+
 @pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("segment_reduce", FEW))
 def test_many_segments_of_all_lengths(row, dtype):
-    """Most are a thread's; some are too long for one, some of them for a block."""
-    rng = np.random.default_rng(5)
-    lengths = rng.integers(0, 40, 5000)
-    lengths[::500] = 1020 + np.arange(10)
-    lengths[77] = 40_000
-    offsets = np.r_[1, 1 + np.cumsum(lengths)]
+    offsets = offsets_of_many(5000, 0)
     check(row, "segment_reduce", values(dtype, offsets[-1] + 2, seed=6), offsets)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)
+def test_segments_for_all_threads_of_a_gpu(row, dtype):
+    offsets = offsets_of_many(70_000, 1)
+    a = np.random.default_rng(6).integers(-99, 99, offsets[-1] + 2).astype(dtype)
+    want = np.add.reduceat(a, offsets[:-1])
+    want[-1] = a[offsets[-2] : offsets[-1]].sum()
+    assert_same(row(a, offsets), want)
 
 
 @pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)

@@ -84,6 +84,7 @@ cudaMemsetAsync(void *p, int value, size_t size, cudaStream_t stream)
     if (size > emu::locate(p).left) return cudaErrorInvalidValue;
     if (const cudaError_t e = in_order(p, nullptr, size, stream)) return e;
     constexpr size_t kSlice = 16 << 20; // whose pages take 10 ms to come
+    // A call that stops has no result: what is left of it may stay as it is.
     for (size_t at = 0; at < size && !(at > 0 && emu::asked_to_stop()); at += kSlice)
         memset(static_cast<char *>(p) + at, value, std::min(kSlice, size - at));
     return cudaSuccess;

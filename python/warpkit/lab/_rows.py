@@ -90,7 +90,7 @@ def groups(function: Callable[..., Any], variant: str | None) -> list[tuple[Path
 
 # ---- elements ------------------------------------------------------------------------------------
 
-PARTS = {"complex64": "float32", "complex128": "float64"}
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 @functools.cache
@@ -121,7 +121,7 @@ def missing(error: BaseException) -> set[str]:
 def _options(paths: Sequence[Path], dtypes: set[str]) -> tuple[str, ...]:
     if paths[0].parent != _read.KERNELS / "reduce/production":
         return ()
-    built = (dtypes or {"float32"}) | {PARTS[name] for name in dtypes if name in PARTS}
+    built = (dtypes or {"float32"}) | {_PARTS[name] for name in dtypes if name in _PARTS}
     bits = sum(1 << _dtypes().index(name) for name in built)
     sizes = sum({np.dtype(_interop.dtype_of(name)).itemsize for name in built})
     return f"-DWK_ONLY={bits}u", f"-DWK_ONLY_SIZES={sizes}u"
