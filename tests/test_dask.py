@@ -166,6 +166,22 @@ def test_graphs_are_no_larger_than_dasks():
     assert ours <= tasks(da.histogram(d, 10, (0, 1))[0])
 
 
+@pytest.mark.parametrize("blocks", [(70, 1), (3, 5), (9, 9), (1, 1), (5, 5, 5)])
+def test_many_chunks_are_merged_at_once(blocks):
+    x = numbers("float32", tuple(2 * k for k in blocks))
+    d = da.from_array(x, chunks=2)
+    for axis in (None, 0):
+        check(lazy.reduce(d, "std", axis), np.asarray(warpkit.reduce(x, "std", axis)))
+    assert len(lazy.reduce(d).__dask_graph__()) <= len(d.sum().__dask_graph__())
+    counts, _ = lazy.histogram(d, 4, (-50, 50))
+    check(counts, warpkit.histogram(x, 4, (-50, 50))[0])
+
+
+def test_what_a_partial_holds_is_its_size():
+    p = warpkit.partial(np.ones((3, 500)), axis=0)
+    assert sys.getsizeof(p) >= p.nbytes
+
+
 def test_what_is_refused():
     d = da.from_array(numbers(), chunks=4)
     for error, call in [

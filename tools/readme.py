@@ -8,6 +8,7 @@
   bench/results has of one GPU.
 - <!-- kernels --> ... <!-- /kernels -->: every kernel, from warpkit.variants().
 - <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
+- <!-- dask --> ... <!-- /dask -->: bench/results/scale_out.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
 - <!-- transfer --> ... <!-- /transfer -->: a table for each GPU in bench/results/transfer_*.json.
 - <!-- auto --> ... <!-- /auto -->: likewise of auto_*.json.
@@ -252,6 +253,31 @@ def auto_tables() -> str | None:
     return "\n".join(tables) or None
 
 
+def dask_table() -> str | None:
+    path = RESULTS / "scale_out.json"
+    if not path.exists():
+        complain(f"no {path.relative_to(ROOT)}: run bench/scale_out.py; the dask table stays")
+        return None
+    result = json.loads(path.read_text())
+    rows = [
+        (
+            row["job"],
+            *(milliseconds(row[key]) for key in ("ms", "dask_ms")),
+            f"{row['ratio']:.1f}",
+            *(str(row[key]) for key in ("tasks", "dask_tasks")),
+        )
+        for row in result["rows"]
+    ]
+    m = result["machine"]
+    head = ("job", "warpkit ms", "dask ms", "ratio", "warpkit tasks", "dask tasks")
+    source = (
+        f"{result['MiB']} MiB of float32 in chunks of {result['chunk_MiB']}, {result['workers']} "
+        f"worker processes; {m['cpu']}, {m['cores']} cores; Dask {m['dask']}, "
+        f"NumPy {m['numpy']}; {m['date'][:10]}."
+    )
+    return f"{table(head, rows, '<>>>>>')}\n{source}\n"
+
+
 def code_table() -> str | None:
     path = RESULTS / "sizes.json"
     if not path.exists():
@@ -299,6 +325,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "histogram gpu": histogram_tables.selection,
     },
     "docs/architecture.md": {"code": code_table},
+    "docs/distributed.md": {"dask": dask_table},
     "docs/emulator.md": {"emu": emu_table},
     "docs/arrays.md": {"transfer": transfer_tables, "auto": auto_tables},
     "docs/ladder.md": {

@@ -636,6 +636,9 @@ class Partial:
     def __reduce__(self) -> tuple[Any, ...]:
         return Partial, (self._of, self._words)
 
+    def __sizeof__(self) -> int:  # by which Dask's workers know what they hold
+        return object.__sizeof__(self) + self._words.nbytes
+
     def finish(self) -> Any:
         """The result, as reduce's, histogram's or bincount's of all parts at once: NumPy's.
 
