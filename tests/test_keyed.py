@@ -247,6 +247,43 @@ def test_segments_for_all_threads_of_a_gpu(row, dtype):
     assert_same(row(a, offsets), want)
 
 
+@pytest.mark.parametrize("dtype", ["int16", "float32", "complex128"])
+@pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)
+def test_long_segments_among_many_short_ones(row, dtype):
+    lengths = np.random.default_rng(2).integers(0, 6, 3000)
+    lengths[[0, 1000, 1001, 2999]] = 20_000, 70_000, 1_500, 9_000
+    offsets = np.concatenate([[0], np.cumsum(lengths)]) + 40_000  # what lies before is nobody's
+    a = np.random.default_rng(3).integers(-99, 99, offsets[-1] + 60_000).astype(dtype)
+    within, kind = a[: offsets[-1]], np.int64 if dtype == "int16" else a.dtype
+    sums = np.add.reduceat(within, offsets[:-1], dtype=kind)
+    sums[lengths == 0] = 0
+    assert_same(row(a, offsets), sums)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int8"])
+def test_what_lies_at_any_address_of_a_device(device, dtype):
+    """Vectors of 16 bytes have elements that are others'; those of two arrays need not line up."""
+    if device == "cpu":
+        pytest.skip("arrays do not lie there")
+    rng = np.random.default_rng(4)
+    x, y = (rng.integers(-9, 9, 200_000).astype(dtype) for _ in range(2))
+    a, b = (warpkit.asarray(v, device=device) for v in (x, y))
+
+    def rounded(exact, dtype):
+        return exact.astype(dtype) if dtype[0] == "c" else exact.real.astype("i8").astype(dtype)
+
+    for first, second, lines, n in ((1, 1, 2, 70_001), (3, 0, 2, 70_001), (1, 2, 300, 37)):
+        p, q = x[first:][: lines * n].astype("c16"), y[second:][: lines * n]
+        of = (v[at:][: lines * n].reshape(lines, n) for v, at in ((a, first), (b, second)))
+        want = np.add.reduce((p * q).reshape(lines, n), 1)
+        assert_same(np.asarray(warpkit.dot(*of, axis=1)), rounded(want, dtype))
+    offsets = np.array([0, 5, 70_000, 70_001, 90_000])
+    for first in (1, 2, 7):
+        want = np.add.reduceat(x[first:][:90_000].astype("c16"), offsets[:-1])
+        got = np.asarray(warpkit.segment_reduce(a[first:], offsets))
+        assert_same(got, rounded(want, "i8" if dtype == "int8" else dtype))
+
+
 @pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)
 def test_segments_whose_sums_cancel_take_integers(row):
     a = np.array([1e300, 1e200, 1e100, 1, -1e300, -1e200, -1e100, 3.0, 1e308, 1e308, -1e308, 0.1])

@@ -53,13 +53,14 @@ struct gpu {
     std::mutex lock; // of what follows, for moments
     std::atomic<bool> ready{false};
     int processors = 0;
-    int most_shared = 0;           // bytes of shared memory that a block may ask for
-    bool bulk_copies = false;      // compute capability 9.0 and newer
-    cudaMemPool_t pool = nullptr;  // null: the device has none, plain cudaMalloc serves
-    uint64_t keep = 0, limit = 0;  // bytes
-    std::vector<idle_block> idle;  // small ones of the default stream
-    std::vector<zero_block> zeros; // of the streams that last
-    cudaEvent_t order = nullptr;   // for follow()
+    int most_shared = 0;            // bytes of shared memory that a block may ask for
+    bool bulk_copies = false;       // compute capability 9.0 and newer
+    cudaMemPool_t pool = nullptr;   // null: the device has none, plain cudaMalloc serves
+    uint64_t keep = 0, limit = 0;   // bytes
+    std::vector<idle_block> idle;   // small ones of the default stream
+    std::vector<zero_block> zeros;  // of the streams that last
+    cudaEvent_t order = nullptr;    // for follow()
+    cudaStream_t telling = nullptr; // for tell()
     mailbox_queue mailboxes;
     uint32_t ticket = 0; // the last one given out
 

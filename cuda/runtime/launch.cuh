@@ -58,6 +58,11 @@ wk_status aux_there(wk_call *call, void *place = nullptr); // participant.cu
 // Sets device memory to zero, in the stream's order.
 wk_status clear(wk_call *call, void *block, int64_t bytes);
 
+// What the stream has done up to here, the host may be told of, and waits for, while it goes on: a result
+// that belongs there.
+wk_status begin_telling(wk_call *call);
+wk_status tell(wk_call *call, wk_array *out);
+
 // Bytes of shared memory that a block may ask for.
 int most_shared(const wk_call *call);
 

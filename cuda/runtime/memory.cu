@@ -196,6 +196,34 @@ follow(gpu *g, cudaStream_t later, cudaStream_t earlier, wk_error *error)
     return WK_OK;
 }
 
+// ---- what the host waits for, while the call's stream goes on ----------------------------------
+
+wk_status
+begin_telling(wk_call *call)
+{
+    const session *s = session_of(call);
+    gpu *g = ready_gpu(s->device, &call->error);
+    if (g == nullptr) return call->error.status;
+    {
+        std::lock_guard<std::mutex> hold(g->lock);
+        if (g->telling == nullptr)
+            WK_TRY(&call->error, cudaStreamCreateWithFlags(&g->telling, cudaStreamNonBlocking));
+    }
+    return follow(g, g->telling, s->stream, &call->error);
+}
+
+wk_status
+tell(wk_call *call, wk_array *out)
+{
+    const gpu *g = ready_gpu(session_of(call)->device, &call->error);
+    if (g == nullptr) return call->error.status;
+    WK_TRY(&call->error, cudaMemcpyAsync(out->host, out->data, (size_t)out->bytes,
+                                         cudaMemcpyDeviceToHost, g->telling));
+    WK_TRY(&call->error, cudaStreamSynchronize(g->telling));
+    out->host = nullptr;
+    return WK_OK;
+}
+
 // ---- mailboxes --------------------------------------------------------------------------------
 
 static bool

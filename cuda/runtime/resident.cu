@@ -57,22 +57,22 @@ on_stream(wk_call *call, gpu *g, wk_launch *launch)
     wk_error *error = &call->error;
     const cudaStream_t stream = session_of(call)->stream;
     if (suit(call) != WK_OK) return error->status;
-    bool waits = false;
     for (int i = 0; i < call->outs; i++) {
         wk_array *out = &call->out[i];
         if (out->host == nullptr) continue; // it is on the device
         if (allocate(call, out->bytes, &out->data) != WK_OK) return error->status;
-        waits = true;
     }
     const wk_status status = launch_for_mailbox(call, g, call->mailbox.bytes, launch);
-    if (status || !waits) return status;
+    if (status) return status;
+    bool waits = false;
     for (int i = 0; i < call->outs; i++) {
         const wk_array *out = &call->out[i];
-        if (out->host)
-            WK_TRY(error, cudaMemcpyAsync(out->host, out->data, (size_t)out->bytes,
-                                          cudaMemcpyDeviceToHost, stream));
+        if (out->host == nullptr) continue; // or it has been told
+        WK_TRY(error, cudaMemcpyAsync(out->host, out->data, (size_t)out->bytes,
+                                      cudaMemcpyDeviceToHost, stream));
+        waits = true;
     }
-    WK_TRY(error, cudaStreamSynchronize(stream));
+    if (waits) WK_TRY(error, cudaStreamSynchronize(stream));
     return WK_OK;
 }
 

@@ -346,9 +346,9 @@ def segment_reduce(
     -----
     Each result is what reduce gives of the segment, to the bit: sums of floats are exact and
     rounded once. Of an empty segment the sum is 0, the mean and the variance NaN, min and max of
-    floats NaN. An array on a device is waited for. ``numpy.add.reduceat(a, i)`` of ascending i is
-    ``segment_reduce(a, [*i, n])``, but for segments that are empty. CUB's is
-    cub::DeviceSegmentedReduce.
+    floats NaN. Offsets on a device are waited for, results are not.
+    ``numpy.add.reduceat(a, i)`` of ascending i is ``segment_reduce(a, [*i, n])``, but for segments
+    that are empty. CUB's is cub::DeviceSegmentedReduce.
 
     Examples
     --------

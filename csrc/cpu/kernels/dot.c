@@ -29,10 +29,8 @@ static inline __attribute__((always_inline)) void
 product_pair(wk_vd x, wk_vd y, wk_vd *t)
 {
     t[0] = x * y;
-#if defined(__FMA__) && defined(__AVX512F__)
-    t[1] = (wk_vd)_mm512_fmsub_pd((__m512d)x, (__m512d)y, (__m512d)t[0]);
-#elif defined(__FMA__)
-    t[1] = (wk_vd)_mm256_fmsub_pd((__m256d)x, (__m256d)y, (__m256d)t[0]);
+#if WK_HAS_FMA
+    t[1] = wk_fma(x, y, -t[0]);
 #else
     wk_vd a, b, c, d;
     halves(x, &a, &b);
@@ -154,10 +152,11 @@ typedef struct job {
     int64_t item, n;
     wk_dtype dtype;
     int64_t parts, part; /* of an output, and elements of each        */
-    int try_near;        /* are two doubles to be tried?              */
-    near_dots *near;     /* [outputs][parts]; NULL: one part          */
-    dots *room;          /* likewise                                  */
-    uint64_t told;       /* of several parts: outputs that are there  */
+    enum { WHOLE_OUTPUTS, NEAR_PARTS, EXACT_PARTS } stage;
+    int try_near;    /* are two doubles to be tried?              */
+    near_dots *near; /* [outputs][parts]; NULL: one part          */
+    dots *room;      /* likewise                                  */
+    uint64_t told;   /* of several parts: outputs that are there  */
 } job;
 
 static void
@@ -245,7 +244,7 @@ add_block(const job *j, dots *d, const void *x, const void *y, int64_t n)
     }
 }
 
-/* n <= NEAR, of complex numbers SOME. */
+/* n <= NEAR, of complex numbers SOME. Without an fma nothing is tried. */
 static void
 near_block(const job *j, near_dots *d, const void *x, const void *y, int64_t n)
 {
@@ -260,8 +259,7 @@ near_block(const job *j, near_dots *d, const void *x, const void *y, int64_t n)
     default: near_complex_f64(d, x, y, n, conjugate); break;
     }
 #else
-    (void)j, (void)x, (void)y, (void)n;
-    d->sum[0].unknown = 1;
+    (void)j, (void)d, (void)x, (void)y, (void)n;
 #endif
 }
 
@@ -353,47 +351,33 @@ add_part(const job *j, range r, dots *d)
                   r.last - i < some ? r.last - i : some);
 }
 
-/* Whole outputs. */
+/* What is done with the parts of a task: its stage. */
 static void
-whole_task(void *arg, int64_t begin, int64_t end, int thread)
+take_item(const job *j, int64_t item)
 {
-    const job *j = arg;
-    const wk_fp_state state = wk_fp_begin();
-    dots alone;
-    (void)thread;
-    for (int64_t item = begin; item < end && !wk_interrupted(); item++) {
-        const range r = range_of(j, item);
+    const range r = range_of(j, item);
+    if (j->stage == NEAR_PARTS) {
+        j->near[item] = near_part(j, r);
+    } else if (j->stage == EXACT_PARTS) {
+        if (!(j->told >> r.output & 1)) add_part(j, r, &j->room[item]);
+    } else {
+        dots alone;
         if (j->try_near) {
             const near_dots near = near_part(j, r);
-            if (finish_near(j, &near, r.output)) continue;
+            if (finish_near(j, &near, r.output)) return;
         }
         add_part(j, r, &alone);
         finish(j, &alone, r.output);
     }
-    wk_fp_end(state);
 }
 
 static void
-near_task(void *arg, int64_t begin, int64_t end, int thread)
+task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
     (void)thread;
-    for (int64_t item = begin; item < end && !wk_interrupted(); item++)
-        j->near[item] = near_part(j, range_of(j, item));
-    wk_fp_end(state);
-}
-
-static void
-part_task(void *arg, int64_t begin, int64_t end, int thread)
-{
-    const job *j = arg;
-    const wk_fp_state state = wk_fp_begin();
-    (void)thread;
-    for (int64_t item = begin; item < end && !wk_interrupted(); item++) {
-        const range r = range_of(j, item);
-        if (!(j->told >> r.output & 1)) add_part(j, r, &j->room[item]);
-    }
+    for (int64_t item = begin; item < end && !wk_interrupted(); item++) take_item(j, item);
     wk_fp_end(state);
 }
 
@@ -441,7 +425,8 @@ in_parts(wk_call *call, job *j, int64_t outputs)
         j->near = malloc((size_t)items * sizeof *j->near);
         if (j->near == NULL)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
-        wk_parallel(call->context, items, 1, near_task, j);
+        j->stage = NEAR_PARTS;
+        wk_parallel(call->context, items, 1, task, j);
         if (!wk_interrupted()) join_near(j, outputs);
         free(j->near);
     }
@@ -449,7 +434,8 @@ in_parts(wk_call *call, job *j, int64_t outputs)
     j->room = malloc((size_t)items * sizeof *j->room);
     if (j->room == NULL)
         return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
-    wk_parallel(call->context, items, 1, part_task, j);
+    j->stage = EXACT_PARTS;
+    wk_parallel(call->context, items, 1, task, j);
     if (!wk_interrupted()) join(j, outputs);
     free(j->room);
     return WK_OK;
@@ -472,6 +458,6 @@ WK_CPU_LAUNCHER(dot, blocks)
         return in_parts(call, &j, a->outputs);
     }
     const int64_t each = a->n + 64, grain = each < TASK ? TASK / each : 1;
-    wk_parallel(call->context, a->outputs, grain, whole_task, &j);
+    wk_parallel(call->context, a->outputs, grain, task, &j);
     return WK_OK;
 }

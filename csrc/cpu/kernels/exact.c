@@ -42,10 +42,8 @@ static inline __attribute__((always_inline)) void
 square_pair(wk_vd v, wk_vd *t)
 {
     t[0] = v * v;
-#if defined(__FMA__) && defined(__AVX512F__)
-    t[1] = (wk_vd)_mm512_fmsub_pd((__m512d)v, (__m512d)v, (__m512d)t[0]);
-#elif defined(__FMA__)
-    t[1] = (wk_vd)_mm256_fmsub_pd((__m256d)v, (__m256d)v, (__m256d)t[0]);
+#if WK_HAS_FMA
+    t[1] = wk_fma(v, v, -t[0]);
 #else
     wk_vd a, b;
     halves(v, &a, &b);

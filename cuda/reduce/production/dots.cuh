@@ -22,6 +22,7 @@ struct float_dots {
     static constexpr int kBlocks = 2;
     static constexpr int kS = kWide ? 4 : 3, kWords = 1 + kParts * (kS + 1);
     static constexpr int kMost = 900, kLeast = -860; // binades of a batch's sum
+    static constexpr int kDtype = float_sums<E, 1, true, false, false>::kDtype;
 
     int flags;
     few<kS> sum[kParts];
@@ -44,16 +45,20 @@ struct float_dots {
                                          const reduce_task &task)
     {
         if constexpr (kParts == 2) {
-            add<2 * N>(0, [&](int j, double *a, double *b) {
-                const double im = task.flip ? (double)x[j / 2].im : -(double)x[j / 2].im;
-                *a = j % 2 ? im : (double)x[j / 2].re;
-                *b = (double)(j % 2 ? y[j / 2].im : y[j / 2].re);
-            });
-            add<2 * N>(1, [&](int j, double *a, double *b) {
-                const double im = task.flip ? -(double)x[j / 2].im : (double)x[j / 2].im;
-                *a = j % 2 ? im : (double)x[j / 2].re;
-                *b = (double)(j % 2 ? y[j / 2].re : y[j / 2].im);
-            });
+            constexpr int M = N < 4 ? N : 4;
+#pragma unroll
+            for (int i = 0; i < N; i += M) {
+                add<2 * M>(0, [&](int j, double *a, double *b) {
+                    const complex<E> &u = x[i + j / 2], &v = y[i + j / 2];
+                    *a = j % 2 ? (double)(task.flip ? u.im : -u.im) : (double)u.re;
+                    *b = (double)(j % 2 ? v.im : v.re);
+                });
+                add<2 * M>(1, [&](int j, double *a, double *b) {
+                    const complex<E> &u = x[i + j / 2], &v = y[i + j / 2];
+                    *a = j % 2 ? (double)(task.flip ? -u.im : u.im) : (double)u.re;
+                    *b = (double)(j % 2 ? v.re : v.im);
+                });
+            }
         } else {
             constexpr int M = kWide ? 8 : 16; // in two sums (doubles.cuh)
             static_assert(N % M == 0 || N < M);
@@ -132,8 +137,16 @@ struct float_dots {
 #pragma unroll
         for (int p = 0; p < kParts; p++) sum[p].merge(words + 1 + p * (kS + 1));
     }
-    __device__ bool finish(const reduce_task &task, int64_t output) const
+    __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
+        bool known = true;
+#pragma unroll
+        for (int p = 0; p < kParts; p++) {
+            const int own = (p ? flags >> WK_PART_SHIFT : flags) | (flags & WK_TOO_LARGE);
+            known &= finish_plain<kDtype>(pair_of(sum[p]), own | WK_NOT_MINUS_ZERO, task,
+                                          population(task), kParts * output + p);
+        }
+        if (known) return true;
         float_outcome o;
 #pragma unroll
         for (int p = 0; p < kParts; p++) o.sum[p] = pair_of(sum[p]);

@@ -383,7 +383,7 @@ struct extremes : certain<extremes<E>> {
     {
         extremes_of<T> all = ends;
         if constexpr (!is_complex<T>) {
-            if (task.plain && task.fold[0] != WK_PTP) {
+            if (task.plain && count > 0 && task.fold[0] != WK_PTP) {
                 all.store_one(task.fold[0] == WK_MAX, task, output);
                 return true;
             }

@@ -552,14 +552,15 @@ struct float_sums {
             double total;
             if (!sum_of_halves(elements, &total)) return false;
             const int flags = wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
-            return finish_plain<kDtype>({total, 0, 0}, flags, task, at);
+            return finish_plain<kDtype>({total, 0, 0}, flags, task, population(task), at);
         } else if constexpr (kWide && kSquares) {
             return finish_squares_of_few<kParts>(elements, task, at);
         } else if constexpr (kWide) {
             bool minus;
             const double_pair p = sum_of(elements, &minus);
             if (!(fabs(p.high) < 0x1p1000)) return false;
-            return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
+            return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task,
+                                        population(task), at);
         } else {
             const packed<N> some(elements);
             batch_range<F> range;
@@ -577,7 +578,8 @@ struct float_sums {
                     return true;
                 }
                 const bool minus = wk_bits_f64(s) == 1ull << 63;
-                return finish_plain<kDtype>({s, 0, 0}, minus ? 0 : WK_NOT_MINUS_ZERO, task, at);
+                return finish_plain<kDtype>({s, 0, 0}, minus ? 0 : WK_NOT_MINUS_ZERO, task,
+                                            population(task), at);
             } else {
                 double q[2] = {0, 0};
 #pragma unroll
@@ -587,7 +589,7 @@ struct float_sums {
                 if (!range.finite()) return false;
                 if (finish_one<kDtype, kSum>({s, 0, (double)range.magnitude * 0x1p-48},
                                              {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO, task,
-                                             at))
+                                             population(task), at))
                     return true;
                 if (!kHalf || !range.within(kPlainSquares) || task.fold[0] == WK_SUMSQ)
                     return false;
@@ -637,11 +639,11 @@ struct float_sums {
             else if (N > 1 && fold == WK_STD && task.n == 2 && task.spread == 4)
                 a = half_of_difference((double)x[0], (double)x[N > 1]);
             else if (fold == WK_VAR || fold == WK_STD || fold == WK_NORM)
-                a = quick_plain<kDtype>(sum, squares, task, fold);
+                a = quick_plain<kDtype>(sum, squares, population(task), fold);
             else if (fold != WK_SUM && fold != WK_MEAN)
                 return false;
             else if (!a.known)
-                a = near_sum<kDtype>(sum, fold == WK_MEAN, task);
+                a = near_sum<kDtype>(sum, fold == WK_MEAN, population(task));
             if (!a.known) return false;
             store_float<kDtype>(task.out[i], at, a.value);
         }
@@ -650,30 +652,51 @@ struct float_sums {
     // One result in the elements' own dtype. False: it takes all of finish_floats.
     static __device__ __forceinline__ bool finish_own(const double_pair (&sum)[kParts],
                                                       const double_pair &squares, int flags,
-                                                      const reduce_task &task, int64_t output)
+                                                      const reduce_task &task,
+                                                      const population &of, int64_t output)
     {
         if (!task.plain || (flags & WK_SCALED)) return false;
         if constexpr (kParts == 1 && !kAll && !kSquares)
-            return finish_plain<kDtype>(sum[0], flags, task, output);
+            return finish_plain<kDtype>(sum[0], flags, task, of, output);
         else if constexpr (kParts == 1 && !kAll)
-            return finish_one<kDtype, kSum>(sum[0], squares, flags, task, output);
+            return finish_one<kDtype, kSum>(sum[0], squares, flags, task, of, output);
         else if constexpr (kParts == 2 && !kSum)
             return finish_one<kDtype, false>(sum[0], squares, flags | flags >> WK_PART_SHIFT,
-                                             task, output);
+                                             task, of, output);
         else if constexpr (kParts == 2 && !kSquares)
-            return finish_plain<kDtype>(sum[0], flags, task, 2 * output) &&
+            return finish_plain<kDtype>(sum[0], flags, task, of, 2 * output) &&
                    finish_plain<kDtype>(sum[1], flags >> WK_PART_SHIFT | (flags & WK_TOO_LARGE),
-                                        task, 2 * output + 1);
+                                        task, of, 2 * output + 1);
         else
             return false;
     }
     // Of an output that one thread has alone. False: integers tell.
     __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
+        return finish_of(population(task), task, output);
+    }
+    // Of `count` elements, one result.
+    __device__ __forceinline__ bool finish_counted(const reduce_task &task,
+                                                   int64_t output) const
+    {
+        const int fold = task.fold[0], dtype = task.out_dtype[0];
+        const bool spread = fold == WK_VAR || fold == WK_STD;
+        if (count == 0 || (count == 1 && spread && task.ddof >= 1)) { // 0 / 0
+            const double x = spread || fold == WK_MEAN ? wk_nan() : 0.0;
+            const int parts = dtype >= WK_C64 ? 2 : 1;
+            for (int p = 0; p < parts; p++)
+                store(task.out[0], real_of(dtype), parts * output + p, x);
+            return true;
+        }
+        return finish_of(population(count, task), task, output);
+    }
+    __device__ __forceinline__ bool finish_of(const population &of, const reduce_task &task,
+                                              int64_t output) const
+    {
         double_pair s[kParts];
 #pragma unroll
         for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
-        return finish_own(s, pair_of(squares), flags, task, output) ||
+        return (of.n > 0 && finish_own(s, pair_of(squares), flags, task, of, output)) ||
                finish_floats(result(task), task, output);
     }
 

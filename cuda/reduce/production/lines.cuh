@@ -364,7 +364,8 @@ finish_limbs(const unsigned long long *word, const reduce_task &task, int64_t ou
             pair(kShape.square_at(), kShape.square_limbs, kShape.square_base(), kLostSquares);
     bool known = false;
     if (threadIdx.x == 0) {
-        known = Acc::finish_own(sum, squares, (int)word[kFlags], task, output);
+        known =
+            Acc::finish_own(sum, squares, (int)word[kFlags], task, population(task), output);
         if (known) send_result(task);
     }
     return __shfl_sync(kAllLanes, (int)known, 0);
@@ -461,7 +462,8 @@ finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint3
                 for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
             squares = pair_of(acc.squares);
         }
-        bool known = !tells || Acc::finish_own(sum, squares, flags, task, output);
+        bool known =
+            !tells || Acc::finish_own(sum, squares, flags, task, population(task), output);
         if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
             float_outcome o;
             int count = acc.count;

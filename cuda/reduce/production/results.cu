@@ -149,9 +149,9 @@ near_squares(const float_outcome &o, int fold, const reduce_task &task, int dtyp
     near_answer a;
     const double_pair &s = o.sum[0], &q = o.squares;
     switch (dtype) {
-    case WK_F16: a = quick_plain<WK_F16>(o.sum[0], o.squares, task, fold); break;
-    case WK_BF16: a = quick_plain<WK_BF16>(o.sum[0], o.squares, task, fold); break;
-    default: a = quick_plain<WK_F32>(o.sum[0], o.squares, task, fold); break;
+    case WK_F16: a = quick_plain<WK_F16>(s, q, population(task), fold); break;
+    case WK_BF16: a = quick_plain<WK_BF16>(s, q, population(task), fold); break;
+    default: a = quick_plain<WK_F32>(s, q, population(task), fold); break;
     }
     if (!a.known && dtype != WK_F32 && s.low == 0 && s.lost == 0 && q.low == 0 && q.lost == 0)
         a = exact_plain(s.high, q.high, task, fold, dtype);

@@ -296,15 +296,35 @@ settled_near(double x, double e)
 }
 
 // A sum, or a mean, of a dtype of few digits.
+// What a mean and a variance divide by: of an output whose elements all count, or of one of so many.
+struct population {
+    int64_t n;
+    double inverse, inverse_spread; // of n, and of n (n - ddof)
+    double spread;                  // n (n - ddof), if that is an integer; else zero
+
+    __device__ __forceinline__ explicit population(const reduce_task &task)
+        : n(task.n), inverse(task.inverse), inverse_spread(task.inverse_spread),
+          spread(task.spread)
+    {
+    }
+    __device__ __forceinline__ population(int64_t count, const reduce_task &task)
+        : n(count), inverse(1 / (double)count), spread(0)
+    {
+        const double all = (double)count * ((double)count - task.ddof);
+        inverse_spread = 1 / all;
+        if (task.ddof == rint(task.ddof) && all > 0 && all < 0x1p53) spread = all;
+    }
+};
+
 template <int kDtype>
 __device__ __forceinline__ near_answer
-near_sum(const double_pair &s, bool mean, const reduce_task &task)
+near_sum(const double_pair &s, bool mean, const population &of)
 {
     double x = s.high, e = fabs(s.low) + s.lost;
     if (mean) {
-        x *= task.inverse;
-        const bool exact = e == 0 && __fma_rn(-x, (double)task.n, s.high) == 0;
-        e = exact ? 0 : e * task.inverse + fabs(x) * 0x1p-50;
+        x *= of.inverse;
+        const bool exact = e == 0 && __fma_rn(-x, (double)of.n, s.high) == 0;
+        e = exact ? 0 : e * of.inverse + fabs(x) * 0x1p-50;
     }
     return settled_near<kDtype>(x, e);
 }
@@ -312,7 +332,8 @@ near_sum(const double_pair &s, bool mean, const reduce_task &task)
 // A sum or a mean of all elements, of which there are some, in their own dtype. False: it takes more.
 template <int kDtype>
 __device__ __forceinline__ bool
-finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t output)
+finish_plain(const double_pair &s, int flags, const reduce_task &task, const population &of,
+             int64_t output)
 {
     const bool mean = task.fold[0] == WK_MEAN;
     if (flags & (WK_IS_ODD | WK_TOO_LARGE)) {
@@ -325,12 +346,11 @@ finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t o
         return true;
     }
     if constexpr (kDtype == WK_F64) {
-        const answer a =
-            mean ? quick_mean(s, task.n, task.inverse, kDtype) : rounded(s, kDtype);
+        const answer a = mean ? quick_mean(s, of.n, of.inverse, kDtype) : rounded(s, kDtype);
         if (a.known) store_as<kDtype>(task.out[0], output, a.value);
         return a.known;
     } else {
-        const near_answer a = near_sum<kDtype>(s, mean, task);
+        const near_answer a = near_sum<kDtype>(s, mean, of);
         if (a.known) store_float<kDtype>(task.out[0], output, a.value);
         return a.known;
     }
@@ -340,14 +360,13 @@ finish_plain(const double_pair &s, int flags, const reduce_task &task, int64_t o
 // alone: nearly always enough. Else what is not known is computed in pairs.
 template <int kDtype>
 __device__ __forceinline__ near_answer
-quick_plain(const double_pair &sum, const double_pair &squares, const reduce_task &task,
-            int fold)
+quick_plain(const double_pair &sum, const double_pair &squares, const population &of, int fold)
 {
     constexpr double kUnit = 0x1p-50; // of all that is rounded here, to spare
     const double q = squares.high, s = sum.high;
     double x = q, e = q * kUnit + squares.lost;
     if (fold == WK_VAR || fold == WK_STD) {
-        const double n = (double)task.n, scale = task.inverse_spread;
+        const double n = (double)of.n, scale = of.inverse_spread;
         x = __fma_rn(n, q, -s * s) * scale;
         // S^2 is no more than n Q
         e = (n * q * (2 * kUnit) + 4 * n * squares.lost + 8 * fabs(s) * sum.lost) * scale;
@@ -409,17 +428,15 @@ spread_of(const double_pair *sum, int parts, const double_pair &squares, double 
 // A norm, a variance or its root of all elements, in float64.
 template <bool kSpread>
 __device__ __forceinline__ answer
-quick_wide(const double_pair &sum, const double_pair &squares, const reduce_task &task,
-           int fold)
+quick_wide(const double_pair &sum, const double_pair &squares, const population &of, int fold)
 {
     double_pair r = squares;
     if (!(r.high > 0x1p-400 && r.high < 0x1p900)) return {0, false};
     if (fold != WK_NORM) {
         if constexpr (!kSpread) return {0, false};
-        if (!(task.spread > 0) || !spread_of(&sum, 1, squares, (double)task.n, &r) ||
-            r.is_zero())
+        if (!(of.spread > 0) || !spread_of(&sum, 1, squares, (double)of.n, &r) || r.is_zero())
             return {0, false};
-        r = divided(r, task.spread, task.inverse_spread);
+        r = divided(r, of.spread, of.inverse_spread);
     }
     if (fold != WK_VAR) r = root_of(r);
     return rounded(r, WK_F64);
@@ -430,18 +447,18 @@ quick_wide(const double_pair &sum, const double_pair &squares, const reduce_task
 template <int kDtype, bool kSpread = true>
 __device__ __forceinline__ bool
 finish_one(const double_pair &sum, const double_pair &squares, int flags,
-           const reduce_task &task, int64_t output)
+           const reduce_task &task, const population &of, int64_t output)
 {
     const int fold = task.fold[0];
     if (fold == WK_SUM || fold == WK_MEAN)
-        return finish_plain<kDtype>(sum, flags, task, output);
+        return finish_plain<kDtype>(sum, flags, task, of, output);
     if ((flags & (WK_IS_ODD | WK_TOO_LARGE)) || fold == WK_SUMSQ) return false;
     if constexpr (kDtype == WK_F64) {
-        const answer a = quick_wide<kSpread>(sum, squares, task, fold);
+        const answer a = quick_wide<kSpread>(sum, squares, of, fold);
         if (a.known) store_as<kDtype>(task.out[0], output, a.value);
         return a.known;
     } else {
-        const near_answer a = quick_plain<kDtype>(sum, squares, task, fold);
+        const near_answer a = quick_plain<kDtype>(sum, squares, of, fold);
         if (a.known) store_float<kDtype>(task.out[0], output, a.value);
         return a.known;
     }

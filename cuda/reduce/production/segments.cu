@@ -16,10 +16,22 @@ __global__ void
 survey_offsets(const int64_t *offsets, int64_t outputs, int64_t n, unsigned long long *status)
 {
     const int64_t step = (int64_t)gridDim.x * kThreads;
+    unsigned long long first[2] = {~0ull, ~0ull}; // of the thread's, which ascend
     for (int64_t o = (int64_t)blockIdx.x * kThreads + threadIdx.x; o <= outputs; o += step) {
         const int64_t here = offsets[o], before = o > 0 ? offsets[o - 1] : 0;
-        if (here < before || here < 0 || here > n) atomicMin(status, (unsigned long long)o);
-        if (o > 0 && here == before) atomicMin(status + 1, (unsigned long long)(o - 1));
+        if (first[0] == ~0ull && (here < before || here < 0 || here > n)) first[0] = o;
+        if (first[1] == ~0ull && o > 0 && here == before) first[1] = o - 1;
+    }
+    for (int k = 0; k < 2; k++) {
+        const unsigned some = __ballot_sync(kAllLanes, first[k] != ~0ull);
+        const int lane = threadIdx.x % kWarp;
+        if (some == 0) continue;
+        unsigned long long least = first[k];
+        for (int half = kWarp / 2; half > 0; half /= 2) {
+            const unsigned long long other = __shfl_down_sync(kAllLanes, least, half);
+            least = other < least ? other : least;
+        }
+        if (lane == 0) atomicMin(status + k, least);
     }
 }
 
@@ -99,7 +111,8 @@ with_segments(wk_call *call, wk_status (*fold)(wk_call *))
     WK_TRY(&call->error,
            cudaMemsetAsync(status, 0xff, 2 * sizeof *status, session_of(call)->stream));
     if (launch(call, grid_for(call, r->outputs + 1, kThreads), kThreads, 0, survey_offsets,
-               (const int64_t *)call->aux.data, r->outputs, r->n, status) != WK_OK)
+               (const int64_t *)call->aux.data, r->outputs, r->n, status) != WK_OK ||
+        begin_telling(call) != WK_OK)
         return call->error.status;
     if (r->outputs == 0) return WK_OK;
     wk_status done = WK_OK;
@@ -121,7 +134,7 @@ with_segments(wk_call *call, wk_status (*fold)(wk_call *))
         done = launch(call, grid_for(call, r->outputs, kThreads), kThreads, 0, look_up,
                       static_cast<int64_t *>(call->out[0].data), r->outputs,
                       first_element<uint64_t>(&order), r->order_mask);
-    return done;
+    return done ? done : tell(call, &call->out[1]);
 }
 
 } // namespace wk

@@ -1,317 +1,425 @@
 // segments.cuh -- folds of stretches of any lengths, and of products of two arrays' stretches.
 //
 // In, out   x[n], and y[n] where products are folded; where each output's elements begin -> its result.
-// How       a thread or a warp has a short segment. A longer one is put on a list, and cut into parts of
-//           one length, which blocks take by turns: its records are joined by the block that ends last.
-//           Elements come as vectors of 16 bytes as far as they line up, else one by one.
-// Exact     an output that doubles do not tell goes on a list too: segments.cu, dots.cu.
-// Better    than a block for each segment: neither many short ones nor one long one leaves
-//           multiprocessors idle.
+// How       each warp has as many elements as any other, in which segments begin, go on and end. A team of 1
+//           to 32 of its threads has a segment, and the next one when it is done with that; what is too long
+//           for a team waits for the whole warp. What threads have of a segment goes to a queue, of which
+//           each lane joins and finishes one when it is full. What a warp has of a segment that began before
+//           its share, or goes on behind it, is a record: a second launch joins these.
+// Exact     an output that doubles do not tell goes on a list: segments.cu, dots.cu.
+// Better    than a thread, a warp or a block for each segment: nobody waits for a longer one beside it, nor
+//           for a lane that finishes.
 #pragma once
-#include "reduce/production/lines.cuh"
+#include "reduce/production/shares.cuh"
+#include "reduce/production/stretches.cuh"
 
 namespace wk
 {
 
-struct segments {
-    const int64_t *offsets;           // null: outputs have n elements each, one after another
-    const unsigned long long *status; // of offsets: not all ones where they are no good
-    int64_t outputs, n;               // n: of each; with offsets of all
-    int team;                         // threads that have a short one
-    int64_t most;                     // elements that a team takes
-    int64_t part;                     // elements of a part of a longer one, ...
-    int64_t parts;                    // ... and how many parts each has, without offsets
-
-    // Of the longer ones: which they are, and the first of their parts; how many they are, above the
-    // number of parts. In the order of their parts.
-    int64_t *which, *firsts;
-    unsigned long long *listed;
-    uint64_t *records; // of parts
-    unsigned *tickets; // of the longer ones, zero
-
-    int64_t *again; // outputs that integers tell
-    unsigned *agains;
-};
-
-constexpr int kListedShift = 32;                            // of segments::listed: 2^32 parts
-constexpr int64_t kMostOfWarp = 4096, kMostOfThread = 1024; // what lists are for beyond
-// So many on average are a thread's, of many segments: warps would join lanes, and finish, for longer than
-// they read. H200, 2^26 float32 in segments of 24, 100, 200: 450, 412 us, 665; by warps 4,808, 1,233, 711.
-constexpr int64_t kAverage = 256;
-constexpr int64_t kLeastPart = 16384; // of 256 threads: a few batches each
-// Rounds of all blocks for one long segment. Lines are alike: one, as parts take time to be joined
-// (H200, 2^27 float32 260 us, 267 by four).
-constexpr int kRounds = 4;
-// Lines of one length are a thread's each where they are short, and so many for each batch of one: warps
-// would join lanes, and finish, for longer than they read. H200, float32: 2^22 x 32 485 us, 8,877 by
-// warps; 2^19 x 256 480, 1,172; 20,000 x 32 11.5, 53.8; but float64 131,072 x 1,000 920, 816.
-constexpr int64_t kMostOfRow = 4096, kRows = 512; // bytes
-
-wk_status with_segments(wk_call *call, wk_status (*fold)(wk_call *)); // segments.cu
-
-// Begins and ends within the elements, whatever the offsets are.
-struct stretch_of {
-    int64_t begin, end;
-
-    __device__ __forceinline__ stretch_of(const segments &s, int64_t output)
-        : begin(output * s.n), end(begin + s.n)
-    {
-        if (s.offsets == nullptr) return;
-        begin = s.offsets[output];
-        end = s.offsets[output + 1];
-        begin = begin < 0 ? 0 : begin < s.n ? begin : s.n;
-        end = end < begin ? begin : end < s.n ? end : s.n;
-    }
-};
-
-// Does the accumulator take products? Then it has take(x, y, task).
-template <class Acc, class = void>
-constexpr bool takes_pairs = false;
-template <class Acc>
-constexpr bool takes_pairs<Acc, std::void_t<decltype(Acc::kPairs)>> = true;
-
-// A thread's elements of a stretch, of which `lanes` threads have one: single ones before the vectors of
-// 16 bytes, and behind. One place where they are taken, whose code is long.
-template <class Acc>
-__device__ __forceinline__ void
-fold_stretch(Acc &acc, const typename Acc::T *x, const typename Acc::T *y,
-             const reduce_task &task, int64_t begin, int64_t end, int lane, int lanes)
-{
-    using T = typename Acc::T;
-    using vector = vector16<uint32_t>;
-    constexpr int N = Acc::kBatch, kPer = 16 / (int)sizeof(T), kVectors = N / kPer;
-    constexpr bool kPairs = takes_pairs<Acc>;
-    const int64_t tile = (int64_t)N * lanes;
-    int64_t lead = (int64_t)(-reinterpret_cast<uintptr_t>(x + begin) & 15) / (int)sizeof(T);
-    lead = lead < end - begin ? lead : end - begin;
-    bool lines_up = lanes > 1;
-    if constexpr (kPairs)
-        lines_up =
-            ((reinterpret_cast<uintptr_t>(x + begin) ^ reinterpret_cast<uintptr_t>(y + begin)) &
-             15) == 0;
-    const int64_t whole = lines_up ? (end - begin - lead) / tile * tile : 0;
-    if (whole == 0) lead = end - begin;
-    const int64_t from = begin + lead, to = from + whole;
-#pragma unroll 1
-    for (int phase = 0; phase < 3; phase++) {
-        const bool vectors = phase == 1;
-        const int64_t stop = phase == 0 ? from : vectors ? to : end;
-        int64_t i = phase == 0 ? begin + lane : vectors ? from + lane * kPer : to + lane;
-#pragma unroll 1
-        for (; i < stop; i += tile) {
-            T a[N], b[kPairs ? N : 1];
-            uint32_t ok = all_of<N>;
-            place at = {i, lanes * kPer, log2_of(kPer)};
-            if (vectors) {
-                vector read[kVectors], other[kPairs ? kVectors : 1];
-                const auto v = reinterpret_cast<const vector *>(x + i);
-#pragma unroll
-                for (int k = 0; k < kVectors; k++) read[k] = v[k * lanes];
-                memcpy(a, read, sizeof a);
-                if constexpr (kPairs) {
-                    const auto w = reinterpret_cast<const vector *>(y + i);
-#pragma unroll
-                    for (int k = 0; k < kVectors; k++) other[k] = w[k * lanes];
-                    memcpy(b, other, sizeof b);
-                }
-            } else {
-                ok = 0;
-                at = {i, lanes, 0};
-#pragma unroll
-                for (int j = 0; j < N; j++) {
-                    const int64_t m = i + (int64_t)j * lanes;
-                    a[j] = Acc::filler(task);
-                    if constexpr (kPairs) b[j] = a[j];
-                    if (m >= stop) continue;
-                    a[j] = x[m];
-                    if constexpr (kPairs) b[j] = y[m];
-                    ok |= 1u << j;
-                }
-            }
-            if constexpr (kPairs) {
-                acc.take(a, b, task);
-            } else {
-                leave_out<Acc>(a, &ok, task);
-                if (ok) acc.take(a, ok, at, task);
-            }
-        }
-    }
-    acc.settle(task);
-}
+// Of a multiprocessor: 3 would have to spill. H200, float32 in segments of 500 and 2,000: 189, 155 us; by
+// three 210, 188.
+constexpr int kSegmentBlocks = 2;
+constexpr int kMostBatches = 32; // of a team's thread
+// Bytes of a team's thread, on average and at most, and of one that is alone. H200, dots of 2^27 float32 in
+// lines of 256 by 1, 2, 4, 8, 16, 32 threads: 268, 218, 159, 151, 180, 369 us; of float16 in lines of 1,000:
+// 133, 134, 104, 112, 121, 145.
+constexpr int kBytesOfThread = 256, kBytesOfAlone = 96;
+// Elements of a line that has blocks of its own, if there are few: their tiles take turns, so that all read
+// side by side. H200, a dot of 2^27 float32: 252 us, by shares 298.
+constexpr int64_t kLongLine = 1 << 16;
 
 template <class Acc>
 __device__ __forceinline__ void
 finish_segment(Acc &acc, const reduce_task &task, const segments &s, int64_t output)
 {
-    if (!acc.finish(task, output)) s.again[atomicAdd(s.agains, 1u)] = output;
+    bool known;
+    if constexpr (Acc::kCertain || takes_pairs<Acc>)
+        known = acc.finish(task, output);
+    else
+        known = acc.finish_counted(task, output);
+    if (!known) s.again[atomicAdd(s.agains, 1u)] = output;
 }
 
-// A part, or a segment of a team.
-struct segment_item {
-    int64_t output, begin, end;
-    int64_t first, parts; // of the output's records, and how many it has
-    int64_t number;       // of a longer one, on the list
+// ---- what a warp's teams have of segments that are done ------------------------------------
+
+constexpr int kStatesOfSegment = 8; // at most; of larger teams lanes are joined before
+
+__device__ __forceinline__ int
+states_of(int team)
+{
+    return team < kStatesOfSegment ? team : kStatesOfSegment;
+}
+
+template <class Acc>
+struct segment_queue {
+    static constexpr int kStates = 64;
+    int where[kWarp];
+    uint64_t word[Acc::kWords][kStates];
+
+    // Segments of teams of so many threads; a lane finishes no more than one.
+    static __device__ __forceinline__ int room(int team)
+    {
+        const int all = kStates / states_of(team);
+        return all < kWarp ? all : kWarp;
+    }
 };
 
-// Part `item` of all the longer segments' ones.
-__device__ __forceinline__ segment_item
-part_of_list(const segments &s, int64_t item)
-{
-    segment_item w;
-    if (s.offsets == nullptr) {
-        w.number = w.output = item;
-        const int64_t part = s.parts > 1 ? split(&w.output, s.parts) : 0;
-        w.number = w.output;
-        w.first = item - part;
-        w.parts = s.parts;
-    } else {
-        int64_t low = 0, left = (int64_t)(*s.listed >> kListedShift);
-        while (left > 1) { // the last whose first part is no later
-            const int64_t half = left / 2;
-            if (s.firsts[low + half] <= item) low += half;
-            left -= half;
-        }
-        w.number = low;
-        w.output = s.which[low];
-        w.first = s.firsts[low];
-    }
-    const stretch_of all(s, w.output);
-    if (s.offsets) w.parts = (all.end - all.begin + s.part - 1) / s.part;
-    w.begin = all.begin + (item - w.first) * s.part;
-    w.end = w.begin + s.part < all.end ? w.begin + s.part : all.end;
-    return w;
-}
+template <class Acc>
+struct segment_memory {
+    union {
+        segment_queue<Acc> queue[kWarps];
+        word_memory<Acc> words;
+    };
+    vector16<uint32_t> staged[2 * stretch_reader<Acc>::kBytes / 16 * kThreads];
+};
 
-// What the block has of a part; the last one of an output finishes it.
+// A lane for each of `count` segments.
 template <class Acc>
 __device__ __forceinline__ void
-finish_part(Acc &acc, const reduce_task &task, const segments &s, const segment_item &w,
-            int64_t item, word_memory<Acc> *memory)
+finish_queue(const segment_queue<Acc> &q, const reduce_task &task, const segments &s, int count,
+             int team, int64_t warp, int64_t first)
 {
-    bool all = w.parts == 1;
-    join_block(acc, memory);
-    if (!all) {
-        uint64_t words[Acc::kWords], *to = s.records + item * Acc::kWords;
-        acc.save(words);
-        for (int k = 0; threadIdx.x == 0 && k < Acc::kWords; k++) to[k] = words[k];
-        if (threadIdx.x < kWarp) all = warp_draws_last(s.tickets + w.number, (unsigned)w.parts);
-        all = __syncthreads_or(all); // also: the words of the block have been read
-        if (all) {
-            acc.start(task);
-#pragma unroll 1
-            for (int64_t p = threadIdx.x; p < w.parts; p += kThreads) {
-                read_words(s.records + (w.first + p) * Acc::kWords, words);
-                acc.merge(words);
-            }
-            __syncwarp(); // lanes that had fewer records have waited
-            join_block(acc, memory);
-        }
-    }
-    if (all && threadIdx.x == 0) finish_segment(acc, task, s, w.output);
-    __syncthreads(); // the next item writes the memory that this one has read
-}
-
-// A segment that is too long for a team, to the list.
-__device__ __forceinline__ void
-list_segment(const segments &s, int64_t output, int64_t elements)
-{
-    const auto parts = (unsigned long long)((elements + s.part - 1) / s.part);
-    const unsigned long long had = atomicAdd(s.listed, parts + (1ull << kListedShift));
-    const auto number = (int64_t)(had >> kListedShift);
-    s.which[number] = output;
-    s.firsts[number] = (int64_t)(had & ((1ull << kListedShift) - 1));
-}
-
-// longs: parts of the longer ones, by blocks; else segments of teams. One kernel, since what folds is the
-// same code.
-template <class Acc>
-__global__ void
-__launch_bounds__(kThreads, Acc::kBlocks)
-    fold_segments(const typename Acc::T *x, const typename Acc::T *y,
-                  const reduce_task __grid_constant__ task, const segments __grid_constant__ s,
-                  bool longs)
-{
-    __shared__ word_memory<Acc> memory;
-    if (s.status && *s.status != ~0ull) return; // lists have room for what ascends
-    const int team = longs ? kThreads : s.team, tid = (int)threadIdx.x;
-    const int lane = tid & (team - 1), apart = team == 1 ? tid % kWarp : 0;
-    const int64_t own = (int64_t)blockIdx.x * kThreads + tid;
-    const int64_t hop = (int64_t)gridDim.x * kThreads / team;
-    int64_t all = s.outputs;
-    if (longs)
-        all = s.offsets ? (int64_t)(*s.listed & ((1ull << kListedShift) - 1))
-                        : s.outputs * s.parts;
-#pragma unroll 1
-    for (int64_t item = own / team; item - apart < all;
-         item += hop) { // alike for a warp's lanes
-        segment_item w = {item, 0, 0, 0, 1, 0};
-        bool takes = item < all;
-        if (longs) {
-            w = part_of_list(s, item);
-        } else if (takes) {
-            const stretch_of r(s, item);
-            w.begin = r.begin;
-            w.end = r.end;
-            if (r.end - r.begin > s.most) {
-                if (lane == 0) list_segment(s, item, r.end - r.begin);
-                w.end = w.begin;
-                takes = false;
-            }
-        }
+    const int lane = threadIdx.x % kWarp, states = states_of(team);
+    __syncwarp(); // the states are there
+    if (lane < count) {
+        uint64_t words[Acc::kWords];
         Acc acc;
         acc.start(task);
-        fold_stretch(acc, x, y, task, w.begin, w.end, lane, team);
-        __syncwarp(); // lanes that had less have waited
-        if (longs) {
-            finish_part(acc, task, s, w, item, &memory);
-            continue;
+#pragma unroll 1
+        for (int p = 0; p < states; p++) {
+#pragma unroll
+            for (int w = 0; w < Acc::kWords; w++) words[w] = q.word[w][lane * states + p];
+            acc.merge(words);
         }
-        if (team > 1) join_lanes(acc, kWarp);
-        if (takes && lane == 0) finish_segment(acc, task, s, item);
+        const int where = q.where[lane];
+        if (where >= kFirst) {
+            finish_segment(acc, task, s, first + where - kFirst);
+        } else {
+            acc.save(words);
+            uint64_t *to = s.records + (2 * warp + where) * Acc::kWords;
+#pragma unroll
+            for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
+        }
+    }
+    __syncwarp(); // they have been read before others are written
+}
+
+// The states of those teams that are done, to the queue, which has `count`.
+template <class Acc>
+__device__ __forceinline__ void
+queue_segments(Acc &acc, bool done, int where, uint32_t leaders, const reduce_task &task,
+               int team, segment_queue<Acc> *q, int count)
+{
+    const int lane = threadIdx.x % kWarp, own = lane & (team - 1), states = states_of(team);
+    uint64_t words[Acc::kWords];
+    if (done) acc.settle(task);
+#pragma unroll 1
+    for (int half = team / 2; half >= kStatesOfSegment; half /= 2) {
+        acc.save(words);
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++)
+            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
+        if (done) acc.merge(words);
+    }
+    if (!done) return;
+    const int slot = count + __popc(leaders & ((1u << (lane - own)) - 1));
+    if (own == 0) q->where[slot] = where;
+    acc.save(words);
+    if (own < states)
+#pragma unroll
+        for (int w = 0; w < Acc::kWords; w++) q->word[w][slot * states + own] = words[w];
+    acc.start(task);
+}
+
+// ---- a warp's share ------------------------------------------------------------------------
+
+// What a thread knows of its warp's share: the segments of teams, and then, if some are too long for these,
+// those of all lanes.
+template <class Acc>
+struct share_walk {
+    using T = typename Acc::T;
+    using tile = stretch_tile<T>;
+    const reduce_task &task;
+    const segments &s;
+    segment_queue<Acc> *queue;
+    const T *from; // where the share begins
+    int64_t warp;
+    segment_source source;
+    stretch_reader<Acc> reader;
+    tile now = {nullptr, kNowhere, 0, 0, false},
+         then = now;            // what is taken, and what is on its way
+    int ahead = -1, queued = 0; // the team's segment after this one; how many wait in the queue
+    stretch_of r;               // that one's, as it is told
+    bool done = false, skipped = false, longs = false;
+
+    __device__ __forceinline__ share_walk(segment_memory<Acc> *memory, const T *x, const T *y,
+                                          const reduce_task &t, const segments &all,
+                                          int64_t number)
+        : task(t), s(all), queue(&memory->queue[threadIdx.x / kWarp]), warp(number),
+          source(all, number), reader(x, y, all.offsets ? all.n : all.outputs * all.n,
+                                      memory->staged + threadIdx.x, all.team)
+    {
+        from = x + source.origin;
+    }
+    // The team's next tile, of this segment or of that ahead.
+    __device__ __forceinline__ void go_on(bool works, bool last)
+    {
+        then.where = kNowhere;
+        if (works && !last) {
+            then = reader.next(now);
+        } else if (ahead >= 0) {
+            int begin, end, where;
+            if (!source.has(ahead, r, &begin, &end, &where))
+                done = true;
+            else if (where != kNowhere)
+                start(begin, end, where);
+            ahead = -1;
+        }
+    }
+    __device__ __forceinline__ void start(int begin, int end, int where)
+    {
+        if ((end - begin > s.most) != longs) {
+            skipped = true;
+            return;
+        }
+        then = reader.first(from + begin, end - begin, where);
+        if (where != kBehind || reader.lane > 0) return;
+        const int64_t shares = source.shares_of(ahead), most = s.warps - warp;
+        s.chains[warp] = {source.first + ahead, shares < most ? shares : most};
+    }
+    // Which segment comes after that.
+    __device__ __forceinline__ void look_ahead()
+    {
+        const bool wants = ahead < 0 && !done;
+        if (longs) {
+            if (wants) done = !source.ask_long(&ahead, &r);
+            return;
+        }
+        const uint32_t asking = __ballot_sync(kAllLanes, wants && reader.lane == 0);
+        if (wants) {
+            const int leader = (int)threadIdx.x % kWarp - reader.lane;
+            ahead = source.next + __popc(asking & ((1u << leader) - 1));
+            source.ask(ahead, &r);
+        }
+        source.next += __popc(asking);
+    }
+    // Teams have nothing more: is there something for all lanes?
+    __device__ __forceinline__ bool goes_on_with_longs()
+    {
+        if (longs || !__any_sync(kAllLanes, skipped)) return false;
+        empty_queue();
+        longs = true;
+        done = false;
+        source.next = 0;
+        reader.set_team(kWarp);
+        return true;
+    }
+    __device__ __forceinline__ void empty_queue()
+    {
+        finish_queue(*queue, task, s, queued, reader.lanes, warp, source.first);
+        queued = 0;
+    }
+    // The segments of teams that are done.
+    __device__ __forceinline__ void put(Acc &acc, bool last)
+    {
+        const uint32_t leaders = __ballot_sync(kAllLanes, last && reader.lane == 0);
+        if (leaders == 0) return;
+        if (queued + __popc(leaders) > segment_queue<Acc>::room(reader.lanes)) empty_queue();
+        queue_segments(acc, last, now.where, leaders, task, reader.lanes, queue, queued);
+        queued += __popc(leaders);
+    }
+    __device__ __forceinline__ void fold()
+    {
+        Acc acc;
+        acc.start(task);
+#pragma unroll 1
+        for (int stage = 0;; stage ^= 1) {
+            const bool works = now.where != kNowhere, last = works && reader.is_last(now);
+            // Within segments, where none is looked for, there is no more to do than this.
+            const bool turns = __any_sync(kAllLanes, !works || last || (ahead < 0 && !done));
+            if (!turns) {
+                then = reader.next(now);
+            } else {
+                go_on(works, last);
+                look_ahead();
+                if (!__any_sync(kAllLanes, works || then.where != kNowhere || !done)) {
+                    if (goes_on_with_longs()) continue;
+                    break;
+                }
+            }
+            reader.ask(then, stage ^ 1);
+            await_groups_but<1>();
+            if (works) reader.take(acc, now, stage, task);
+            if (turns) put(acc, last);
+            now = then;
+        }
+        empty_queue();
+    }
+};
+
+template <class Acc>
+__device__ __forceinline__ void
+fold_share(segment_memory<Acc> *memory, const typename Acc::T *x, const typename Acc::T *y,
+           const reduce_task &task, const segments &s)
+{
+    const int64_t warp = (int64_t)blockIdx.x * kWarps + threadIdx.x / kWarp;
+    if (warp >= s.warps) return;
+    if (threadIdx.x % kWarp == 0) s.chains[warp].output = -1;
+    __syncwarp(); // that is there before another lane writes what it is
+    share_walk<Acc> walk(memory, x, y, task, s, warp);
+    walk.fold();
+}
+
+// A long line, or as many of its tiles as of any other block of it.
+template <class Acc>
+__device__ __forceinline__ void
+fold_line(segment_memory<Acc> *memory, const typename Acc::T *x, const typename Acc::T *y,
+          const reduce_task &task, const segments &s)
+{
+    constexpr int kTile = Acc::kBatch * kThreads;
+    const int64_t line = blockIdx.x / s.blocks;
+    const int part = (int)blockIdx.x % s.blocks;
+    const int64_t hop = (int64_t)kTile * s.blocks;
+    const stretch_reader<Acc> reader(x, y, s.outputs * s.n, memory->staged + threadIdx.x,
+                                     kThreads);
+    Acc acc;
+    acc.start(task);
+    using tile = stretch_tile<typename Acc::T>;
+    const tile all = reader.first(x + line * s.n, s.n, kFirst);
+    const int64_t elements = s.n + reader.lead_of(all, x + line * s.n);
+    const auto from = [&](int64_t at) -> tile {
+        const int64_t left = elements - at;
+        return {all.at + at, left > 0 ? kFirst : kNowhere,
+                (int)(left < INT32_MAX ? left : INT32_MAX), at > 0 ? (short)0 : all.before,
+                all.vectors};
+    };
+    int64_t at = (int64_t)part * kTile;
+    reader.ask(from(at), 0);
+#pragma unroll 1
+    for (int stage = 0; at < elements; stage ^= 1, at += hop) {
+        reader.ask(from(at + hop), stage ^ 1);
+        await_groups_but<1>();
+        reader.take(acc, from(at), stage, task);
+    }
+    acc.settle(task);
+    join_block(acc, &memory->words);
+    if (threadIdx.x > 0) return;
+    if (s.blocks == 1) {
+        finish_segment(acc, task, s, line);
+        return;
+    }
+    uint64_t words[Acc::kWords], *to = s.records + (int64_t)blockIdx.x * Acc::kWords;
+    acc.save(words);
+    for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
+    if (part == 0) s.chains[line] = {line, s.blocks};
+}
+
+// ---- what lies in several shares -----------------------------------------------------------
+
+template <class Acc>
+__device__ __forceinline__ void
+merge_record(Acc &acc, const segments &s, int64_t warp, int64_t number)
+{
+    uint64_t words[Acc::kWords];
+    int64_t at = number == 0 ? 2 * warp + kBehind : 2 * (warp + number) + kBefore;
+    if (s.blocks) at = warp * s.blocks + number;
+    read_words(s.records + at * Acc::kWords, words);
+    acc.merge(words);
+}
+
+// A warp for each of them; a block where more have it than a warp has lanes.
+template <class Acc>
+__device__ __forceinline__ void
+join_shares(segment_memory<Acc> *memory, const reduce_task &task, const segments &s)
+{
+    const int tid = (int)threadIdx.x, lane = tid % kWarp;
+    const int64_t step = (int64_t)gridDim.x * kWarps,
+                  own = (int64_t)blockIdx.x * kWarps + tid / kWarp,
+                  chains = s.blocks ? s.outputs : s.warps;
+#pragma unroll 1
+    for (int round = 0; round < 2; round++) {
+#pragma unroll 1
+        for (int64_t w = round ? blockIdx.x : own; w < chains; w += round ? gridDim.x : step) {
+            const segment_chain c = s.chains[w];
+            if (c.output < 0 || (c.records > kWarp) != (round == 1)) continue;
+            Acc acc;
+            acc.start(task);
+#pragma unroll 1
+            for (int64_t k = round == 0 ? lane : tid; k < c.records; k += kThreads)
+                merge_record(acc, s, w, k);
+            __syncwarp(); // lanes that had fewer have waited
+            if (round == 0)
+                join_lanes(acc, c.records <= 2 ? 2 : kWarp);
+            else
+                join_block(acc, &memory->words);
+            if (round == 0 ? lane == 0 : tid == 0) finish_segment(acc, task, s, c.output);
+            if (round == 1)
+                __syncthreads(); // the words have been read before others are written
+        }
     }
 }
 
-// How outputs are shared out, and memory for what goes between blocks.
+// joins: the shares' records. One kernel, as what finishes is the same code.
+template <class Acc>
+__global__ void
+__launch_bounds__(kThreads, kSegmentBlocks)
+    fold_segments(const typename Acc::T *x, const typename Acc::T *y,
+                  const reduce_task __grid_constant__ task, const segments __grid_constant__ s,
+                  bool joins)
+{
+    WK_DYNAMIC_SHARED(unsigned char, shared);
+    if (s.status && *s.status != ~0ull) return; // offsets are searched as what ascends
+    auto *memory = reinterpret_cast<segment_memory<Acc> *>(shared);
+    if (joins) {
+        join_shares(memory, task, s);
+        return;
+    }
+    if constexpr (takes_pairs<Acc>) {
+        if (s.blocks) {
+            fold_line(memory, x, y, task, s);
+            return;
+        }
+    }
+    fold_share(memory, x, y, task, s);
+}
+
+// ---- launches ------------------------------------------------------------------------------
+
+// How outputs are shared out, and memory for what goes between warps.
 template <class Acc>
 wk_status
 plan_segments(wk_call *call, segments *s)
 {
-    const int64_t blocks = (int64_t)processors(call) * Acc::kBlocks,
+    const int64_t threads = (int64_t)processors(call) * kSegmentBlocks * kThreads,
                   all = s->offsets ? s->n : s->outputs * s->n;
-    const int64_t tile = (int64_t)Acc::kBatch * kThreads;
-    const int64_t bytes = s->n * (int64_t)sizeof(typename Acc::T); // of a line
-    const bool many = s->offsets ? s->outputs >= blocks * kThreads / 2
-                                 : s->outputs >= kRows * (s->n / Acc::kBatch + 2);
-    const bool few = s->offsets ? s->outputs * kAverage > all : bytes <= kMostOfRow;
-    s->team = many && few ? 1 : kWarp;
-    const int64_t share =
-        all / (blocks * kWarps * kRounds); // no warp has more than that, of many
-    s->most = share > kMostOfWarp ? share : kMostOfWarp;
-    if (s->team == 1) s->most = s->offsets ? kMostOfThread : s->n;
-    const int64_t shares = blocks * (s->offsets ? kRounds : 1);
-    int64_t part = (all + shares - 1) / shares;
-    if (!s->offsets && s->n < part) part = s->n;
-    s->part = ((part > kLeastPart ? part : kLeastPart) + tile - 1) / tile * tile;
-    s->parts = s->offsets ? 0 : (s->n + s->part - 1) / s->part;
-    const bool longs = s->offsets ? true : s->n > s->most;
-    const int64_t listed = !longs ? 0 : s->offsets ? all / s->most + 1 : s->outputs;
-    const int64_t records = !longs       ? 0
-                            : s->offsets ? all / s->part + listed
-                                         : s->outputs * s->parts;
+    const auto exceeds = [&](int64_t bytes) { // a thread's share of a segment, on average
+        return s->outputs * s->team * bytes < all * (int64_t)sizeof(typename Acc::T);
+    };
+    s->team = 1;
+    while (s->team < kWarp && (exceeds(s->team == 1 ? kBytesOfAlone : kBytesOfThread) ||
+                               s->outputs * s->team < threads / 2))
+        s->team *= 2;
+    s->weight = s->team * Acc::kBatch / 2 + 8;
+    s->most = s->team < kWarp ? s->team * Acc::kBatch * kMostBatches : INT32_MAX;
+    const int64_t total = all + s->outputs * s->weight,
+                  wanted = total / (kWarp * Acc::kBatch) + 1, // a batch each
+        least = total / ((int64_t)1 << 29) + 1;               // numbers of 32 bits in a share
+    s->warps = std::max(std::min(threads / kWarp, wanted), least);
+    const int64_t blocks = (int64_t)processors(call) * kSegmentBlocks;
+    if (!s->offsets && s->n >= kLongLine && s->outputs <= blocks / 2) {
+        const int64_t tiles = s->n / (Acc::kBatch * kThreads) + 1;
+        s->blocks = (int)std::min(blocks / s->outputs, tiles);
+        s->warps = s->outputs * s->blocks * kWarps; // whose records there is room for
+    }
+    const int64_t again = Acc::kCertain ? 0 : s->outputs, chain = sizeof(segment_chain) / 8;
+    const int64_t words = s->warps * (2 * Acc::kWords + chain) + again + 1;
     void *block = nullptr;
-    const int64_t again = Acc::kCertain ? 0 : s->outputs;
-    const int64_t longwords = 2 * (s->offsets ? listed : 0) + records * Acc::kWords + again;
-    const int64_t zero = 16 + listed * (int64_t)sizeof(unsigned); // bytes
-    if (allocate(call, longwords * 8 + zero, &block) != WK_OK) return call->error.status;
-    auto *at = static_cast<int64_t *>(block);
-    s->which = at;
-    s->firsts = s->which + (s->offsets ? listed : 0);
-    s->records = reinterpret_cast<uint64_t *>(s->firsts + (s->offsets ? listed : 0));
-    s->again = reinterpret_cast<int64_t *>(s->records + records * Acc::kWords);
-    s->listed = reinterpret_cast<unsigned long long *>(s->again + again);
-    s->agains = reinterpret_cast<unsigned *>(s->listed + 1);
-    s->tickets = s->agains + 2;
-    return clear(call, s->listed, zero);
+    if (allocate(call, words * 8, &block) != WK_OK) return call->error.status;
+    s->records = static_cast<uint64_t *>(block);
+    s->chains = reinterpret_cast<segment_chain *>(s->records + s->warps * 2 * Acc::kWords);
+    s->again = reinterpret_cast<int64_t *>(s->chains + s->warps);
+    s->agains = reinterpret_cast<unsigned *>(s->again + again);
+    return Acc::kCertain ? WK_OK : clear(call, s->agains, sizeof *s->agains);
 }
 
 template <class Acc>
@@ -319,15 +427,14 @@ wk_status
 launch_segments(wk_call *call, const typename Acc::T *x, const typename Acc::T *y,
                 const reduce_task &task, const segments &s)
 {
-    const unsigned blocks = (unsigned)processors(call) * Acc::kBlocks;
-    const int64_t threads = s.outputs * s.team;
-    if (s.offsets || s.n <= s.most)
-        if (launch(call, grid_for(call, threads, kThreads), kThreads, 0, fold_segments<Acc>, x,
-                   y, task, s, false) != WK_OK)
-            return call->error.status;
-    if (s.offsets || s.n > s.most)
-        return launch(call, blocks, kThreads, 0, fold_segments<Acc>, x, y, task, s, true);
-    return WK_OK;
+    const auto blocks = (unsigned)((s.warps + kWarps - 1) / kWarps);
+    const size_t bytes = sizeof(segment_memory<Acc>);
+    if (grant(call, fold_segments<Acc>, bytes) != WK_OK ||
+        launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, false) !=
+            WK_OK)
+        return call->error.status;
+    if (s.blocks == 1) return WK_OK;
+    return launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, true);
 }
 
 // What integers tell, of the outputs that are on the list: segments.cu.
@@ -345,7 +452,8 @@ reduce_segments(wk_call *call, reduce_task *task)
     s.n = call->args.reduce.n;
     s.status = static_cast<const unsigned long long *>(call->out[1].data);
     task->counts = true;
-    task->plain = task->in_double = false;
+    if (task->fold[0] == WK_ALL) task->plain = false; // it takes all to be of one length
+    task->in_double = false;
     if (plan_segments<Acc>(call, &s) != WK_OK) return call->error.status;
     if (launch_segments<Acc>(call, first_element<typename Acc::T>(&call->in), nullptr, *task,
                              s) != WK_OK)
