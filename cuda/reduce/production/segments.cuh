@@ -207,27 +207,17 @@ struct share_walk {
     __device__ __forceinline__ bool goes_on_with_longs()
     {
         if (longs || !__any_sync(kAllLanes, skipped)) return false;
-        empty_queue();
         longs = true;
         done = false;
         source.next = 0;
         reader.set_team(kWarp);
         return true;
     }
-    __device__ __forceinline__ void empty_queue()
+    __device__ __forceinline__ bool has_room(uint32_t leaders) const
     {
-        finish_queue(*queue, task, s, queued, reader.lanes, warp, source.first);
-        queued = 0;
+        return queued + __popc(leaders) <= segment_queue<Acc>::room(reader.lanes);
     }
-    // The segments of teams that are done.
-    __device__ __forceinline__ void put(Acc &acc, bool last)
-    {
-        const uint32_t leaders = __ballot_sync(kAllLanes, last && reader.lane == 0);
-        if (leaders == 0) return;
-        if (queued + __popc(leaders) > segment_queue<Acc>::room(reader.lanes)) empty_queue();
-        queue_segments(acc, last, now.where, leaders, task, reader.lanes, queue, queued);
-        queued += __popc(leaders);
-    }
+    // One place where segments are finished, whose code is long.
     __device__ __forceinline__ void fold()
     {
         Acc acc;
@@ -237,23 +227,32 @@ struct share_walk {
             const bool works = now.where != kNowhere, last = works && reader.is_last(now);
             // Within segments, where none is looked for, there is no more to do than this.
             const bool turns = __any_sync(kAllLanes, !works || last || (ahead < 0 && !done));
+            bool ends = false;
+            uint32_t leaders = 0; // of teams whose segments are done
             if (!turns) {
                 then = reader.next(now);
             } else {
                 go_on(works, last);
                 look_ahead();
-                if (!__any_sync(kAllLanes, works || then.where != kNowhere || !done)) {
-                    if (goes_on_with_longs()) continue;
-                    break;
-                }
+                ends = !__any_sync(kAllLanes, works || then.where != kNowhere || !done);
             }
-            reader.ask(then, stage ^ 1);
-            await_groups_but<1>();
-            if (works) reader.take(acc, now, stage, task);
-            if (turns) put(acc, last);
+            if (!ends) {
+                reader.ask(then, stage ^ 1);
+                await_groups_but<1>();
+                if (works) reader.take(acc, now, stage, task);
+                if (turns) leaders = __ballot_sync(kAllLanes, last && reader.lane == 0);
+            }
+            if (ends || !has_room(leaders)) {
+                finish_queue(*queue, task, s, queued, reader.lanes, warp, source.first);
+                queued = 0;
+            }
+            if (ends && !goes_on_with_longs()) return;
+            if (leaders)
+                queue_segments(acc, last, now.where, leaders, task, reader.lanes, queue,
+                               queued);
+            queued += __popc(leaders);
             now = then;
         }
-        empty_queue();
     }
 };
 
@@ -304,10 +303,6 @@ fold_line(segment_memory<Acc> *memory, const typename Acc::T *x, const typename 
     acc.settle(task);
     join_block(acc, &memory->words);
     if (threadIdx.x > 0) return;
-    if (s.blocks == 1) {
-        finish_segment(acc, task, s, line);
-        return;
-    }
     uint64_t words[Acc::kWords], *to = s.records + (int64_t)blockIdx.x * Acc::kWords;
     acc.save(words);
     for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
@@ -316,47 +311,29 @@ fold_line(segment_memory<Acc> *memory, const typename Acc::T *x, const typename 
 
 // ---- what lies in several shares -----------------------------------------------------------
 
+// A warp for each of them.
 template <class Acc>
 __device__ __forceinline__ void
-merge_record(Acc &acc, const segments &s, int64_t warp, int64_t number)
+join_shares(const reduce_task &task, const segments &s)
 {
+    const int lane = threadIdx.x % kWarp;
+    const int64_t w = (int64_t)blockIdx.x * kWarps + threadIdx.x / kWarp;
+    if (w >= (s.blocks ? s.outputs : s.warps)) return;
+    const segment_chain c = s.chains[w];
+    if (c.output < 0) return;
     uint64_t words[Acc::kWords];
-    int64_t at = number == 0 ? 2 * warp + kBehind : 2 * (warp + number) + kBefore;
-    if (s.blocks) at = warp * s.blocks + number;
-    read_words(s.records + at * Acc::kWords, words);
-    acc.merge(words);
-}
-
-// A warp for each of them; a block where more have it than a warp has lanes.
-template <class Acc>
-__device__ __forceinline__ void
-join_shares(segment_memory<Acc> *memory, const reduce_task &task, const segments &s)
-{
-    const int tid = (int)threadIdx.x, lane = tid % kWarp;
-    const int64_t step = (int64_t)gridDim.x * kWarps,
-                  own = (int64_t)blockIdx.x * kWarps + tid / kWarp,
-                  chains = s.blocks ? s.outputs : s.warps;
+    Acc acc;
+    acc.start(task);
 #pragma unroll 1
-    for (int round = 0; round < 2; round++) {
-#pragma unroll 1
-        for (int64_t w = round ? blockIdx.x : own; w < chains; w += round ? gridDim.x : step) {
-            const segment_chain c = s.chains[w];
-            if (c.output < 0 || (c.records > kWarp) != (round == 1)) continue;
-            Acc acc;
-            acc.start(task);
-#pragma unroll 1
-            for (int64_t k = round == 0 ? lane : tid; k < c.records; k += kThreads)
-                merge_record(acc, s, w, k);
-            __syncwarp(); // lanes that had fewer have waited
-            if (round == 0)
-                join_lanes(acc, c.records <= 2 ? 2 : kWarp);
-            else
-                join_block(acc, &memory->words);
-            if (round == 0 ? lane == 0 : tid == 0) finish_segment(acc, task, s, c.output);
-            if (round == 1)
-                __syncthreads(); // the words have been read before others are written
-        }
+    for (int64_t k = lane; k < c.records; k += kWarp) {
+        int64_t at = k == 0 ? 2 * w + kBehind : 2 * (w + k) + kBefore;
+        if (s.blocks) at = w * s.blocks + k;
+        read_words(s.records + at * Acc::kWords, words);
+        acc.merge(words);
     }
+    __syncwarp(); // lanes that had fewer have waited
+    join_lanes(acc, c.records <= 2 ? 2 : kWarp);
+    if (lane == 0) finish_segment(acc, task, s, c.output);
 }
 
 // joins: the shares' records. One kernel, as what finishes is the same code.
@@ -371,7 +348,7 @@ __launch_bounds__(kThreads, kSegmentBlocks)
     if (s.status && *s.status != ~0ull) return; // offsets are searched as what ascends
     auto *memory = reinterpret_cast<segment_memory<Acc> *>(shared);
     if (joins) {
-        join_shares(memory, task, s);
+        join_shares<Acc>(task, s);
         return;
     }
     if constexpr (takes_pairs<Acc>) {
@@ -433,7 +410,6 @@ launch_segments(wk_call *call, const typename Acc::T *x, const typename Acc::T *
         launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, false) !=
             WK_OK)
         return call->error.status;
-    if (s.blocks == 1) return WK_OK;
     return launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, true);
 }
 
