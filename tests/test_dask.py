@@ -12,6 +12,7 @@ from helpers import assert_same_bits
 da = pytest.importorskip("dask.array")
 import dask  # noqa: E402
 import warpkit.dask as lazy  # noqa: E402
+from dask.sizeof import sizeof  # noqa: E402
 
 OPS = ("sum", "mean", "std", "min", "ptp", "all", "count_nonzero", "norm", "argmax")
 SEVERAL = ("min", "max", "mean", "argmin")
@@ -153,13 +154,12 @@ def test_stencils_at_the_ends_and_where_chunks_are_shorter_than_the_halo(mode, n
         lazy.stencil1d(d, np.ones(30), 0, mode="valid")
 
 
+def tasks(*arrays):
+    return len(dict(dask.optimize(*arrays)[0].__dask_graph__()))
+
+
 def test_graphs_are_no_larger_than_dasks():
     d = da.from_array(np.zeros((64, 64)), chunks=8)
-
-    def tasks(*arrays):
-        (graph,) = {id(g): g for g in [dask.optimize(*arrays)[0].__dask_graph__()]}.values()
-        return len(dict(graph))
-
     assert tasks(lazy.reduce(d, "sum")) <= tasks(d.sum())
     assert tasks(lazy.reduce(d, "std", 0)) <= tasks(d.std(0))
     ours = tasks(lazy.histogram(d, 10, (0, 1))[0])
@@ -172,14 +172,24 @@ def test_many_chunks_are_merged_at_once(blocks):
     d = da.from_array(x, chunks=2)
     for axis in (None, 0):
         check(lazy.reduce(d, "std", axis), np.asarray(warpkit.reduce(x, "std", axis)))
-    assert len(lazy.reduce(d).__dask_graph__()) <= len(d.sum().__dask_graph__())
     counts, _ = lazy.histogram(d, 4, (-50, 50))
     check(counts, warpkit.histogram(x, 4, (-50, 50))[0])
 
 
+def test_as_many_partials_are_merged_at_once_as_are_held_easily():
+    """Beside the chunks' tasks: 64 scalars at once, or 4 of a million results each."""
+    for shape, merges in (((64, 1), 1), ((8, 8), 1), ((70, 1), 2 + 1)):
+        d = da.ones(shape, chunks=1)
+        assert tasks(lazy.reduce(d)) == d.npartitions + merges
+        with dask.config.set(split_every=4):
+            assert tasks(lazy.reduce(d)) > d.npartitions + merges
+    d = da.ones((16, 10**6), chunks=(1, 10**6))
+    assert tasks(lazy.reduce(d, axis=0)) == 16 + 4 + 1
+
+
 def test_what_a_partial_holds_is_its_size():
     p = warpkit.partial(np.ones((3, 500)), axis=0)
-    assert sys.getsizeof(p) >= p.nbytes
+    assert sizeof(p) >= p.nbytes
 
 
 def test_what_is_refused():

@@ -223,7 +223,7 @@ def test_segments_of_any_lengths(row, dtype):
 
 
 def offsets_of_many(many, least):
-    """Most are short; some are too long for a thread, one of them for a block."""
+    """Most are short; some are too long for a thread, one of them lies in several warps' shares."""
     lengths = np.random.default_rng(5).integers(least, 40, many)
     lengths[::500] = 1020 + np.arange(many // 500) % 10
     lengths[77] = 40_000

@@ -69,8 +69,6 @@ from pages import (
     table,
 )
 
-CPU_RESULTS = RESULTS / "cpu.json"
-EMU_RESULTS = RESULTS / "emu.json"
 TRANSFER_RESULTS = "transfer_*.json"  # beside them, one for each GPU
 
 EXAMPLE = re.compile(
@@ -145,11 +143,18 @@ def kernel_table() -> str:
     return table(("operation", "device", "variant", "production", "what it teaches"), rows, "<<<<<")
 
 
+def result_of(name: str) -> dict[str, Any] | None:
+    """bench/results/name.json, which bench/name.py writes."""
+    path = RESULTS / f"{name}.json"
+    if path.exists():
+        found: dict[str, Any] = json.loads(path.read_text())
+        return found
+    complain(f"no {path.relative_to(ROOT)}: run bench/{name}.py; its table stays")
+    return None
+
+
 def cpu_table() -> str | None:
-    try:
-        result = json.loads(CPU_RESULTS.read_text())
-    except FileNotFoundError:
-        complain(f"no {CPU_RESULTS.relative_to(ROOT)}: run bench/cpu.py; the cpu table stays")
+    if (result := result_of("cpu")) is None:
         return None
     # where a case has several shapes, the first
     measured: dict[tuple[str, str, str], dict[str, Any]] = {}
@@ -159,7 +164,7 @@ def cpu_table() -> str | None:
     for op, case, dtype, words in SHOWN:
         row = measured.get((op, case, dtype))
         if row is None:
-            complain(f"{CPU_RESULTS.name} has no {op} {case} {dtype}; its row is left out")
+            complain(f"cpu.json has no {op} {case} {dtype}; its row is left out")
             continue
         times = milliseconds(row["peer_ms"]), milliseconds(row["ms"])
         rows.append((f"`{op}`", words, dtype, row["peer"], *times, f"{row['ratio']:.1f}"))
@@ -174,10 +179,7 @@ def cpu_table() -> str | None:
 
 
 def emu_table() -> str | None:
-    try:
-        result = json.loads(EMU_RESULTS.read_text())
-    except FileNotFoundError:
-        complain(f"no {EMU_RESULTS.relative_to(ROOT)}: run bench/emu.py; the emu table stays")
+    if (result := result_of("emu")) is None:
         return None
     rows = [
         (
@@ -254,11 +256,8 @@ def auto_tables() -> str | None:
 
 
 def dask_table() -> str | None:
-    path = RESULTS / "scale_out.json"
-    if not path.exists():
-        complain(f"no {path.relative_to(ROOT)}: run bench/scale_out.py; the dask table stays")
+    if (result := result_of("scale_out")) is None:
         return None
-    result = json.loads(path.read_text())
     rows = [
         (
             row["job"],

@@ -340,8 +340,6 @@ def histogram(
             raise ValueError("weights should have the same shape as a.")
         weights = da.asarray(weights).rechunk(a.chunks)
     lazy = np.ndim(bins) == 0 and range is None
-    number = np.size(bins) if np.ndim(bins) else operator.index(bins)  # type: ignore[arg-type]
-    split_every = _split(a, _axes_of(a), split_every, number)
     how = {"bins": bins, "device": device}
     ends: Any = None
     if lazy:
@@ -349,9 +347,9 @@ def histogram(
         parts = _merged(
             a,
             functools.partial(_chunk, op=("min", "max"), device=device),
-            tuple(_range(a.ndim)),
+            _axes_of(a),
             None,
-            split_every,
+            _split(a, _axes_of(a), split_every),
         )
         ends = parts.map_blocks(
             _ends,
@@ -365,6 +363,7 @@ def histogram(
     empty = np.zeros((0,) * a.ndim, object)
     given = (a, ends) if weights is None else (a, ends, weights)
     parts = da.map_blocks(_histogram_chunk, *given, meta=empty, dtype=object, **how)
+    split_every = _split(a, _axes_of(a), split_every, len(edges) - 1)
     p = _merged(parts, _same, _axes_of(a), None, split_every)
     counted = np.dtype(np.int64) if weights is None else weights.dtype
     counted = np.result_type(counted, float) if density else counted
@@ -462,7 +461,7 @@ def _of_chunks(
     a, length, dtype = of
     empty = np.zeros((0,), object)
     parts = da.map_blocks(chunk, *given, meta=empty, dtype=object, **how)
-    outputs = 4096 if np.isnan(length) else length
+    outputs = 4096 if np.isnan(length) else length  # a guess
     p = _merged(parts, _same, (0,), None, _split(parts, (0,), every, outputs))
     run = functools.partial(result, like=meta_from_array(a._meta))
     return p.map_blocks(run, chunks=((length,),), dtype=dtype, meta=_meta(a, 1, dtype))
