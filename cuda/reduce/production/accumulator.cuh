@@ -111,20 +111,30 @@ struct certain {
     __device__ __forceinline__ void settle(const reduce_task &) {}
 };
 
-// What `lanes` neighbouring lanes hold, in the first of them.
+// What `lanes` neighbouring lanes hold, in the first `left` of them, if these take it.
 template <class Acc>
 __device__ __forceinline__ void
-join_lanes(Acc &acc, int lanes)
+join_lanes(Acc &acc, int lanes, int left = 1, bool takes = true)
 {
     uint64_t words[Acc::kWords];
 #pragma unroll 1
-    for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int half = lanes / 2; half >= left; half /= 2) {
         acc.save(words);
 #pragma unroll
         for (int w = 0; w < Acc::kWords; w++)
             words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-        acc.merge(words);
+        if (takes) acc.merge(words);
     }
+}
+
+template <class Acc>
+__device__ __forceinline__ void
+save_words(const Acc &acc, uint64_t *to)
+{
+    uint64_t words[Acc::kWords];
+    acc.save(words);
+#pragma unroll
+    for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
 }
 
 template <class Acc>
@@ -169,8 +179,7 @@ add_to_state(Acc &acc, const reduce_task &task, int64_t output)
     uint64_t words[Acc::kWords], *state = shared_words(task, output, Acc::kWords);
     read_words(state, words);
     acc.merge(words);
-    acc.save(words);
-    for (int w = 0; w < Acc::kWords; w++) state[w] = words[w];
+    save_words(acc, state);
 }
 
 // Of a thread that has all of an output, or of its piece. False: it cannot be told.

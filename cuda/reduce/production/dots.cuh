@@ -19,7 +19,6 @@ struct float_dots {
     // Vectors of each array at once: no more than 8 products of each part, in registers.
     static constexpr int kTurn = sizeof(T) == 2 || sizeof(T) == 16 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kBlocks = 2;
     static constexpr int kS = kWide ? 4 : 3, kWords = 1 + kParts * (kS + 1);
     static constexpr int kMost = 900, kLeast = -860; // binades of a batch's sum
     static constexpr int kDtype = float_sums<E, 1, true, false, false>::kDtype;
@@ -164,7 +163,7 @@ struct word_dots {
     static constexpr bool kPairs = true, kCertain = true;
     static constexpr int kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
-    static constexpr int kWords = 1, kBlocks = 3;
+    static constexpr int kWords = 1;
     uint64_t total;
 
     static __device__ T filler(const reduce_task &)

@@ -696,7 +696,7 @@ struct float_sums {
         double_pair s[kParts];
 #pragma unroll
         for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
-        return (of.n > 0 && finish_own(s, pair_of(squares), flags, task, of, output)) ||
+        return finish_own(s, pair_of(squares), flags, task, of, output) ||
                finish_floats(result(task), task, output);
     }
 

@@ -310,10 +310,8 @@ finish_block(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
     bool all = task.parts == 1;
     join_block(acc, &memory->words);
     if (!all) {
-        uint64_t words[Acc::kWords];
-        acc.save(words);
-        uint64_t *to = task.records + (output * task.parts + part) * Acc::kWords;
-        for (int w = 0; threadIdx.x == 0 && w < Acc::kWords; w++) to[w] = words[w];
+        if (threadIdx.x == 0)
+            save_words(acc, task.records + (output * task.parts + part) * Acc::kWords);
         if (threadIdx.x < kWarp)
             all = warp_draws_last(task.tickets + output, (unsigned)task.parts);
         all = __syncthreads_or(all); // also: the words of the block have been read
@@ -616,8 +614,7 @@ __launch_bounds__(kThreads) merge_states(const reduce_task __grid_constant__ tas
         if (other) {
             for (int w = 0; w < Acc::kWords; w++) words[w] = other[o * Acc::kWords + w];
             acc.merge(words);
-            acc.save(words);
-            for (int w = 0; w < Acc::kWords; w++) state[o * Acc::kWords + w] = words[w];
+            save_words(acc, state + o * Acc::kWords);
         } else {
             deliver(acc, task, o);
         }

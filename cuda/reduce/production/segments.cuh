@@ -16,8 +16,7 @@
 namespace wk
 {
 
-// Of a multiprocessor: 3 would have to spill. H200, float32 in segments of 500 and 2,000: 189, 155 us; by
-// three 210, 188.
+// Of a multiprocessor: 3 would have to spill.
 constexpr int kSegmentBlocks = 2;
 constexpr int kMostBatches = 32; // of a team's thread
 // Bytes of a team's thread, on average and at most, and of one that is alone. H200, dots of 2^27 float32 in
@@ -95,10 +94,7 @@ finish_queue(const segment_queue<Acc> &q, const reduce_task &task, const segment
         if (where >= kFirst) {
             finish_segment(acc, task, s, first + where - kFirst);
         } else {
-            acc.save(words);
-            uint64_t *to = s.records + (2 * warp + where) * Acc::kWords;
-#pragma unroll
-            for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
+            save_words(acc, s.records + (2 * warp + where) * Acc::kWords);
         }
     }
     __syncwarp(); // they have been read before others are written
@@ -113,14 +109,7 @@ queue_segments(Acc &acc, bool done, int where, uint32_t leaders, const reduce_ta
     const int lane = threadIdx.x % kWarp, own = lane & (team - 1), states = states_of(team);
     uint64_t words[Acc::kWords];
     if (done) acc.settle(task);
-#pragma unroll 1
-    for (int half = team / 2; half >= kStatesOfSegment; half /= 2) {
-        acc.save(words);
-#pragma unroll
-        for (int w = 0; w < Acc::kWords; w++)
-            words[w] = __shfl_down_sync(kAllLanes, words[w], half);
-        if (done) acc.merge(words);
-    }
+    join_lanes(acc, team, kStatesOfSegment, done);
     if (!done) return;
     const int slot = count + __popc(leaders & ((1u << (lane - own)) - 1));
     if (own == 0) q->where[slot] = where;
@@ -156,8 +145,8 @@ struct share_walk {
                                           const reduce_task &t, const segments &all,
                                           int64_t number)
         : task(t), s(all), queue(&memory->queue[threadIdx.x / kWarp]), warp(number),
-          source(all, number), reader(x, y, all.offsets ? all.n : all.outputs * all.n,
-                                      memory->staged + threadIdx.x, all.team)
+          source(all, number),
+          reader(x, y, all.elements(), memory->staged + threadIdx.x, all.team)
     {
         from = x + source.origin;
     }
@@ -279,7 +268,7 @@ fold_line(segment_memory<Acc> *memory, const typename Acc::T *x, const typename 
     const int64_t line = blockIdx.x / s.blocks;
     const int part = (int)blockIdx.x % s.blocks;
     const int64_t hop = (int64_t)kTile * s.blocks;
-    const stretch_reader<Acc> reader(x, y, s.outputs * s.n, memory->staged + threadIdx.x,
+    const stretch_reader<Acc> reader(x, y, s.elements(), memory->staged + threadIdx.x,
                                      kThreads);
     Acc acc;
     acc.start(task);
@@ -303,9 +292,7 @@ fold_line(segment_memory<Acc> *memory, const typename Acc::T *x, const typename 
     acc.settle(task);
     join_block(acc, &memory->words);
     if (threadIdx.x > 0) return;
-    uint64_t words[Acc::kWords], *to = s.records + (int64_t)blockIdx.x * Acc::kWords;
-    acc.save(words);
-    for (int w = 0; w < Acc::kWords; w++) to[w] = words[w];
+    save_words(acc, s.records + (int64_t)blockIdx.x * Acc::kWords);
     if (part == 0) s.chains[line] = {line, s.blocks};
 }
 
@@ -368,7 +355,7 @@ wk_status
 plan_segments(wk_call *call, segments *s)
 {
     const int64_t threads = (int64_t)processors(call) * kSegmentBlocks * kThreads,
-                  all = s->offsets ? s->n : s->outputs * s->n;
+                  all = s->elements();
     const auto exceeds = [&](int64_t bytes) { // a thread's share of a segment, on average
         return s->outputs * s->team * bytes < all * (int64_t)sizeof(typename Acc::T);
     };

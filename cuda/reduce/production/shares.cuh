@@ -24,6 +24,11 @@ struct segments {
     segment_chain *chains; // of each warp, or of each line
     int64_t *again;        // outputs that integers tell
     unsigned *agains;
+
+    __host__ __device__ __forceinline__ int64_t elements() const
+    {
+        return offsets ? n : outputs * n;
+    }
 };
 
 wk_status with_segments(wk_call *call, wk_status (*fold)(wk_call *)); // segments.cu
@@ -78,7 +83,7 @@ struct segment_source {
 
     __device__ __forceinline__ segment_source(const segments &all, int64_t warp) : s(all)
     {
-        const int64_t n = s.offsets ? s.n : s.outputs * s.n;
+        const int64_t n = s.elements();
         const int64_t zero = s.offsets ? stretch_of(s, 0).begin : 0,
                       end = s.offsets ? stretch_of(s, s.outputs - 1).end : n;
         share = (int)((end - zero + s.outputs * s.weight + s.warps - 1) / s.warps);
