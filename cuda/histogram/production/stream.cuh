@@ -63,6 +63,7 @@ each_of_tiles(const input<T> &in, unsigned group, unsigned groups, F &&body)
         for (int j = 0; j < U; j++) next[j] = read_once(p + j * kThreads);
     }
     for (int64_t t = group; t < tiles; t += groups, p += groups * tile) {
+        __syncwarp(); // lanes that the body kept are waited for, else each part of the warp loads alone
 #pragma unroll
         for (int j = 0; j < U; j++) now[j] = kAhead ? next[j] : read_once(p + j * kThreads);
         if (kAhead && t + groups < tiles) {

@@ -16,10 +16,12 @@ rows_of(const bins_task &b, const T (&x)[N], unsigned (&row)[N])
     const auto bins = (unsigned)h.bins;
     bool found = false;
     if constexpr (std::is_integral_v<T>) {
+        using U = std::make_unsigned_t<T>; // negative ones lie beyond all bins
+        constexpr U kNegative = (U)1 << (8 * sizeof(T) - 1);
+        const U end = std::is_signed_v<T> && bins > kNegative ? kNegative : (U)bins;
         found = h.kind == WK_BINS_VALUES;
 #pragma unroll
-        for (int i = 0; i < N && found; i++)
-            row[i] = (uint64_t)x[i] < bins ? (unsigned)x[i] : bins;
+        for (int i = 0; i < N && found; i++) row[i] = (U)x[i] < end ? (unsigned)x[i] : bins;
     } else if (h.kind == WK_BINS_UNIFORM) {  // the guess of bins.h
         constexpr float kRound = 12582912.f; // 1.5 * 2^23: added to a float, leaves its integer
         const bool wide = sizeof(T) == 8 || b.edges_dtype == WK_F64;
@@ -74,11 +76,11 @@ struct typed {
         return static_cast<const W *>(t.weights.data)[i];
     }
 
-    static __device__ __forceinline__ void vectors_at(const weights_task &t, int64_t i,
-                                                      T (&x)[kEach], W (&w)[kEach])
+    static __device__ __forceinline__ void vectors_at(const void *in, const void *weights,
+                                                      int64_t i, T (&x)[kEach], W (&w)[kEach])
     {
-        read(static_cast<const T *>(t.in) + i, x);
-        read(static_cast<const W *>(t.weights.data) + i, w);
+        read(static_cast<const T *>(in) + i, x);
+        read(static_cast<const W *>(weights) + i, w);
     }
 
     static __device__ __forceinline__ void rows(const weights_task &t, const T (&x)[kEach],
@@ -128,7 +130,7 @@ struct untyped {
         return bits_at(t.weights.data, bytes_of(t.weights.dtype), i * t.weights.step);
     }
 
-    static __device__ __forceinline__ void vectors_at(const weights_task &, int64_t,
+    static __device__ __forceinline__ void vectors_at(const void *, const void *, int64_t,
                                                       uint64_t (&)[kEach], uint64_t (&)[kEach])
     {
     }

@@ -113,7 +113,7 @@ __device__ row_sum
 take_row(unsigned long long *limb, const limbs_now &l)
 {
     constexpr int kEach = 32 / layout<kClass>::kLimbBits;
-    constexpr int kBatch = kMostLimbs<kClass> < 16 ? kMostLimbs<kClass> : 16; // wait together
+    constexpr int kBatch = kMostLimbs<kClass> < 24 ? kMostLimbs<kClass> : 24; // wait together
     static_assert(kBatch % kEach == 0);
     constexpr digits kNone = {0, 0, 0, -1, false};
     digits d = kNone, positive = kNone, negative = kNone;

@@ -26,10 +26,18 @@ near_place(const weights_task __grid_constant__ t, int *low)
     for (int p = threadIdx.x; p < form::kLast + form::kReach; p += kBlock) count[p] = 0;
     if (threadIdx.x == 0) best = 0;
     __syncthreads(); // every count is zero before the first add
-    const int64_t n = t.end - t.begin, samples = n < kSamples ? n : kSamples;
-    for (int64_t k = threadIdx.x; k < samples; k += kBlock) {
-        const int64_t i = t.begin + (int64_t)((double)n / (double)samples * (double)k);
-        const auto s = size_of(untyped<kClass>::number(t, untyped<kClass>::weight_at(t, i)));
+    const int64_t n = t.end - t.begin;
+    const int samples = n < kSamples ? (int)n : kSamples;
+    uint64_t bits[kSamples / kBlock] = {}; // all on their way together; zeros do not count
+#pragma unroll
+    for (int j = 0; j < kSamples / kBlock; j++) {
+        const int k = j * kBlock + threadIdx.x;
+        const auto i = (int64_t)((double)n / (double)samples * (double)k);
+        if (k < samples) bits[j] = untyped<kClass>::weight_at(t, t.begin + i);
+    }
+#pragma unroll
+    for (int j = 0; j < kSamples / kBlock; j++) {
+        const auto s = size_of(untyped<kClass>::number(t, bits[j]));
         if (s.size) atomicAdd(&count[s.at], 1);
     }
     __syncthreads(); // every weight is counted before the counts are read

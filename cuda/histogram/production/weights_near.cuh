@@ -18,29 +18,52 @@ namespace wk::weights
 {
 
 // kReach: binades. kLast: where a number may begin. kStep: bits from the first word to the second;
-// kTop: and from there to the third.
+// kTop: and from there to the third. A number of kDigits is a multiple of 2^kLeast.
 template <numbers kClass>
 struct near_form;
 
 template <>
 struct near_form<numbers::narrow> {
-    using bits = uint32_t;
-    static constexpr int kReach = 16, kLast = 254 - kReach, kStep = 8, kTop = 24, kField = 23;
-
-    static __device__ __forceinline__ bits of(float x)
-    {
-        return wk_bits_f32(x);
-    }
+    using number = float;
+    using integer = int;
+    static constexpr int kReach = 16, kLast = 254 - kReach, kStep = 8, kTop = 24;
+    static constexpr int kLeast = -149, kDigits = 24, kMost = 127;
 };
 
 template <>
 struct near_form<numbers::wide> {
-    using bits = uint64_t;
-    static constexpr int kReach = 10, kLast = 2046 - kReach, kStep = 32, kTop = 32, kField = 52;
+    using number = double;
+    using integer = long long;
+    static constexpr int kReach = 10, kLast = 2046 - kReach, kStep = 32, kTop = 32;
+    static constexpr int kLeast = -1074, kDigits = 53, kMost = 1023;
+};
 
-    static __device__ __forceinline__ bits of(double x)
+// Numbers in units of the first word, if they begin at `low`.
+template <numbers kClass>
+struct near_scale {
+    using form = near_form<kClass>;
+    using F = typename form::number;
+    static constexpr F kOne = 1,
+                       kEnd = kOne * (1ll << form::kReach) * (1ll << form::kDigits - 1);
+    F most, more; // the unit's inverse: one power of two may be too little
+    F least;      // what is there of a whole number's digits, where these begin
+
+    __device__ __forceinline__ explicit near_scale(int low)
     {
-        return wk_bits_f64(x);
+        const int e = -form::kLeast - low, rest = e > form::kMost ? e - form::kMost : 0;
+        const auto kept = [](F x) { return __shfl_sync(kAllLanes, x, 0); }; // not computed anew
+        most = kept((F)wk_power_of_two(e - rest));
+        more = kept((F)wk_power_of_two(rest));
+        least = kept(low == 0 ? 0 : kOne * (1ll << form::kDigits - 1));
+    }
+    // An integer, if the words take it.
+    __device__ __forceinline__ F operator()(F x) const
+    {
+        return x * most * more;
+    }
+    __device__ __forceinline__ bool takes(F scaled) const
+    {
+        return fabs(scaled) >= least && fabs(scaled) < kEnd;
     }
 };
 
@@ -63,11 +86,22 @@ struct near_plan {
     }
 };
 
-// A weight to its limb, past shared memory.
-template <numbers kClass, typename N>
-__device__ WK_NOINLINE void
-add_at_once(const weights_task &t, unsigned row, N x)
+// Is the row one of the block's? kShared: some are another multiprocessor's.
+template <bool kShared>
+__device__ __forceinline__ bool
+is_own(const weights_task &t, const near_plan &plan, unsigned part, unsigned row)
 {
+    return row < (unsigned)t.rows &&
+           (!kShared || (row / 32 & ((1u << plan.shift) - 1)) == part);
+}
+
+// A weight to its limb, if the words do not take it.
+template <numbers kClass, bool kShared>
+__device__ WK_NOINLINE void
+add_to_limb(const weights_task &t, const near_plan &plan, near_scale<kClass> scale,
+            unsigned part, unsigned row, typename near_form<kClass>::number x)
+{
+    if (x == 0 || !is_own<kShared>(t, plan, part, row) || scale.takes(scale(x))) return;
     const pieces p = pieces_of(x);
     unsigned long long *limb = &t.limbs[p.place * t.rows + row];
     if (p.flags) atomicOr(&t.flags[row], (unsigned)p.flags);
@@ -75,100 +109,88 @@ add_at_once(const weights_task &t, unsigned row, N x)
     if (p.high) atomicAdd(limb + layout<kClass>::kApart * t.rows, (unsigned long long)p.high);
 }
 
-// A thread's weights as integers, `up` binades from the first word.
+// A thread's weights as integers, in which of a row's words.
 template <numbers kClass, int kEach>
-struct near_sizes {
-    typename near_form<kClass>::bits size[kEach];
-    unsigned up[kEach];
-    int sign[kEach]; // 0 or -1
+struct near_values {
+    typename near_form<kClass>::integer value[kEach];
+    unsigned at[kEach];
+    bool upper[kEach]; // of narrow ones: to the second word
 };
 
 // All adds first, so that they wait together.
 template <int kEach>
 __device__ __forceinline__ void
-add_sizes(const near_plan &plan, unsigned *own, const unsigned (&at)[kEach],
-          const near_sizes<numbers::narrow, kEach> &s)
+add_values(const near_plan &plan, unsigned *own, const near_values<numbers::narrow, kEach> &v)
 {
-    constexpr int kStep = near_form<numbers::narrow>::kStep;
     const auto words = (unsigned)plan.words;
-    int value[kEach], old[kEach], over[kEach];
+    int old[kEach], over[kEach];
+#pragma unroll
+    for (int j = 0; j < kEach; j++)
+        old[j] = (int)atomicAdd(&own[v.at[j] + (v.upper[j] ? words : 0)], (unsigned)v.value[j]);
+    if (overflows(old, v.value, over) >= 0) return;
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
-        value[j] = ((int)(s.size[j] << s.up[j] % kStep) ^ s.sign[j]) - s.sign[j];
-        old[j] =
-            (int)atomicAdd(&own[at[j] + (s.up[j] < kStep ? 0 : words)], (unsigned)value[j]);
-    }
-    if (overflows(old, value, over) >= 0) return;
-#pragma unroll
-    for (int j = 0; j < kEach; j++) {
-        const int carry = s.up[j] < kStep ? 1 : 1 << kStep;
+        const int carry = v.upper[j] ? 1 << near_form<numbers::narrow>::kStep : 1;
         if (over[j] < 0)
-            atomicAdd(&own[at[j] + 2 * words], (unsigned)((carry ^ s.sign[j]) - s.sign[j]));
+            atomicAdd(&own[v.at[j] + 2 * words], (unsigned)(carry * (v.value[j] >> 31 | 1)));
     }
 }
 
 template <int kEach>
 __device__ __forceinline__ void
-add_sizes(const near_plan &plan, unsigned *own, const unsigned (&at)[kEach],
-          const near_sizes<numbers::wide, kEach> &s)
+add_values(const near_plan &plan, unsigned *own, const near_values<numbers::wide, kEach> &v)
 {
     const auto words = (unsigned)plan.words;
     unsigned low[kEach], old[kEach];
     int high[kEach], upper[kEach], over[kEach]; // upper: old ones
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
-        const auto v = (long long)(s.size[j] << s.up[j]);
-        const long long value = (v ^ s.sign[j]) - s.sign[j];
-        low[j] = (unsigned)value;
-        high[j] = (int)(value >> 32);
-        old[j] = atomicAdd(&own[at[j]], low[j]);
+        low[j] = (unsigned)v.value[j];
+        high[j] = (int)(v.value[j] >> 32);
+        old[j] = atomicAdd(&own[v.at[j]], low[j]);
     }
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
         high[j] += old[j] + low[j] < low[j];
-        upper[j] = (int)atomicAdd(&own[at[j] + words], (unsigned)high[j]);
+        upper[j] = (int)atomicAdd(&own[v.at[j] + words], (unsigned)high[j]);
     }
     if (overflows(upper, high, over) >= 0) return;
 #pragma unroll
     for (int j = 0; j < kEach; j++)
-        if (over[j] < 0) atomicAdd(&own[at[j] + 2 * words], high[j] > 0 ? 1u : ~0u);
+        if (over[j] < 0) atomicAdd(&own[v.at[j] + 2 * words], high[j] > 0 ? 1u : ~0u);
 }
 
-// Adds a thread's elements. kShared: some of the rows are another multiprocessor's.
+// Adds a thread's elements.
 template <typename S, bool kShared>
 __device__ __forceinline__ void
-add_elements(const weights_task &t, const near_plan &plan, int low, unsigned part,
-             unsigned *own, const unsigned (&row)[S::kEach],
+add_elements(const weights_task &t, const near_plan &plan, const near_scale<S::kClass> &scale,
+             unsigned part, unsigned *own, const unsigned (&row)[S::kEach],
              const typename S::weight_type (&w)[S::kEach])
 {
     using form = near_form<S::kClass>;
-    using bits = typename form::bits;
-    constexpr int kEach = S::kEach, kField = form::kField, kSign = sizeof(bits) * 8 - 1;
-    near_sizes<S::kClass, kEach> s;
-    unsigned at[kEach];
-    unsigned far = 0; // bit j: beyond the words' reach
+    using F = typename form::number;
+    constexpr int kEach = S::kEach;
+    constexpr F kOne = 1, kMiddle = kOne * (1ll << form::kStep) * (1ll << form::kDigits - 1);
+    near_values<S::kClass, kEach> v;
+    bool far = false;
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
-        const bits b = form::of(S::number(t, w[j])), magnitude = b & ~((bits)1 << kSign);
-        const int e = (int)(magnitude >> kField); // of infinities and NaN beyond all reach
-        const unsigned line = row[j] / 32;
-        const bool mine = row[j] < (unsigned)t.rows &&
-                          (!kShared || (line & ((1u << plan.shift) - 1)) == part);
-        const auto up = (unsigned)(max(e, 1) - 1 - low);
-        s.sign[j] = -(int)(b >> kSign);
-        const bool here = mine && up < (unsigned)form::kReach;
-        const bits size = (b & (((bits)1 << kField) - 1)) + ((bits)min(e, 1) << kField);
-        s.size[j] = here ? size : 0;
-        s.up[j] = here ? up : 0;
-        far |= (unsigned)(mine & !here & (magnitude != 0)) << j;
-        const unsigned place = kShared ? (line >> plan.shift) * 32 + row[j] % 32 : row[j];
-        at[j] = mine ? histogram::turned(place) : threadIdx.x % kWarp;
+        const F x = S::number(t, w[j]);
+        F scaled = scale(x);
+        const bool mine = is_own<kShared>(t, plan, part, row[j]), takes = scale.takes(scaled);
+        far |= !takes && !(x == 0);
+        v.upper[j] = S::kClass == numbers::narrow && fabs(scaled) >= kMiddle;
+        if (v.upper[j]) scaled *= kOne / (1ll << form::kStep);
+        v.value[j] = (typename form::integer)(mine && takes ? scaled : 0);
+        const unsigned place =
+            kShared ? (row[j] / 32 >> plan.shift) * 32 + row[j] % 32 : row[j];
+        v.at[j] = mine ? histogram::turned(place) : threadIdx.x % kWarp;
     }
-    add_sizes(plan, own, at, s);
+    add_values(plan, own, v);
     if (!far) return; // as in most tiles
 #pragma unroll
     for (int j = 0; j < kEach; j++)
-        if (far >> j & 1) add_at_once<S::kClass>(t, row[j], S::number(t, w[j]));
+        add_to_limb<S::kClass, kShared>(t, plan, scale, part, row[j], S::number(t, w[j]));
 }
 
 // The block's numbers to its table, the two upper words as one: rows side by side. near_sum adds the
@@ -199,24 +221,28 @@ __launch_bounds__(kBlock)
                  const near_plan __grid_constant__ plan)
 {
     WK_DYNAMIC_SHARED(unsigned, words);
-    const int copy = plan.copy(), low = *plan.low;
+    const int copy = plan.copy();
+    const near_scale<S::kClass> scale(*plan.low);
     for (int i = threadIdx.x; i < copy * plan.copies; i += kBlock) words[i] = 0;
     __syncthreads(); // every word is zero before the first add
 
     unsigned *own = words + (int)threadIdx.x % kWarp % plan.copies * copy;
     const unsigned part = blockIdx.x & ((1u << plan.shift) - 1);
-    const int64_t group = blockIdx.x >> plan.shift, groups = gridDim.x >> plan.shift;
+    const int64_t step = (int64_t)(gridDim.x >> plan.shift) * kBlock * S::kEach;
+    int64_t at = ((int64_t)(blockIdx.x >> plan.shift) * kBlock + threadIdx.x) * S::kEach;
     elements<S> next;
     bool strays = false;
-    if (group < s.all) fetch<S>(t, s, group, &next);
-    for (int64_t tile = group; tile < s.all; tile += groups) {
+    if (at < s.all) fetch<S>(t, s, at, &next);
+    while (at < s.all) {
         const elements<S> e = next;
-        if (tile + groups < s.all) fetch<S>(t, s, tile + groups, &next);
+        at += step;
+        __syncwarp(); // lanes that overflowed are waited for, else each part of the warp loads alone
+        if (at < s.all) fetch<S>(t, s, at, &next);
         unsigned row[S::kEach];
         S::rows(t, e.x, row);
 #pragma unroll
         for (int j = 0; j < S::kEach; j++) strays |= row[j] == (unsigned)t.bins.args.bins;
-        add_elements<S, kShared>(t, plan, low, part, own, row, e.w);
+        add_elements<S, kShared>(t, plan, scale, part, own, row, e.w);
     }
     if (strays && t.stray) atomicOr(t.stray, 1u);
     __syncthreads(); // every add is done before the words are read
@@ -263,7 +289,7 @@ launch_near(wk_call *call, const weights_task &t, near_plan plan)
 {
     const tiles s = tiles_of<S>(t);
     const size_t bytes = sizeof(unsigned) * plan.copy() * plan.copies;
-    plan.groups = (int)std::min<int64_t>(plan.groups, s.all);
+    plan.groups = (int)std::min<int64_t>(plan.groups, s.all / (kBlock * S::kEach));
     if (grant(call, weights_near<S, kShared>, bytes) != WK_OK) return call->error.status;
     const wk_status status = launch(call, (unsigned)plan.groups << plan.shift, kBlock, bytes,
                                     weights_near<S, kShared>, t, s, plan);

@@ -18,8 +18,11 @@ namespace wk::weights
 
 constexpr int kBlock = 1024; // threads: one block a multiprocessor has all of its shared memory
 
-struct tiles {                  // of kBlock * kEach elements
-    int64_t lead, aligned, all; // the aligned ones come first; all others element by element
+// Tiles of kBlock * kEach elements, in which those that vectors take come first, and all others element
+// by element.
+struct tiles {
+    int64_t lead, vectored, all; // elements: before the vectors, of them, and of all tiles
+    const void *in, *weights;    // of the first vector
 };
 
 template <typename S>
@@ -28,21 +31,21 @@ struct elements {
     typename S::weight_type w[S::kEach];
 };
 
-// Past the end: an element whose weight is zero, which changes no sum.
+// The tiles' elements from number `at` on. Past the end: one whose weight is zero, which changes no sum.
 template <typename S>
 __device__ __forceinline__ void
-fetch(const weights_task &t, const tiles &s, int64_t tile, elements<S> *e)
+fetch(const weights_task &t, const tiles &s, int64_t at, elements<S> *e)
 {
-    constexpr int kEach = S::kEach, kTile = kBlock * kEach;
-    if (tile < s.aligned) {
-        S::vectors_at(t, t.begin + s.lead + tile * kTile + (int)threadIdx.x * kEach, e->x,
-                      e->w);
+    constexpr int kEach = S::kEach;
+    if (at < s.vectored) {
+        S::vectors_at(s.in, s.weights, at, e->x, e->w);
         return;
     }
+    const int64_t first = at - s.vectored - (int)threadIdx.x * (kEach - 1);
 #pragma unroll
     for (int j = 0; j < kEach; j++) {
-        const int64_t other = (tile - s.aligned) * kTile + j * kBlock + threadIdx.x;
-        const int64_t i = t.begin + other + (other < s.lead ? 0 : s.aligned * kTile);
+        const int64_t other = first + j * kBlock;
+        const int64_t i = t.begin + other + (other < s.lead ? 0 : s.vectored);
         e->x[j] = i < t.end ? S::in_at(t, i) : typename S::in_type{};
         e->w[j] = i < t.end ? S::weight_at(t, i) : typename S::weight_type{};
     }
@@ -80,10 +83,14 @@ __launch_bounds__(kBlock)
     int *own = words + (int)threadIdx.x % kWarp % w.copies * copy;
     elements<S> next;
     bool strays = false;
-    if (blockIdx.x < s.all) fetch<S>(t, s, blockIdx.x, &next);
-    for (int64_t tile = blockIdx.x; tile < s.all; tile += gridDim.x) {
+    const int64_t step = (int64_t)gridDim.x * kBlock * S::kEach;
+    int64_t at = ((int64_t)blockIdx.x * kBlock + threadIdx.x) * S::kEach;
+    if (at < s.all) fetch<S>(t, s, at, &next);
+    while (at < s.all) {
         const elements<S> e = next;
-        if (tile + gridDim.x < s.all) fetch<S>(t, s, tile + gridDim.x, &next);
+        at += step;
+        __syncwarp(); // lanes that overflowed are waited for, else each part of the warp loads alone
+        if (at < s.all) fetch<S>(t, s, at, &next);
         unsigned row[S::kEach];
         short_pieces<chip<S::kClass>::kPieces> p[S::kEach];
         int flags = 0;
@@ -125,9 +132,12 @@ tiles_of(const weights_task &t)
     tiles s = {};
     if (lead >= 0 && n > lead) {
         s.lead = lead;
-        s.aligned = (n - lead) / kTile;
+        s.vectored = (n - lead) / kTile * kTile;
+        s.in = static_cast<const typename S::in_type *>(t.in) + t.begin + lead;
+        s.weights =
+            static_cast<const typename S::weight_type *>(t.weights.data) + t.begin + lead;
     }
-    s.all = s.aligned + (n - s.aligned * kTile + kTile - 1) / kTile;
+    s.all = (n + kTile - 1) / kTile * kTile;
     return s;
 }
 
@@ -141,8 +151,8 @@ launch_shared(wk_call *call, const weights_task &t, const shared_plan &plan)
     const size_t bytes =
         plan.planned ? (size_t)most_shared(call) : rows * g.pitch * g.copies * sizeof(int);
     if (grant(call, weights_shared<S>, bytes) != WK_OK) return call->error.status;
-    const int64_t most = processors(call);
-    return launch(call, (unsigned)(s.all < most ? s.all : most), kBlock, bytes,
+    const int64_t wanted = s.all / (kBlock * S::kEach), most = processors(call);
+    return launch(call, (unsigned)(wanted < most ? wanted : most), kBlock, bytes,
                   weights_shared<S>, t, s, plan.given, plan.planned);
 }
 
