@@ -1215,3 +1215,25 @@ def test_explain_tells_the_passes_and_computes_nothing():
         assert ("a team of 256 threads" in text) == (device != "cpu")
     with pytest.raises(np.exceptions.AxisError):
         warpkit.explain("reduce", a, "sum", 2, device="cpu")
+
+
+@pytest.mark.parametrize("n", [1, 700, 300_000])
+@pytest.mark.parametrize("at", [0, 511, 1025, -1])
+def test_the_largest_and_least_of_bools_are_whether_any_and_all_are_true(device, n, at):
+    """Which may be told by the first elements."""
+    some = np.zeros(n, bool)
+    some[min(at, n - 1)] = True
+    for a, op in ((some, "max"), (~some, "min")):
+        for x in (a, ~a, a[::-1], a[::-1][: n // 2 + 1]):
+            want = getattr(np, op)(x)
+            assert warpkit.reduce(x, op, device=device) == want
+            assert warpkit.reduce(x, op, axis=0, initial=True, device=device) == (
+                True if op == "max" else want
+            )
+            logical = "any" if op == "max" else "all"
+            assert warpkit.reduce(x, logical, device=device) == want
+            low, high = warpkit.reduce(x, ("min", "max"), device=device)
+            assert (low, high) == (x.min(), x.max())
+            assert warpkit.partial(x, op, device=device).finish() == want
+    with pytest.raises(ValueError, match="zero-size array"):
+        warpkit.reduce(some[:0], "max", device=device)

@@ -59,9 +59,8 @@ gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, 
     wk_way_kept(r, a, block, keep, n, start);
 }
 
-/* Is what is asked for known? */
-static int
-decided(const wk_reduction *r, const wk_acc *a)
+int
+wk_is_decided(const wk_reduction *r, const wk_acc *a)
 {
     int known = r->only_logical;
     for (int c = 0; c < r->components && known; c++)
@@ -89,7 +88,7 @@ wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t 
             if (m > WK_GATHER) m = WK_GATHER;
             gathered_block(r, a, x, output, i, m);
         }
-        if (r->only_logical && decided(r, a)) return;
+        if (r->only_logical && wk_is_decided(r, a)) return;
         if (++blocks % 16 == 0 && wk_interrupted()) return;
     }
 }

@@ -12,6 +12,9 @@ typedef struct wk_way {
 /* The elements start .. start + n - 1 of an output, in planned order. */
 void wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t n);
 
+/* Is what is asked for known, as of any and all it may be? */
+int wk_is_decided(const wk_reduction *r, const wk_acc *a);
+
 /* All elements of an output, and its results. */
 void wk_way_output(const wk_way *way, int64_t output);
 

@@ -76,6 +76,11 @@ wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
         const wk_array *w = r->where = &call->mask;
         r->mask = (const uint8_t *)(w->data ? w->data : w->host) + w->first;
     }
+    /* The largest of bools is whether there is any, which is known at the first. */
+    wk_fold *only = &call->args.reduce.fold[0];
+    if (r->in->dtype == WK_BOOL && call->outs == 1 && call->part.mode == WK_WHOLE &&
+        !r->args->has_initial)
+        *only = *only == WK_MAX ? WK_ANY : *only == WK_MIN ? WK_ALL : *only;
     r->only_logical = 1;
     for (int i = 0; i < call->outs; i++) {
         const wk_fold fold = r->args->fold[i];
