@@ -33,10 +33,12 @@ def seconds(run: Run, loops: int = 1) -> float:
     return (time.perf_counter() - start) / loops
 
 
-def interleaved(runs: Sequence[Run], budget: float) -> list[float]:
+def interleaved(runs: Sequence[Run], budget: float, rest: float = 0.0) -> list[float]:
     """Median seconds of each, taking turns, so that what slows the machine slows all of them.
 
     budget   seconds to spend in all; at least 3 rounds are run, at most 31
+    rest     seconds before each, of which budget counts none: OpenBLAS' threads keep all processors
+             busy for so long after a call that what comes next was seen to take 10 times as long
     """
     loops = []
     for run in runs:
@@ -48,6 +50,8 @@ def interleaved(runs: Sequence[Run], budget: float) -> list[float]:
         if done >= 3 and time.perf_counter() > end:
             break
         for run, n, record in zip(runs, loops, samples, strict=True):
+            time.sleep(rest)
+            end += rest
             record.append(seconds(run, n))
     return [statistics.median(record) for record in samples]
 
