@@ -194,9 +194,13 @@ typedef enum {
  * one closed; NaN, and what lies outside, is in none.
  * Weights are of in's shape, both C-contiguous; without any out[0] is int64 counts. With weights it is
  * their sums a bin: floats exact, rounded once to out's dtype, integers modulo 2^64, then out's dtype.
- * Whatever -0.0 are added, no sum is -0.0. */
+ * Whatever -0.0 are added, no sum is -0.0.
+ * VALUES take other folds too. MEAN: aux holds the counts, int64 [bins], by which exact sums are divided
+ * before they are rounded. MIN, MAX of real weights, of whose dtype out is: NaN where there are no floats,
+ * of integers nothing that means anything. */
 typedef struct wk_histogram_args {
     wk_bins_kind kind;
+    wk_fold fold; /* of weights: SUM; of those of VALUES also MEAN, MIN, MAX */
     int64_t n, bins;
     int outside;        /* out[0] has one more element: of what is in no bin            */
     double first, last; /* UNIFORM: the range's ends, from which the edges were made    */

@@ -16,7 +16,7 @@ from helpers import (
     special_floats,
     values,
 )
-from warpkit import _keyed, reference
+from warpkit import _core, _keyed, reference
 
 OPS = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "ptp", "argmin", "argmax")
 OPS += ("any", "all", "count_nonzero", "count")
@@ -322,6 +322,102 @@ def test_groups_of_any_keys(device):
     want = reference.group_reduce(keys, shaped, "argmax")
     assert_same(warpkit.group_reduce(keys, shaped, "argmax", device=device), want)
     assert_same(warpkit.group_reduce([], [], device=device), np.zeros(0))
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+@pytest.mark.parametrize("groups", [3, 700, 60_000])
+def test_means_and_extremes_of_groups_take_no_sort(device, dtype, groups):
+    """In tables on chip, in limbs of all exponents, in the L2: of 16 devices' worth of elements."""
+    rng = np.random.default_rng(groups)
+    n = 4000 if groups == 60_000 else 30_011
+    keys = rng.integers(0, groups, n)
+    a = values(dtype, n, seed=groups)
+    if dtype in REALS:
+        a[: n // 2] = wide(dtype, n // 2, 400, seed=groups)
+        a[keys == keys[0]] = -0.0
+    some = np.unique(np.r_[keys[:40], groups - 1])
+    for op in ("mean", "min", "max"):
+        if dtype in COMPLEX and op != "mean":
+            continue
+        there = keys
+        if a.dtype.kind in "biu" and op != "mean":  # which need an element each
+            there = np.where(np.arange(n) < min(groups, n), np.arange(n), keys)
+            if groups > n:
+                continue
+        got = warpkit.group_reduce(there, a, op, groups, device=device)
+        for g in some:
+            own = there == g
+            want = reference.group_reduce(np.zeros(own.sum(), int), a[own], op, 1)
+            assert_same(got[g : g + 1], want)
+
+
+@pytest.mark.parametrize("op", ["mean", "min", "max"])
+def test_groups_of_keys_and_elements_of_any_address(device, op):
+    rng = np.random.default_rng(5)
+    for key in INTEGERS:
+        groups = 2 if key == "bool" else 100
+        for first, dtype in ((1, "float32"), (3, "float64"), (1, "float16"), (2, "int8")):
+            keys = rng.integers(0, 100, 2111).astype(key)
+            keys[:103] = np.arange(103) % groups
+            a = values(dtype, 2111, seed=first)
+            places = [x[first:] for x in (keys, a)]
+            if device != "cpu":
+                places = [warpkit.asarray(x, device=device)[first:] for x in (keys, a)]
+            got = warpkit.group_reduce(*places, op, groups)
+            want = reference.group_reduce(keys[first:], a[first:], op, groups)
+            assert_same(np.asarray(got), want)
+
+
+def test_extremes_of_groups_in_order_and_of_nan(device):
+    """All keys equal, elements that rise and fall, infinities, zeros of both signs."""
+    n = 40_000
+    for dtype in ("float32", "int64", "uint16", "float64"):
+        rising = np.arange(n).astype(dtype)
+        for a in (rising, rising[::-1].copy()):
+            for keys in (np.full(n, 2), np.arange(n) // 10_000, np.arange(n) % 3):
+                groups = int(keys.max()) + 1
+                keys[:groups] = np.arange(groups)
+                for op in ("min", "max"):
+                    want = reference.group_reduce(keys, a, op)
+                    assert_same(warpkit.group_reduce(keys, a, op, device=device), want)
+    for dtype in REALS:
+        a = special_floats(dtype)
+        keys = np.arange(a.size) % 4
+        for op in ("min", "max", "mean"):
+            want = reference.group_reduce(keys, a, op, 6)
+            assert_same(warpkit.group_reduce(keys, a, op, 6, device=device), want)
+            alone = reference.group_reduce(np.arange(a.size), a, op)
+            assert_same(warpkit.group_reduce(np.arange(a.size), a, op, device=device), alone)
+
+
+@pytest.mark.parametrize("op", ["mean", "min", "max"])
+def test_groups_without_elements_and_stray_keys(device, op):
+    a = np.arange(5.0, dtype="float32")
+    got = warpkit.group_reduce(np.zeros(0, int), a[:0], op, 3, device=device)
+    assert_same(got, np.full(3, np.nan, "float32"))
+    assert warpkit.group_reduce(np.zeros(0, int), a[:0], op, device=device).shape == (0,)
+    for keys in ([0, 1, 2, 3, 1], [0, 1, -1, 2, 0]):
+        for kind in (a, a.astype(int)):  # also where a group is empty
+            for dtype in ("int8", "int32", "int64"):
+                with pytest.raises(ValueError, match=r"key (3|-1) at index (3|2) is none"):
+                    warpkit.group_reduce(np.array(keys, dtype), kind, op, 3, device=device)
+
+
+def test_folds_of_weights_that_are_not_taken_are_refused(device):
+    keys, a, counts = np.arange(4), np.arange(4.0), np.ones(3, int)
+    if device != "cpu":
+        keys, a, counts = (warpkit.asarray(x, device=device) for x in (keys, a, counts))
+    for kind, how, given, message in (
+        ("values", ("float64", "var"), None, "the var of these weights is not taken"),
+        ("values", ("float32", "max"), None, "the max of these weights is not taken"),
+        ("edges", ("float64", "mean"), counts, "the mean of these weights is not taken"),
+        ("values", ("float64", "mean"), counts, "a count of each bin"),
+        ("values", ("float64", "mean"), a, "counts must be int64"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _core.histogram(
+                keys, kind, 4, given, None, a, how, False, True, None, device, None, None, None
+            )
 
 
 def test_empty_segments_and_groups(device):

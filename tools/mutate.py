@@ -132,7 +132,9 @@ def tests_of(sources: list[Path]) -> tuple[str, ...]:
     weighs, counts = (
         any(source.stem.startswith(stems) for source in sources) for stems in ("weights", COUNTING)
     )
-    if weighs or counts:  # a header of counting is seen by both
+    if weighs and not counts:
+        return ("tests/test_histogram_weights.py", "tests/test_keyed.py", "-k", "weights or group")
+    if counts:  # a header of counting is seen by both
         files = [f"tests/test_histogram{end}.py" for end in [""] * counts + ["_weights"] * weighs]
         return (*files, *([] if weighs else ["-k", "not weights"]))
     names = [re.sub(r"^(\d+|warp)_", "", source.stem) for source in sources]

@@ -68,6 +68,8 @@ SAMPLE = "cuda/histogram/production/hot.cu"
 DIRECT = "cuda/histogram/production/direct.cu"
 NEAR = "cuda/histogram/production/weights_near.cuh"
 WEIGHTS = "cuda/histogram/production/weights_finish.cu"
+EXTREMES = "cuda/histogram/production/weights_extremes.cu"
+ORDERED = "csrc/num/ordered.h"
 NETWORK = "cuda/prim/warp.cuh"
 RUN_ROWS = "cuda/unique/rows.cuh"
 RUNS = "cuda/unique/runs.cuh"
@@ -303,13 +305,15 @@ PLANTED = [
     (HOT, "length = kEach<T> *", "length = 3 *"),
     (DIRECT, "(unsigned long long)__popc(alike)", "1ull"),
     (NEAR, "high[j] += old[j] + low[j] < low[j];", ";"),
-    (NEAR, "s.up[j] < kStep ? 1 : 1 << kStep;", "1;"),
-    (NEAR, "(carry ^ s.sign[j]) - s.sign[j]", "carry"),
+    (NEAR, "v.upper[j] ? 1 << near_form<numbers::narrow>::kStep : 1;", "1;"),
+    (NEAR, "(unsigned)(carry * (v.value[j] >> 31 | 1))", "(unsigned)carry"),
     (NEAR, "high[j] > 0 ? 1u : ~0u", "1u"),
-    (NEAR, "(line & ((1u << plan.shift) - 1)) == part)", "true)"),
-    (NEAR, "row[j] < (unsigned)t.rows &&", ""),
-    (NEAR, "((bits)min(e, 1) << kField)", "((bits)1 << kField)"),
-    (NEAR, "mine & !here & (magnitude != 0)", "false"),
+    (NEAR, "(row / 32 & ((1u << plan.shift) - 1)) == part)", "true)"),
+    (NEAR, "row < (unsigned)t.rows &&", ""),
+    (NEAR, "if (v.upper[j]) scaled *= kOne / (1ll << form::kStep);", ";"),
+    (NEAR, "x * most * more;", "x * most;"),
+    (NEAR, "fabs(scaled) < kEnd", "true"),
+    (NEAR, "far |= !takes && !(x == 0);", ";"),
     (NEAR, "(all >> 32) * unit", "0"),
     (NEAR, "1ll << *plan.low % kBits;", "1;"),
     (WEIGHTS, "below = below || third;", ";"),
@@ -317,7 +321,17 @@ PLANTED = [
     (WEIGHTS, "if (digit != 0) positive = d;", "positive = d;"),
     (WEIGHTS, "d.third | (uint32_t)d.below", "d.third"),
     (WEIGHTS, "if (v[i]) limb[(k + i) * l.rows] = 0;", ";"),
-    (WEIGHTS, "if (flags) t.flags[r] = 0;", ";"),
+    (WEIGHTS, "if (own) *flags = 0;", ";"),
+    (WEIGHTS, "-(int64_t)(sum < 0);", "0;"),
+    (WEIGHTS, "| WK_NOT_MINUS_ZERO,", ","),
+    (ORDERED, "(b & ~top) > o->infinity ? ~(B)0 :", "0 ? ~(B)0 :"),
+    (ORDERED, "b & top ? ~b : b | top", "b | top"),
+    (ORDERED, "return b ^ o->zero ^ o->inverted;", "return b ^ o->inverted;"),
+    (ORDERED, "(o->truth ? (B)(x != 0) : x)", "x"),
+    (EXTREMES, "at == __shfl_sync(kAllLanes, at, 0)", "true"),
+    (EXTREMES, "most = largest_of_warp(most);", ";"),
+    (EXTREMES, "strays |= stray;", ";"),
+    (EXTREMES, "raise(table + i, own[i]);", "table[i] = own[i];"),
     # elements as keys, and those that stand for all that are equal
     (KEYS, "(W)nan : size ? x[j] : (W)0;", "(W)nan : x[j];"),
     (KEYS, "size > infinity ? (W)nan : size", "size"),

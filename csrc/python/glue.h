@@ -229,6 +229,10 @@ int wk_place(wk_frame *f);
  * call.in's shape. */
 int wk_place_beside(wk_frame *f, const char *name);
 
+/* Integers that a call takes beside, of that name: int64 of one axis, where the operand lies; call.aux
+ * gets them, and the caller clears the operand after the call. */
+int wk_take_integers(wk_frame *f, PyObject *object, const char *name, wk_operand *operand);
+
 /* For kernels of the CPU that read one block in C order; on the way to a GPU strides cost nothing. */
 int wk_contiguous_for_cpu(wk_frame *f);
 

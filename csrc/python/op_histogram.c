@@ -7,7 +7,9 @@
  *               computed the one that edges and width were rounded to on their way: element (the
  *               default), or a smaller one
  *     weights   an array of a's shape, or None
- *     sums      the result's dtype with weights, else None
+ *     sums      the result's dtype with weights, else None; of values (dtype, "mean"), whose counts, int64
+ *               and where a lies, are given as the edges, or (dtype, "min" or "max"), of the
+ *               weights' dtype, which are real
  *     outside   the result has one more element, of what is in no bin
  *     pair      of an array on a device, with no out: (counts, edges), both there; of values with
  *               weights there: (sums, whether there was an element that is no bin's)
@@ -209,6 +211,33 @@ take_edges(wk_frame *f, PyObject *given, PyArrayObject **edges)
     return *edges ? 0 : -1;
 }
 
+/* A dtype, or one and a fold. */
+static int
+parse_sums(PyObject *object, wk_histogram_args *h, int *sums)
+{
+    PyObject *dtype = object;
+    const char *name = NULL;
+    if (PyTuple_Check(object) && !PyArg_ParseTuple(object, "Os", &dtype, &name)) return -1;
+    for (int i = 0; name && i < WK_FOLDS; i++)
+        if (strcmp(name, wk_fold_names[i]) == 0) h->fold = i;
+    *sums = wk_dtype_arg(dtype);
+    return *sums < 0 ? -1 : 0;
+}
+
+/* Are there kernels for it? */
+static int
+check_fold(const wk_frame *f, int sums)
+{
+    const wk_histogram_args *h = &f->call.args.histogram;
+    const int of_values = h->kind == WK_BINS_VALUES && h->bins >= 0 && !h->outside;
+    const int extreme = (h->fold == WK_MIN || h->fold == WK_MAX) && f->beside.array &&
+                        sums == (int)wk_operand_dtype(&f->beside) && sums < WK_C64;
+    if (h->fold == WK_SUM || (of_values && (h->fold == WK_MEAN || extreme))) return 0;
+    PyErr_Format(PyExc_ValueError, "the %s of these weights is not taken",
+                 wk_fold_names[h->fold]);
+    return -1;
+}
+
 /* Of the arguments those that are no arrays. */
 static int
 parse(PyObject *const *args, wk_histogram_args *h, int *sums, int *pair)
@@ -217,7 +246,7 @@ parse(PyObject *const *args, wk_histogram_args *h, int *sums, int *pair)
     h->bins = PyLong_AsSsize_t(args[2]);
     if (h->bins == -1 && PyErr_Occurred()) return -1;
     if (args[4] != Py_None && set_uniform(args[4], h) < 0) return -1;
-    if (args[6] != Py_None && (*sums = wk_dtype_arg(args[6])) < 0) return -1;
+    if (args[6] != Py_None && parse_sums(args[6], h, sums) < 0) return -1;
     h->outside = PyObject_IsTrue(args[7]);
     *pair = PyObject_IsTrue(args[8]);
     return h->outside < 0 || *pair < 0 ? -1 : 0;
@@ -230,6 +259,7 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
     wk_frame f;
     PyArrayObject *words = NULL;
     PyArrayObject *edges = NULL;
+    wk_operand counts = {.array = NULL};
     wk_histogram_args h = {.n = 0};
     int sums = WK_I64, pair = 0;
     int64_t stray = -1;
@@ -239,7 +269,14 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
     int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 9);
     f.call.args.histogram = h;
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
-    if (status == 0) status = take_edges(&f, args[3], &edges);
+    if (status == 0) status = check_fold(&f, sums);
+    if (status == 0)
+        status = h.fold == WK_MEAN ? wk_take_integers(&f, args[3], "counts", &counts)
+                                   : take_edges(&f, args[3], &edges);
+    if (status == 0 && h.fold == WK_MEAN && f.call.aux.shape[0] != h.bins) {
+        PyErr_SetString(PyExc_ValueError, "there must be a count of each bin");
+        status = -1;
+    }
     if (status == 0 && keeps) {
         words = prepare(&f, sums) != 0 ? NULL : keep_sums(&f);
         status = -1; /* no result is given */
@@ -248,6 +285,7 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
     }
     Py_XDECREF(edges);
     PyObject *result = wk_end(&f, status == 1 ? -1 : status, 0);
+    wk_operand_clear(&counts);
     if (keeps) return (PyObject *)words;
     if (status == 1) return Py_NewRef(Py_NotImplemented);
     return result && stray >= 0 ? Py_BuildValue("(NN)", result, PyBool_FromLong(stray > 0))

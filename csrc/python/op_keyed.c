@@ -85,30 +85,6 @@ wk_py_dot(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-/* Offsets are one axis of int64, where the array lies. */
-static int
-take_offsets(wk_frame *f, PyObject *object, wk_operand *offsets)
-{
-    wk_array *aux = &f->call.aux;
-    if (wk_operand_of(f->state, object, offsets) < 0) return -1;
-    if (offsets->on_device != f->operand.on_device) {
-        PyErr_SetString(PyExc_ValueError, "offsets must lie where the array does");
-        return -1;
-    }
-    if (offsets->on_device)
-        wk_from_device((wk_device_array *)offsets->array, aux);
-    else
-        wk_take((PyArrayObject *)offsets->array, aux, &f->aux);
-    if (aux->dtype == WK_I64 && aux->ndim == 1 && aux->shape[0] > 0 && wk_c_contiguous(aux)) {
-        aux->data = offsets->on_device ? (char *)aux->data + aux->first : NULL;
-        if (!offsets->on_device) aux->host = (char *)aux->host + aux->first;
-        aux->first = 0;
-        return 0;
-    }
-    PyErr_SetString(PyExc_ValueError, "offsets must be int64, of one axis and C-contiguous");
-    return -1;
-}
-
 static int
 fold_segments(wk_frame *f, const wk_request *r, uint64_t mask, int64_t *status)
 {
@@ -153,7 +129,7 @@ wk_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (PyErr_Occurred()) return NULL;
     int64_t told[2];
     int status = wk_begin(module, &f, WK_SEGMENT_REDUCE, 1, args[0], args + 7);
-    if (status == 0) status = take_offsets(&f, args[4], &offsets);
+    if (status == 0) status = wk_take_integers(&f, args[4], "offsets", &offsets);
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
     if (status == 0) status = fold_segments(&f, &r, mask, told);
     PyObject *result = wk_end(&f, status, 0);

@@ -318,6 +318,29 @@ broadcast(const char *name, wk_array *w, const wk_array *in)
 }
 
 int
+wk_take_integers(wk_frame *f, PyObject *object, const char *name, wk_operand *operand)
+{
+    wk_array *aux = &f->call.aux;
+    if (wk_operand_of(f->state, object, operand) < 0) return -1;
+    if (operand->on_device != f->operand.on_device) {
+        PyErr_Format(PyExc_ValueError, "%s must lie where the array does", name);
+        return -1;
+    }
+    if (operand->on_device)
+        wk_from_device((wk_device_array *)operand->array, aux);
+    else
+        wk_take((PyArrayObject *)operand->array, aux, &f->aux);
+    if (aux->dtype == WK_I64 && aux->ndim == 1 && aux->shape[0] > 0 && wk_c_contiguous(aux)) {
+        aux->data = operand->on_device ? (char *)aux->data + aux->first : NULL;
+        if (!operand->on_device) aux->host = (char *)aux->host + aux->first;
+        aux->first = 0;
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "%s must be int64, of one axis and C-contiguous", name);
+    return -1;
+}
+
+int
 wk_place_beside(wk_frame *f, const char *name)
 {
     wk_array *w = &f->call.beside;

@@ -38,6 +38,27 @@ read_ahead(const uint32_t *p)
 // What nobody reads again: past the L1 cache.
 WK_VECTOR_READS(read_once, "ld.global.nc.L1::no_allocate")
 
+// What others' atomics may change meanwhile, wherever it lies: a value that it has, or had.
+__device__ __forceinline__ unsigned
+peek(const unsigned *p)
+{
+    unsigned x;
+    WK_PTX_KEPT(x = __atomic_load_n(p, __ATOMIC_RELAXED), "ld.relaxed.gpu.u32 %0, [%1];"
+                : "=r"(x)
+                : "l"(p));
+    return x;
+}
+
+__device__ __forceinline__ unsigned long long
+peek(const unsigned long long *p)
+{
+    unsigned long long x;
+    WK_PTX_KEPT(x = __atomic_load_n(p, __ATOMIC_RELAXED), "ld.relaxed.gpu.u64 %0, [%1];"
+                : "=l"(x)
+                : "l"(p));
+    return x;
+}
+
 // base + x * kBytes, and no more: left alone, the compiler adds x to other offsets of 32 bits before it
 // multiplies. The transpose by boxes: 12 instructions for an element, both ways, where it would be 17.
 template <int kBytes>

@@ -16,6 +16,7 @@ from warpkit import _core, _interop
 from warpkit._array import DeviceArray
 from warpkit._devices import variants
 from warpkit._differences import difference_dtype, differences
+from warpkit._keyed import needs_no_sort
 from warpkit._ops import Device, named, unknown
 from warpkit._transpose import explain_transpose, is_contiguous, moved_axes, swapped_axes
 
@@ -75,9 +76,9 @@ def explain(function: str, a: Any, /, *args: Any, **options: Any) -> str:
         return explain("reduce", a, "mean", given["axis"], device=given["device"])
     arrays = [_operand(given[name]) for name in given if name in ("keys", "a", "b", "offsets")]
     main = arrays[1] if function == "group_reduce" else arrays[0]
-    if function == "group_reduce" and given["op"] in ("sum", "count"):
-        row_op = "histogram"
     device = _device(row_op, arrays, given)
+    if function == "group_reduce" and needs_no_sort(given["op"], main.dtype):
+        row_op = "histogram"
     row = _row(row_op, device, given.get("variant"))
     plan: list[str] = []
     if row_op == "reduce":

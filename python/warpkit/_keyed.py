@@ -444,9 +444,10 @@ def group_reduce(
     Notes
     -----
     Results do not depend on the order, and are what reduce gives of each group: sums of floats are
-    exact and rounded once, but no sum is -0.0. Sums are added without a sort, whatever the keys
-    are; for other folds elements are sorted by their keys. Of an empty group the sum is 0, the mean
-    and the variance NaN, min and max of floats NaN. An array on a device is waited for.
+    exact and rounded once, but no sum is -0.0, nor a mean of zeros. Counts, sums, means, and min
+    and max of real numbers take no sort, whatever the keys are; for other folds elements are sorted
+    by their keys. Of an empty group the sum is 0, the mean and the variance NaN, min and max of
+    floats NaN. An array on a device is waited for.
 
     Examples
     --------
@@ -461,7 +462,7 @@ def group_reduce(
     check_keys(keys, a)
     groups = _number_of_groups(keys, groups, place)
     keys, a = keys.reshape(-1), a.reshape(-1)
-    if op == "count" or op == "sum":
+    if needs_no_sort(op, a.dtype) and (keys.size or op in ("sum", "count")):
         return place.give(_tally(keys, a, op, groups, place, progress))
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
     place = place._replace(variant=None)
@@ -493,6 +494,11 @@ def check_groups(groups: int) -> int:
     return groups
 
 
+def needs_no_sort(op: str, dtype: np.dtype[Any]) -> bool:
+    """Is there a table of the groups, in which elements of any order meet?"""
+    return op in ("sum", "count", "mean") or (op in ("min", "max") and dtype.kind != "c")
+
+
 def _number_of_groups(keys: Any, groups: int | None, place: _Place) -> int:
     if groups is not None:
         return check_groups(groups)
@@ -505,31 +511,49 @@ def raise_stray(keys: Any, at: int, groups: int) -> None:
 
 
 def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Progress) -> Any:
-    """Counts, or exact sums, of each key."""
-    weights, sums = None, None
-    if op == "sum":
-        kind = a.dtype.kind
-        sums = np.dtype("u8" if kind == "u" else "i8") if kind in "biu" else a.dtype
-        weights = a
+    """Counts of each key, or exact sums, means, least or largest of the elements."""
+    weights, sums, counts, how = None, None, None, None
     there = isinstance(keys, DeviceArray)
+    if op != "count":
+        weights, sums = a, _sums_of(a.dtype, op)
+        how = sums if op == "sum" else (sums, op)
     if groups == 0:
         if keys.size:
             _raise_first(keys, groups)
         empty = np.zeros(0, np.int64 if sums is None else sums)
         return beside(empty, keys) if there else empty
-    if op == "sum" and not there and keys.size:  # on a device the sums tell
+    if op != "count" and not there and keys.size:  # on a device the call tells
         low, high = _fold(keys, ("min", "max"), place)
         if low < 0 or high >= groups:
             _raise_first(keys, groups)
-    arguments = (keys, "values", groups, None, None, weights, sums, False, there)
-    found = place._replace(variant=None).call(_core.histogram, *arguments, progress=progress)
-    if op == "sum" and there:
+    if op == "mean":
+        counts = _count_by(keys, groups, place, None, None, None, False)
+    found = _count_by(keys, groups, place, counts, weights, how, progress)
+    if op != "count" and there:
         found, stray = found
         if stray:
             _raise_first(keys, groups)
     if op == "count" and int(_fold(found, "sum", place)) != keys.size:
         _raise_first(keys, groups)
+    if op in _NEED_ONE and a.dtype.kind in "biu":
+        counts = _count_by(keys, groups, place, None, None, None, False)
+        fewest, empty = _fold(counts, ("min", "argmin"), place)
+        check_lengths(op, a.dtype, -1 if fewest else int(empty), "group")
     return found
+
+
+def _sums_of(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
+    if dtype.kind not in "biu" or op in _NEED_ONE:
+        return dtype
+    return np.dtype("f8" if op == "mean" else "u8" if dtype.kind == "u" else "i8")
+
+
+def _count_by(
+    keys: Any, groups: int, place: _Place, counts: Any, weights: Any, sums: Any, progress: Progress
+) -> Any:
+    pair = isinstance(keys, DeviceArray)
+    arguments = (keys, "values", groups, counts, None, weights, sums, False, pair)
+    return place._replace(variant=None).call(_core.histogram, *arguments, progress=progress)
 
 
 def _raise_first(keys: Any, groups: int) -> None:

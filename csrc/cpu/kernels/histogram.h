@@ -54,7 +54,7 @@ wk_status WK_ISA_NAME(wk_plan_edges)(wk_binner *b, wk_call *call, int64_t n);
 wk_bins_fn WK_ISA_NAME(wk_edges_bins_f64), WK_ISA_NAME(wk_edges_bins_i64),
     WK_ISA_NAME(wk_edges_bins_u64);
 
-/* With weights: weights.c. */
-wk_launch WK_ISA_NAME(wk_histogram_weighted);
+/* With weights: weights.c; their extremes: weights_extremes.c. */
+wk_launch WK_ISA_NAME(wk_histogram_weighted), WK_ISA_NAME(wk_histogram_extremes);
 
 #endif

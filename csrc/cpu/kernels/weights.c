@@ -34,7 +34,8 @@ typedef struct job {
     wk_spread *spreads; /* [threads]                                        */
     const char *in, *weights;
     const wk_array *out;
-    int64_t *kept; /* words of partial.h, or NULL */
+    int64_t *kept;         /* words of partial.h, or NULL                   */
+    const int64_t *counts; /* of all slots, where means are asked for       */
     int64_t item, n;
     int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
     int whole;              /* that is all slots: bins need no offset           */
@@ -170,8 +171,9 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
         const int64_t *word = j->sums + slot * words;
         uint64_t any = j->flags ? j->flags[slot] : 0;
         for (int64_t k = 0; k < words; k++) any |= (uint64_t)word[k];
-        if (any) WK_ISA_NAME(wk_weights_store)
-        (&j->pieces, word, j->flags ? j->flags[slot] : 0, j->out, j->first + slot);
+        const int64_t *count = j->counts ? j->counts + j->first + slot : NULL;
+        if (any || count) WK_ISA_NAME(wk_weights_store)
+        (&j->pieces, word, j->flags ? j->flags[slot] : 0, count, j->out, j->first + slot);
         if (j->kept) WK_ISA_NAME(wk_weights_keep)
         (&j->pieces, word, j->flags ? j->flags[slot] : 0, j->kept, j->first + slot);
     }
@@ -328,6 +330,9 @@ WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
     if ((in >= WK_F16 && out < WK_F16) || (is_complex(in) && !is_complex(out)))
         return WK_FAIL(&call->error, WK_ETYPE, "sums of %s weights cannot be %s",
                        wk_dtype_names[in], wk_dtype_names[out]);
+    if (call->args.histogram.fold != WK_SUM && call->args.histogram.fold != WK_MEAN)
+        return WK_ISA_NAME(wk_histogram_extremes)(call);
+    if (call->args.histogram.fold == WK_MEAN) j.counts = call->aux.host;
     const int64_t slots = call->args.histogram.bins + (call->args.histogram.outside != 0);
     memset(call->out[0].data, 0, (size_t)(slots * wk_itemsize[out]));
     wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, j.n);

@@ -40,9 +40,10 @@ void WK_ISA_NAME(wk_weights_split)(const wk_pieces *p, const double *x, int64_t 
 void WK_ISA_NAME(wk_weights_scatter)(const wk_pieces *p, const double *x, const int64_t *bin,
                                      int64_t n, int64_t *sums);
 
-/* A bin's sum, and WK_HAS_... of what it does not hold, into element `at`; complex: its part. */
+/* A bin's sum, and WK_HAS_... of what it does not hold, into element `at`; complex: its part. count: of
+ * its elements, by which the sum is divided; NULL: it is not. */
 void WK_ISA_NAME(wk_weights_store)(const wk_pieces *p, const int64_t *word, int flags,
-                                   const wk_array *out, int64_t at);
+                                   const int64_t *count, const wk_array *out, int64_t at);
 
 /* The words of partial.h of floats: of element `at`, or of its part. */
 void WK_ISA_NAME(wk_weights_keep)(const wk_pieces *p, const int64_t *word, int flags,

@@ -5,46 +5,51 @@
 enum { LIMBS = 80 }; /* of 67 words, with room for carries */
 
 static double
-of_limbs(const wk_pieces *p, const int64_t *word, wk_format format)
+of_limbs(const wk_pieces *p, const int64_t *word, const int64_t *count, wk_format format)
 {
     int64_t room[LIMBS] = {0};
-    wk_moments m = {.flags = WK_NOT_MINUS_ZERO, .n = 1};
+    wk_moments m = {.flags = WK_NOT_MINUS_ZERO, .n = count ? *count : 1};
     m.sum = (wk_limbs){room, (p->words - 1) * p->step / 32 + 4, p->least};
     for (int k = 0; k < p->words; k++)
         if (word[k]) wk_limbs_add(&m.sum, word[k], p->least + k * p->step);
-    return wk_finish_sum(&m, 0, format);
+    return wk_finish_sum(&m, count != NULL, format);
 }
 
 /* Of at most two words. */
 static double
-of_words(const wk_pieces *p, __int128 sum, wk_dtype dtype)
+of_words(const wk_pieces *p, __int128 sum, const int64_t *count, wk_dtype dtype)
 {
     if (sum == 0) return 0;
     const int64_t narrow = (int64_t)sum, exact = (int64_t)1 << 53;
     const int once = dtype == WK_F64 || (dtype == WK_F32 && narrow > -exact && narrow < exact);
-    if (narrow == sum && once && p->least > -WK_MODERATE && p->least < WK_MODERATE) {
+    if (narrow == sum && once && count == NULL && p->least > -WK_MODERATE &&
+        p->least < WK_MODERATE) {
         const double x = (double)narrow * wk_power_of_two(p->least);
         return dtype == WK_F64 ? x : (double)(float)x;
     }
     const unsigned __int128 size = (unsigned __int128)(sum < 0 ? -sum : sum);
     wk_leading v = {{0, 0, (uint64_t)size, (uint64_t)(size >> 64)}, p->least - 128, 0};
+    if (count) wk_divide(&v, (uint64_t)*count);
     wk_normalise(&v);
     return wk_round_leading(&v, sum < 0, wk_format_of(dtype));
 }
 
 static void
-store_float(const wk_pieces *p, const int64_t *word, int flags, const wk_array *out, int64_t at)
+store_float(const wk_pieces *p, const int64_t *word, int flags, const int64_t *count,
+            const wk_array *out, int64_t at)
 {
     const wk_dtype real = wk_real_of(out->dtype);
     double x;
-    if (flags)
+    if (count && *count == 0)
+        x = wk_nan();
+    else if (flags)
         x = wk_odd_sum(flags);
     else if (p->words > 2)
-        x = of_limbs(p, word, wk_format_of(real));
+        x = of_limbs(p, word, count, wk_format_of(real));
     else
         x = of_words(p, p->words == 1 ? word[0] : word[0] + word[1] * ((__int128)1 << p->step),
-                     real);
-    x += 0.0; /* below zero and rounded to it: no sum is -0.0 */
+                     count, real);
+    if (count == NULL) x += 0.0; /* below zero and rounded to it: no sum is -0.0 */
     if (p->parts == 2)
         wk_store_real(out->data, 2 * at + p->part, real, x);
     else
@@ -56,7 +61,7 @@ store_integer(const wk_pieces *p, const int64_t *word, const wk_array *out, int6
 {
     uint64_t bits = 0;
     if (out->dtype == WK_BOOL && p->words > 1) /* not zero as a number: words may cancel */
-        bits = of_limbs(p, word, wk_format_of(WK_F64)) != 0;
+        bits = of_limbs(p, word, NULL, wk_format_of(WK_F64)) != 0;
     else
         for (int k = 0; k < p->words; k++) bits += (uint64_t)word[k] << k * p->step;
     wk_store_bits(out->data, at, out->dtype, bits);
@@ -64,12 +69,12 @@ store_integer(const wk_pieces *p, const int64_t *word, const wk_array *out, int6
 
 void
 WK_ISA_NAME(wk_weights_store)(const wk_pieces *p, const int64_t *word, int flags,
-                              const wk_array *out, int64_t at)
+                              const int64_t *count, const wk_array *out, int64_t at)
 {
     if (out->dtype < WK_F16)
         store_integer(p, word, out, at);
     else
-        store_float(p, word, flags, out, at);
+        store_float(p, word, flags, count, out, at);
 }
 
 void

@@ -49,6 +49,7 @@ sum_rows(wk_call *call, numbers kind, weights_task t, const sums &out, int64_t p
         t.end = std::min(end, at + most);
         if (add(t) != WK_OK) return call->error.status;
     }
+    if (t.stray && begin_telling(call) != WK_OK) return call->error.status;
     return t.kept ? WK_OK : finish_rows(call, kind, t, out, pass);
 }
 
@@ -216,6 +217,8 @@ wk::histogram::weighted(wk_call *call)
         if (clear(call, t.stray, call->out[1].bytes) != WK_OK) return call->error.status;
     }
     if (h->n == 0) return clear(call, call->out[0].data, call->out[0].bytes);
+    if (h->fold != WK_SUM && h->fold != WK_MEAN) return extremes(call, t.stray);
+    if (h->fold == WK_MEAN) t.counts = static_cast<const int64_t *>(call->aux.data);
     t.bins = bins_of(call);
     t.in = call->in.data;
     t.in_dtype = call->in.dtype;
@@ -236,5 +239,5 @@ wk::histogram::weighted(wk_call *call)
             (keeps && carries_after(call) && carry_limbs(call, p.kind, t, 0) != WK_OK))
             return call->error.status;
     }
-    return WK_OK;
+    return t.stray ? tell(call, &call->out[1]) : WK_OK; // while results are on their way
 }

@@ -5,7 +5,7 @@
 namespace wk::histogram
 {
 
-// Sums of call->weights for each bin of call->in, whole arrays in C order on the device.
+// Sums of call->weights, or another fold, for each bin of call->in, whole arrays in C order on the device.
 wk_status weighted(wk_call *call);
 
 } // namespace wk::histogram

@@ -105,15 +105,18 @@ struct row_sum {
     uint64_t low; // the sum modulo 2^64
 };
 
+// Limbs that wait together, of so many at most.
+template <numbers kClass, int kMost>
+constexpr int kBatch = kMostLimbs<kClass> < kMost ? kMostLimbs<kClass> : kMost;
+
 // From the lowest limb up, so that nothing need be kept of those that do not lead: of a positive sum
 // the digits down from the last that is not 0, of a negative one from the last that is not all ones.
-// What is read is left zero.
-template <numbers kClass>
-__device__ row_sum
-take_row(unsigned long long *limb, const limbs_now &l)
+// What is read is left zero. every: all digits, and the sign behind them; or null.
+template <numbers kClass, int kBatch>
+__device__ __forceinline__ row_sum
+take_row(unsigned long long *limb, const limbs_now &l, int64_t *every)
 {
     constexpr int kEach = 32 / layout<kClass>::kLimbBits;
-    constexpr int kBatch = kMostLimbs<kClass> < 24 ? kMostLimbs<kClass> : 24; // wait together
     static_assert(kBatch % kEach == 0);
     constexpr digits kNone = {0, 0, 0, -1, false};
     digits d = kNone, positive = kNone, negative = kNone;
@@ -123,6 +126,7 @@ take_row(unsigned long long *limb, const limbs_now &l)
         const auto digit = (uint32_t)sum;
         sum >>= 32;
         d.push(digit);
+        if (every) every[d.at] = digit;
         if (digit != 0) positive = d;
         if (digit != 0xffffffffu) negative = d;
         if (d.at < 2) low |= (uint64_t)digit << 32 * d.at;
@@ -140,7 +144,17 @@ take_row(unsigned long long *limb, const limbs_now &l)
         }
     }
     for (int i = 0; i < 3; i++) next(); // what was carried: no more than its sign is left
+    if (every) every[d.at + 1] = -(int64_t)(sum < 0);
     return {sum < 0 ? negative : positive, sum < 0, low};
+}
+
+// Flags of a row, which are left zero.
+__device__ __forceinline__ int
+take_flags(unsigned *flags)
+{
+    const auto own = (int)*flags;
+    if (own) *flags = 0;
+    return own;
 }
 
 template <numbers kClass>
@@ -153,7 +167,7 @@ weights_finish(const weights_task __grid_constant__ t, const sums __grid_constan
     const int64_t first = pass * l.rows, left = t.rows - first;
     const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
     for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
-        const row_sum s = take_row<kClass>(t.limbs + r, l);
+        const row_sum s = take_row<kClass, kBatch<kClass, 24>>(t.limbs + r, l, nullptr);
         const digits &d = s.leading;
         if (out.dtype < WK_F16) {
             store_integer(out, first + r, s.low, !s.negative && d.at < 0);
@@ -162,10 +176,33 @@ weights_finish(const weights_task __grid_constant__ t, const sums __grid_constan
         // what is below the third digit changes no rounding if that is odd
         int64_t limb[4] = {d.third | (uint32_t)d.below, d.second, d.last, -(int64_t)s.negative};
         const int base = form::kBase + form::kLimbBits * l.first + 32 * (d.at - 2);
-        const auto flags = (int)t.flags[r];
-        if (flags) t.flags[r] = 0;
-        wk_moments m = {{limb, 4, base}, {}, flags, 0}; // of no elements: 0 is never -0.0
+        wk_moments m = {
+            {limb, 4, base}, {}, take_flags(t.flags + r), 0}; // of no elements: 0 is never -0.0
         store(out, first + r, wk_finish_sum(&m, 0, wk_format_of(out.dtype)));
+    }
+}
+
+// The sums divided by the elements' counts, rounded once: that takes all digits.
+template <numbers kClass>
+__global__ void
+weights_mean(const weights_task __grid_constant__ t, const sums __grid_constant__ out,
+             int64_t pass)
+{
+    using form = layout<kClass>;
+    constexpr int kOwn = kBatch<kClass, 8>; // small code: there are few rows
+    constexpr int kDigits =
+        (kMostLimbs<kClass> + kOwn - 1) / kOwn * kOwn * form::kLimbBits / 32 + 3;
+    const limbs_now l = limbs_of<kClass>(t);
+    const int64_t first = pass * l.rows, left = t.rows - first;
+    const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
+    for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
+        int64_t limb[kDigits + 1] = {};
+        take_row<kClass, kOwn>(t.limbs + r, l, limb);
+        wk_moments m = {{limb, kDigits + 1, form::kBase + form::kLimbBits * l.first},
+                        {},
+                        take_flags(t.flags + r) | WK_NOT_MINUS_ZERO,
+                        t.counts[first + r]};
+        store(out, first + r, wk_finish_sum(&m, 1, wk_format_of(out.dtype)));
     }
 }
 
@@ -209,7 +246,9 @@ finish_rows(wk_call *call, numbers kind, const weights_task &t, const sums &out,
 {
     return with_class(kind, [&](auto c) {
         return launch(call, grid_for(call, t.rows, kThreads), kThreads, 0,
-                      weights_finish<decltype(c)::value>, t, out, pass);
+                      t.counts ? weights_mean<decltype(c)::value>
+                               : weights_finish<decltype(c)::value>,
+                      t, out, pass);
     });
 }
 

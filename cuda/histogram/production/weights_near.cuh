@@ -44,7 +44,7 @@ struct near_scale {
     using form = near_form<kClass>;
     using F = typename form::number;
     static constexpr F kOne = 1,
-                       kEnd = kOne * (1ll << form::kReach) * (1ll << form::kDigits - 1);
+                       kEnd = kOne * (1ll << form::kReach) * (1ll << (form::kDigits - 1));
     F most, more; // the unit's inverse: one power of two may be too little
     F least;      // what is there of a whole number's digits, where these begin
 
@@ -54,7 +54,7 @@ struct near_scale {
         const auto kept = [](F x) { return __shfl_sync(kAllLanes, x, 0); }; // not computed anew
         most = kept((F)wk_power_of_two(e - rest));
         more = kept((F)wk_power_of_two(rest));
-        least = kept(low == 0 ? 0 : kOne * (1ll << form::kDigits - 1));
+        least = kept(low == 0 ? 0 : kOne * (1ll << (form::kDigits - 1)));
     }
     // An integer, if the words take it.
     __device__ __forceinline__ F operator()(F x) const
@@ -170,7 +170,7 @@ add_elements(const weights_task &t, const near_plan &plan, const near_scale<S::k
     using form = near_form<S::kClass>;
     using F = typename form::number;
     constexpr int kEach = S::kEach;
-    constexpr F kOne = 1, kMiddle = kOne * (1ll << form::kStep) * (1ll << form::kDigits - 1);
+    constexpr F kOne = 1, kMiddle = kOne * (1ll << form::kStep) * (1ll << (form::kDigits - 1));
     near_values<S::kClass, kEach> v;
     bool far = false;
 #pragma unroll

@@ -131,6 +131,7 @@ struct weights_task {
     long long *tables;         // of weights_near.cu
     bool kept;                 // limbs and flags go on from call to call: nothing is finished
     unsigned *stray;           // set where an element is no bin's; null: nobody asks
+    const int64_t *counts;     // elements of each row, where means are asked for; null: sums
 };
 
 // The limbs of a pass over some rows: from which place on, and how many a row.
@@ -267,6 +268,9 @@ wk_status finish_rows(wk_call *call, numbers kind, const weights_task &t, const 
 
 // The limbs and flags of another GPU are added to the task's; weights_finish.cu.
 wk_status add_totals(wk_call *call, const weights_task &t, const weights_task &other);
+
+// The least or the largest weights, whatever pieces are; weights_extremes.cu.
+wk_status extremes(wk_call *call, unsigned *stray);
 
 wk_status add_global(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
 

@@ -1,0 +1,204 @@
+// histogram / weights -- the least or the largest weight of each bin, where elements are numbers of bins.
+//
+// In, out   in[n], weights[n] -> one of these a bin; of floats NaN where there is none.
+// How       a weight is an unsigned integer, ordered as is asked for (num/ordered.h), of which the largest
+//           stays: in a table of the block's own where bins fit on chip, else in one in the L2. What is
+//           there is read first: soon few weights are above it, and those alone take an atomic. A warp
+//           whose elements are all of one bin asks once.
+// Floor     one read of both.
+#include "num/ordered.h"
+#include "histogram/production/weights_pieces.cuh"
+#include "prim/memory.cuh"
+#include "runtime/visit.cuh"
+
+#include <algorithm>
+
+namespace wk::weights
+{
+
+namespace
+{
+
+constexpr int kThreads = 512, kTurn = 4; // elements of a thread that wait together
+constexpr int kMostBlocks = 4;           // of a multiprocessor
+
+template <typename B>
+struct weight_order;
+
+template <>
+struct weight_order<unsigned> : wk_order_32 {
+    weight_order(wk_dtype dtype, bool least) : wk_order_32(wk_order_new_32(dtype, least)) {}
+    __device__ __forceinline__ unsigned key(unsigned bits) const
+    {
+        return wk_order_key_32(this, bits);
+    }
+    __device__ __forceinline__ unsigned bits(unsigned key) const
+    {
+        return wk_order_bits_32(this, key);
+    }
+};
+
+template <>
+struct weight_order<unsigned long long> : wk_order_64 {
+    weight_order(wk_dtype dtype, bool least) : wk_order_64(wk_order_new_64(dtype, least)) {}
+    __device__ __forceinline__ unsigned long long key(uint64_t bits) const
+    {
+        return wk_order_key_64(this, bits);
+    }
+    __device__ __forceinline__ uint64_t bits(unsigned long long key) const
+    {
+        return wk_order_bits_64(this, key);
+    }
+};
+
+__device__ __forceinline__ unsigned
+largest_of_warp(unsigned x)
+{
+    return __reduce_max_sync(kAllLanes, x);
+}
+
+__device__ __forceinline__ unsigned long long
+largest_of_warp(unsigned long long x)
+{
+#pragma unroll
+    for (int half = kWarp / 2; half > 0; half /= 2)
+        x = max(x, __shfl_xor_sync(kAllLanes, x, half));
+    return x;
+}
+
+template <typename B>
+__device__ __forceinline__ void
+raise(B *to, B key)
+{
+    if (key > peek(to)) atomicMax(to, key);
+}
+
+struct extremes_task {
+    const void *in, *weights;
+    wk_dtype in_dtype;
+    int64_t n, bins;
+    bool on_chip;    // blocks have tables of their own
+    unsigned *stray; // set where an element is no bin's; null: nobody asks
+};
+
+// K: unsigned, of 4 or 8 bytes, where what is negative lies beyond all bins; void: any integers.
+template <typename K>
+__device__ __forceinline__ uint64_t
+bin_at(const extremes_task &t, int64_t i)
+{
+    if constexpr (std::is_void_v<K>)
+        return (uint64_t)integer_of(t.in_dtype, bits_at(t.in, bytes_of(t.in_dtype), i));
+    else
+        return static_cast<const K *>(t.in)[i];
+}
+
+template <typename K, typename W, typename B>
+__global__ void
+__launch_bounds__(kThreads)
+    weights_extremes(const extremes_task __grid_constant__ t,
+                     const weight_order<B> __grid_constant__ order, B *table)
+{
+    WK_DYNAMIC_SHARED(B, own);
+    B *to = t.on_chip ? own : table;
+#pragma unroll 1
+    for (int64_t i = threadIdx.x; t.on_chip && i < t.bins; i += kThreads) own[i] = 0;
+    __syncthreads(); // all is zero before anything is raised
+    const auto *weights = static_cast<const W *>(t.weights);
+    constexpr int64_t kTile = kThreads * kTurn;
+    bool strays = false;
+    for (int64_t from = blockIdx.x * kTile; from < t.n; from += gridDim.x * kTile) {
+        uint64_t bin[kTurn];
+        B key[kTurn];
+        __syncwarp(); // lanes that raised something are waited for, else each part loads alone
+#pragma unroll
+        for (int j = 0; j < kTurn; j++) {
+            const int64_t i = from + j * kThreads + threadIdx.x;
+            bin[j] = 0;
+            key[j] = 0;
+            if (i >= t.n) continue;
+            bin[j] = bin_at<K>(t, i);
+            key[j] = order.key((B)weights[i]);
+        }
+#pragma unroll
+        for (int j = 0; j < kTurn; j++) {
+            const bool stray = bin[j] >= (uint64_t)t.bins;
+            strays |= stray;
+            unsigned at = stray ? 0 : (unsigned)bin[j];
+            B most = stray ? 0 : key[j];
+            if (__all_sync(kAllLanes, at == __shfl_sync(kAllLanes, at, 0))) {
+                most = largest_of_warp(most);
+                if (threadIdx.x % kWarp > 0) most = 0;
+            }
+            raise(to + at, most);
+        }
+    }
+    if (strays && t.stray) atomicOr(t.stray, 1u);
+    if (!t.on_chip) return;
+    __syncthreads(); // all is raised
+#pragma unroll 1
+    for (int64_t i = threadIdx.x; i < t.bins; i += kThreads) raise(table + i, own[i]);
+}
+
+template <typename W, typename B>
+__global__ void
+extremes_finish(const B *table, int64_t bins, const weight_order<B> __grid_constant__ order,
+                W *out)
+{
+    const int64_t step = (int64_t)gridDim.x * kThreads;
+#pragma unroll 1
+    for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < bins; i += step)
+        out[i] = (W)order.bits(table[i]);
+}
+
+template <typename K, typename W>
+wk_status
+extremes_of(wk_call *call, extremes_task t)
+{
+    using B = std::conditional_t<sizeof(W) == 8, unsigned long long, unsigned>;
+    const weight_order<B> order(call->weights.dtype, call->args.histogram.fold == WK_MIN);
+    const int64_t bytes = t.bins * (int64_t)sizeof(B);
+    void *table = nullptr;
+    if (allocate(call, bytes, &table) != WK_OK || clear(call, table, bytes) != WK_OK)
+        return call->error.status;
+    // Tables are cleared and gone through: of few elements in many bins that is most of the work.
+    t.on_chip = bytes <= most_shared(call) && t.n >= t.bins * processors(call) / 2;
+    const int64_t fit = t.on_chip ? most_shared(call) / (bytes + 1024) : kMostBlocks;
+    const int64_t blocks = std::clamp<int64_t>(fit, 1, kMostBlocks) * processors(call),
+                  tiles = (t.n + kThreads * kTurn - 1) / (kThreads * kTurn);
+    const size_t shared = t.on_chip ? (size_t)bytes : 0;
+    const auto kernel = weights_extremes<K, W, B>;
+    if (grant(call, kernel, shared) != WK_OK ||
+        launch(call, (unsigned)std::min(blocks, tiles), kThreads, shared, kernel, t, order,
+               static_cast<B *>(table)) != WK_OK ||
+        (t.stray && begin_telling(call) != WK_OK) ||
+        launch(call, grid_for(call, t.bins, kThreads), kThreads, 0, extremes_finish<W, B>,
+               static_cast<const B *>(table), t.bins, order,
+               static_cast<W *>(call->out[0].data)) != WK_OK)
+        return call->error.status;
+    return t.stray ? tell(call, &call->out[1]) : WK_OK; // while results are on their way
+}
+
+} // namespace
+
+// The result's dtype is the weights'.
+wk_status
+extremes(wk_call *call, unsigned *stray)
+{
+    extremes_task t = {};
+    t.in = call->in.data;
+    t.in_dtype = call->in.dtype;
+    t.weights = call->weights.data;
+    t.n = call->args.histogram.n;
+    t.bins = call->args.histogram.bins;
+    t.stray = stray;
+    return visit_word(call->weights.dtype, [&](auto zero) {
+        using W = decltype(zero);
+        switch (wk_itemsize[t.in_dtype]) {
+        case 4: return extremes_of<uint32_t, W>(call, t);
+        case 8: return extremes_of<uint64_t, W>(call, t);
+        default: return extremes_of<void, W>(call, t);
+        }
+    });
+}
+
+} // namespace wk::weights
