@@ -50,6 +50,7 @@ rows_of(const bins_task &b, const T (&x)[N], unsigned (&row)[N])
 // Elements and weights of types that the kernel knows, side by side.
 template <typename T, typename W>
 struct typed {
+    static constexpr bool kTyped = true;
     static constexpr numbers kClass = sizeof(W) == 4 ? numbers::narrow : numbers::wide;
     static constexpr int kEach = 16 / (sizeof(T) < sizeof(W) ? sizeof(W) : sizeof(T));
     using in_type = T;
@@ -115,6 +116,7 @@ struct typed {
 // Any others, as bits.
 template <numbers kClass_>
 struct untyped {
+    static constexpr bool kTyped = false;
     static constexpr numbers kClass = kClass_;
     static constexpr int kEach = 2;
     using in_type = uint64_t;

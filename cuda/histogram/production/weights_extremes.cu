@@ -9,7 +9,6 @@
 #include "num/ordered.h"
 #include "histogram/production/weights_pieces.cuh"
 #include "prim/memory.cuh"
-#include "runtime/visit.cuh"
 
 #include <algorithm>
 
@@ -76,34 +75,55 @@ raise(B *to, B key)
 struct extremes_task {
     const void *in, *weights;
     wk_dtype in_dtype;
+    int weight; // bytes of one
     int64_t n, bins;
     bool on_chip;    // blocks have tables of their own
     unsigned *stray; // set where an element is no bin's; null: nobody asks
 };
 
-// K: unsigned, of 4 or 8 bytes, where what is negative lies beyond all bins; void: any integers.
-template <typename K>
-__device__ __forceinline__ uint64_t
-bin_at(const extremes_task &t, int64_t i)
-{
-    if constexpr (std::is_void_v<K>)
-        return (uint64_t)integer_of(t.in_dtype, bits_at(t.in, bytes_of(t.in_dtype), i));
-    else
-        return static_cast<const K *>(t.in)[i];
-}
+// Elements of types that the kernel knows, unsigned: what is negative lies beyond all bins.
+template <typename K, typename W>
+struct known {
+    using B = std::conditional_t<sizeof(W) == 8, unsigned long long, unsigned>;
 
-template <typename K, typename W, typename B>
+    static __device__ __forceinline__ uint64_t bin(const extremes_task &t, int64_t i)
+    {
+        return static_cast<const K *>(t.in)[i];
+    }
+    static __device__ __forceinline__ B weight(const extremes_task &t, int64_t i)
+    {
+        return static_cast<const W *>(t.weights)[i];
+    }
+};
+
+// Any others.
+template <typename B_>
+struct unknown {
+    using B = B_;
+
+    static __device__ __forceinline__ uint64_t bin(const extremes_task &t, int64_t i)
+    {
+        return (uint64_t)integer_of(t.in_dtype, bits_at(t.in, bytes_of(t.in_dtype), i));
+    }
+    static __device__ __forceinline__ B weight(const extremes_task &t, int64_t i)
+    {
+        return (B)bits_at(t.weights, t.weight, i);
+    }
+};
+
+template <typename S>
 __global__ void
 __launch_bounds__(kThreads)
     weights_extremes(const extremes_task __grid_constant__ t,
-                     const weight_order<B> __grid_constant__ order, B *table)
+                     const weight_order<typename S::B> __grid_constant__ order,
+                     typename S::B *table)
 {
+    using B = typename S::B;
     WK_DYNAMIC_SHARED(B, own);
     B *to = t.on_chip ? own : table;
 #pragma unroll 1
     for (int64_t i = threadIdx.x; t.on_chip && i < t.bins; i += kThreads) own[i] = 0;
     __syncthreads(); // all is zero before anything is raised
-    const auto *weights = static_cast<const W *>(t.weights);
     constexpr int64_t kTile = kThreads * kTurn;
     bool strays = false;
     for (int64_t from = blockIdx.x * kTile; from < t.n; from += gridDim.x * kTile) {
@@ -116,14 +136,14 @@ __launch_bounds__(kThreads)
             bin[j] = 0;
             key[j] = 0;
             if (i >= t.n) continue;
-            bin[j] = bin_at<K>(t, i);
-            key[j] = order.key((B)weights[i]);
+            bin[j] = S::bin(t, i);
+            key[j] = order.key(S::weight(t, i));
         }
 #pragma unroll
         for (int j = 0; j < kTurn; j++) {
             const bool stray = bin[j] >= (uint64_t)t.bins;
             strays |= stray;
-            unsigned at = stray ? 0 : (unsigned)bin[j];
+            const unsigned at = stray ? 0 : (unsigned)bin[j];
             B most = stray ? 0 : key[j];
             if (__all_sync(kAllLanes, at == __shfl_sync(kAllLanes, at, 0))) {
                 most = largest_of_warp(most);
@@ -139,22 +159,28 @@ __launch_bounds__(kThreads)
     for (int64_t i = threadIdx.x; i < t.bins; i += kThreads) raise(table + i, own[i]);
 }
 
-template <typename W, typename B>
+template <typename B>
 __global__ void
 extremes_finish(const B *table, int64_t bins, const weight_order<B> __grid_constant__ order,
-                W *out)
+                void *out, int bytes)
 {
     const int64_t step = (int64_t)gridDim.x * kThreads;
 #pragma unroll 1
-    for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < bins; i += step)
-        out[i] = (W)order.bits(table[i]);
+    for (int64_t i = (int64_t)blockIdx.x * kThreads + threadIdx.x; i < bins; i += step) {
+        const B bits = order.bits(table[i]);
+        switch (bytes) {
+        case 1: static_cast<uint8_t *>(out)[i] = (uint8_t)bits; break;
+        case 2: static_cast<uint16_t *>(out)[i] = (uint16_t)bits; break;
+        default: static_cast<B *>(out)[i] = bits;
+        }
+    }
 }
 
-template <typename K, typename W>
+template <typename S>
 wk_status
 extremes_of(wk_call *call, extremes_task t)
 {
-    using B = std::conditional_t<sizeof(W) == 8, unsigned long long, unsigned>;
+    using B = typename S::B;
     const weight_order<B> order(call->weights.dtype, call->args.histogram.fold == WK_MIN);
     const int64_t bytes = t.bins * (int64_t)sizeof(B);
     void *table = nullptr;
@@ -166,14 +192,13 @@ extremes_of(wk_call *call, extremes_task t)
     const int64_t blocks = std::clamp<int64_t>(fit, 1, kMostBlocks) * processors(call),
                   tiles = (t.n + kThreads * kTurn - 1) / (kThreads * kTurn);
     const size_t shared = t.on_chip ? (size_t)bytes : 0;
-    const auto kernel = weights_extremes<K, W, B>;
-    if (grant(call, kernel, shared) != WK_OK ||
-        launch(call, (unsigned)std::min(blocks, tiles), kThreads, shared, kernel, t, order,
-               static_cast<B *>(table)) != WK_OK ||
+    if (grant(call, weights_extremes<S>, shared) != WK_OK ||
+        launch(call, (unsigned)std::min(blocks, tiles), kThreads, shared, weights_extremes<S>,
+               t, order, static_cast<B *>(table)) != WK_OK ||
         (t.stray && begin_telling(call) != WK_OK) ||
-        launch(call, grid_for(call, t.bins, kThreads), kThreads, 0, extremes_finish<W, B>,
-               static_cast<const B *>(table), t.bins, order,
-               static_cast<W *>(call->out[0].data)) != WK_OK)
+        launch(call, grid_for(call, t.bins, kThreads), kThreads, 0, extremes_finish<B>,
+               static_cast<const B *>(table), t.bins, order, call->out[0].data,
+               t.weight) != WK_OK)
         return call->error.status;
     return t.stray ? tell(call, &call->out[1]) : WK_OK; // while results are on their way
 }
@@ -188,17 +213,19 @@ extremes(wk_call *call, unsigned *stray)
     t.in = call->in.data;
     t.in_dtype = call->in.dtype;
     t.weights = call->weights.data;
+    t.weight = wk_itemsize[call->weights.dtype];
     t.n = call->args.histogram.n;
     t.bins = call->args.histogram.bins;
     t.stray = stray;
-    return visit_word(call->weights.dtype, [&](auto zero) {
-        using W = decltype(zero);
-        switch (wk_itemsize[t.in_dtype]) {
-        case 4: return extremes_of<uint32_t, W>(call, t);
-        case 8: return extremes_of<uint64_t, W>(call, t);
-        default: return extremes_of<void, W>(call, t);
-        }
-    });
+    const int key = wk_itemsize[t.in_dtype];
+    if (t.weight == 8)
+        return key == 4   ? extremes_of<known<uint32_t, uint64_t>>(call, t)
+               : key == 8 ? extremes_of<known<uint64_t, uint64_t>>(call, t)
+                          : extremes_of<unknown<unsigned long long>>(call, t);
+    if (t.weight == 4 && key >= 4)
+        return key == 4 ? extremes_of<known<uint32_t, uint32_t>>(call, t)
+                        : extremes_of<known<uint64_t, uint32_t>>(call, t);
+    return extremes_of<unknown<unsigned>>(call, t);
 }
 
 } // namespace wk::weights

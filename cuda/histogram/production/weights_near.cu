@@ -124,8 +124,9 @@ add_near(wk_call *call, numbers kind, const weights_task &t, int *low)
         using S = decltype(s);
         const wk_status status = launch(call, 1, kBlock, 0, near_place<S::kClass>, t, low);
         if (status) return status;
-        return plan.shift ? launch_near<S, true>(call, t, plan)
-                          : launch_near<S, false>(call, t, plan);
+        if constexpr (S::kTyped)
+            if (plan.shift == 0) return launch_near<S, false>(call, t, plan);
+        return launch_near<S, true>(call, t, plan); // of one part, too: their code is long
     });
 }
 
