@@ -195,7 +195,7 @@ typedef enum {
  * Weights are of in's shape, both C-contiguous; without any out[0] is int64 counts. With weights it is
  * their sums a bin: floats exact, rounded once to out's dtype, integers modulo 2^64, then out's dtype.
  * Whatever -0.0 are added, no sum is -0.0.
- * VALUES take other folds too. MEAN: aux holds the counts, int64 [bins], by which exact sums are divided
+ * VALUES of one element at least take other folds too. MEAN: aux holds the counts, int64 [bins], by which exact sums are divided
  * before they are rounded. MIN, MAX of real weights, of whose dtype out is: NaN where there are no floats,
  * of integers nothing that means anything. */
 typedef struct wk_histogram_args {

@@ -327,7 +327,7 @@ def test_groups_of_any_keys(device):
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 @pytest.mark.parametrize("groups", [3, 700, 60_000])
 def test_means_and_extremes_of_groups_take_no_sort(device, dtype, groups):
-    """In tables on chip, in limbs of all exponents, in the L2: of 16 devices' worth of elements."""
+    """In tables on chip and in the L2, of elements of all exponents."""
     rng = np.random.default_rng(groups)
     n = 4000 if groups == 60_000 else 30_011
     keys = rng.integers(0, groups, n)

@@ -226,10 +226,10 @@ parse_sums(PyObject *object, wk_histogram_args *h, int *sums)
 
 /* Are there kernels for it? */
 static int
-check_fold(const wk_frame *f, int sums)
+check_fold(const wk_frame *f, int sums, int keeps)
 {
     const wk_histogram_args *h = &f->call.args.histogram;
-    const int of_values = h->kind == WK_BINS_VALUES && h->bins >= 0 && !h->outside;
+    const int of_values = h->kind == WK_BINS_VALUES && h->bins >= 0 && !h->outside && !keeps;
     const int extreme = (h->fold == WK_MIN || h->fold == WK_MAX) && f->beside.array &&
                         sums == (int)wk_operand_dtype(&f->beside) && sums < WK_C64;
     if (h->fold == WK_SUM || (of_values && (h->fold == WK_MEAN || extreme))) return 0;
@@ -269,7 +269,7 @@ entry(PyObject *module, PyObject *const *args, Py_ssize_t count, int keeps)
     int status = wk_begin(module, &f, WK_HISTOGRAM, 1, args[0], args + 9);
     f.call.args.histogram = h;
     if (status == 0 && args[5] != Py_None) status = wk_operand_of(f.state, args[5], &f.beside);
-    if (status == 0) status = check_fold(&f, sums);
+    if (status == 0) status = check_fold(&f, sums, keeps);
     if (status == 0)
         status = h.fold == WK_MEAN ? wk_take_integers(&f, args[3], "counts", &counts)
                                    : take_edges(&f, args[3], &edges);

@@ -165,7 +165,7 @@ def partial_weights(
     edges: np.ndarray | None,
     uniform: tuple[Any, ...] | None,
     weights: ArrayLike | None,
-    sums: DTypeLike | tuple[DTypeLike, str] | None,
+    sums: DTypeLike | None,
     outside: bool,
     pair: bool,
     out: Any,

@@ -34,7 +34,7 @@ typedef struct job {
     int patterns;          /* elements are counted by pattern                          */
     int64_t slots, stride; /* counters of a table, and the same rounded up             */
     int64_t tables;        /* of a thread                                              */
-    int64_t threads, grain;
+    wk_shares shares;
     uint32_t *counts; /* [threads][tables][stride]; NULL: in the result                */
     char *used;       /* [threads]                                                     */
     int64_t *out, bins, outs;
@@ -120,8 +120,7 @@ count_task(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
     const char *x = j->in + begin * j->item;
-    /* fewer tables than threads: as many runs as tables, each with its own */
-    const int64_t own = j->grain > GRAIN ? begin / j->grain : thread;
+    const int64_t own = wk_table_of(&j->shares, begin, thread);
     if (j->counts == NULL) {
         count_in_result(j, x, end - begin);
     } else {
@@ -147,7 +146,7 @@ add_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const job *j = arg;
-    for (int64_t t = 0; t < j->threads * j->tables; t++) {
+    for (int64_t t = 0; t < j->shares.threads * j->tables; t++) {
         if (!j->used[t / j->tables]) continue;
         const uint32_t *counts = j->counts + t * j->stride;
         for (int64_t b = begin; b < end; b++) j->out[b] += counts[b];
@@ -159,7 +158,7 @@ add_patterns(job *j)
 {
     for (int64_t p = 0; p < j->slots; p++) {
         int64_t sum = 0;
-        for (int64_t t = 0; t < j->threads * j->tables; t++)
+        for (int64_t t = 0; t < j->shares.threads * j->tables; t++)
             sum += j->counts[t * j->stride + p];
         if (j->binner.table[p] < j->outs) j->out[j->binner.table[p]] += sum;
     }
@@ -170,15 +169,15 @@ count_pass(job *j, wk_call *call, int64_t n)
 {
     uint32_t few[ON_STACK];
     char one;
-    const int64_t all = j->threads * j->tables * j->stride;
+    const int64_t all = j->shares.threads * j->tables * j->stride;
     if (j->counts == NULL && n > 0 && j->tables > 0) {
-        if (all <= ON_STACK && j->threads == 1) {
+        if (all <= ON_STACK && j->shares.threads == 1) {
             memset(few, 0, (size_t)all * sizeof *few);
             j->counts = few;
             j->used = &one;
         } else {
             j->counts = calloc((size_t)all, sizeof *j->counts);
-            j->used = calloc((size_t)j->threads, 1);
+            j->used = calloc((size_t)j->shares.threads, 1);
         }
         if (j->counts == NULL || j->used == NULL) {
             free(j->counts);
@@ -187,7 +186,7 @@ count_pass(job *j, wk_call *call, int64_t n)
                            (long long)(all * (int64_t)sizeof *j->counts));
         }
     }
-    wk_parallel(call->context, n, j->grain, count_task, j);
+    wk_parallel(call->context, n, j->shares.grain, count_task, j);
     if (j->counts == NULL) return WK_OK;
     if (j->patterns)
         add_patterns(j);
@@ -214,15 +213,9 @@ choose_tables(job *j, wk_context *context, int64_t n)
     while (j->tables > 1 && !j->patterns && j->tables * j->stride > n / 4) j->tables /= 2;
 
     /* a table is cleared and added in order, which is far less work than counting at random */
-    const int64_t least = GRAIN > j->stride / 2 ? GRAIN : j->stride / 2;
-    int64_t threads = wk_thread_count(context);
-    const int64_t many = threads;
-    if (threads > n / least) threads = n / least;
-    if (threads * j->tables * bytes > MOST_BYTES) threads = MOST_BYTES / (j->tables * bytes);
-    j->threads = threads > 1 ? threads : 1;
-    j->grain = j->threads == many ? GRAIN : (n + j->threads - 1) / j->threads;
-    if (j->threads == 1) j->grain = n > GRAIN ? n : GRAIN;
-    if (j->threads == 1 && !j->patterns && (n < SPARSE * j->slots || bytes > MOST_BYTES))
+    j->shares = wk_share_out(wk_thread_count(context), n, GRAIN, j->stride / 2,
+                             j->tables * bytes, MOST_BYTES);
+    if (j->shares.threads == 1 && !j->patterns && (n < SPARSE * j->slots || bytes > MOST_BYTES))
         j->tables = 0; /* in the result */
 }
 

@@ -54,6 +54,36 @@ wk_status WK_ISA_NAME(wk_plan_edges)(wk_binner *b, wk_call *call, int64_t n);
 wk_bins_fn WK_ISA_NAME(wk_edges_bins_f64), WK_ISA_NAME(wk_edges_bins_i64),
     WK_ISA_NAME(wk_edges_bins_u64);
 
+/* How elements are shared out to threads that have tables of their own. */
+typedef struct wk_shares {
+    int64_t threads, grain;
+    int by_run; /* fewer tables than threads: as many runs as tables, each with its own */
+} wk_shares;
+
+/* `grain` elements at once or, by fewer threads, one run each. A table is worth `least` elements; `bytes`:
+ * of a thread's, and at most of all. */
+static inline wk_shares
+wk_share_out(int64_t threads, int64_t n, int64_t grain, int64_t least, int64_t bytes,
+             int64_t most_bytes)
+{
+    wk_shares s = {threads, grain, 0};
+    if (least < grain) least = grain;
+    if (s.threads > n / least) s.threads = n / least;
+    if (s.threads * bytes > most_bytes) s.threads = most_bytes / bytes;
+    if (s.threads < 1) s.threads = 1;
+    if (s.threads < threads || threads == 1) s.grain = (n + s.threads - 1) / s.threads;
+    if (s.grain < grain) s.grain = grain;
+    s.by_run = s.grain > grain;
+    return s;
+}
+
+/* Whose table a run of elements takes. */
+static inline int64_t
+wk_table_of(const wk_shares *s, int64_t begin, int thread)
+{
+    return s->by_run ? begin / s->grain : thread;
+}
+
 /* With weights: weights.c; their extremes: weights_extremes.c. */
 wk_launch WK_ISA_NAME(wk_histogram_weighted), WK_ISA_NAME(wk_histogram_extremes);
 

@@ -40,7 +40,7 @@ typedef struct job {
     int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
     int whole;              /* that is all slots: bins need no offset           */
     int64_t tables, stride; /* of a thread; words of a table                    */
-    int64_t threads, grain;
+    wk_shares shares;
     int64_t *sums;  /* [threads][tables][stride]                        */
     uint8_t *flags; /* [bins + 1]: WK_HAS_...; NULL: all are finite     */
     char *used;     /* [threads]                                        */
@@ -142,8 +142,7 @@ add_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
-    /* fewer tables than threads: as many runs as tables, each with its own */
-    const int64_t own = j->grain > GRAIN ? begin / j->grain : thread;
+    const int64_t own = wk_table_of(&j->shares, begin, thread);
     int64_t *sums = j->sums + own * j->tables * j->stride;
     j->used[own] = 1;
     for (int k = 1; begin < end && (k % 16 || !wk_interrupted()); begin += WK_BIN_BLOCK, k++)
@@ -162,7 +161,7 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
     const int64_t words = j->pieces.words;
     const wk_fp_state state = wk_fp_begin();
     uint64_t *sums = (uint64_t *)j->sums;
-    for (int64_t t = 1; t < j->threads * j->tables; t++) {
+    for (int64_t t = 1; t < j->shares.threads * j->tables; t++) {
         if (!j->used[t / j->tables]) continue;
         const uint64_t *more = sums + t * j->stride;
         for (int64_t i = begin * words; i < end * words; i++) sums[i] += more[i];
@@ -269,29 +268,23 @@ choose_tables(job *j, wk_context *context, int64_t slots)
     const int in_turn = p->dtype < WK_F16 || p->split;
     j->tables =
         in_turn && TABLES * bytes <= NEAR_BYTES && 4 * TABLES * j->bins <= j->n ? TABLES : 1;
-    const int64_t least = GRAIN > j->bins ? GRAIN : j->bins;
-    int64_t threads = wk_thread_count(context);
-    const int64_t many = threads;
-    if (threads > j->n / least) threads = j->n / least;
-    if (threads * j->tables * bytes > MOST_BYTES) threads = MOST_BYTES / (j->tables * bytes);
-    j->threads = threads > 1 ? threads : 1;
-    j->grain = j->threads == many ? GRAIN : (j->n + j->threads - 1) / j->threads;
-    if (j->threads == 1) j->grain = j->n > GRAIN ? j->n : GRAIN;
+    j->shares = wk_share_out(wk_thread_count(context), j->n, GRAIN, j->bins, j->tables * bytes,
+                             MOST_BYTES);
 }
 
 static wk_status
 sum_range(job *j, wk_call *call)
 {
     wk_status status = WK_OK;
-    const int64_t all = j->threads * j->tables * j->stride;
+    const int64_t all = j->shares.threads * j->tables * j->stride;
     j->sums = calloc((size_t)all, sizeof *j->sums);
-    j->used = calloc((size_t)j->threads, 1);
+    j->used = calloc((size_t)j->shares.threads, 1);
     j->flags = j->pieces.special ? calloc((size_t)j->bins + 1, 1) : NULL;
     if (j->sums == NULL || j->used == NULL || (j->pieces.special && j->flags == NULL)) {
         status = WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for sums",
                          (long long)(all * (int64_t)sizeof *j->sums));
     } else {
-        wk_parallel(call->context, j->n, j->grain, add_task, j);
+        wk_parallel(call->context, j->n, j->shares.grain, add_task, j);
         wk_parallel(call->context, j->bins, FINISH / j->pieces.words, finish_task, j);
     }
     free(j->sums);

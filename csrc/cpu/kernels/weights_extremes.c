@@ -21,7 +21,7 @@ typedef struct job {
     const char *in, *weights;
     int64_t item, weight; /* bytes of each                        */
     int64_t bins, row;    /* words of a table: of strays too      */
-    int64_t threads, grain;
+    wk_shares shares;
     uint64_t *tables; /* [threads][row], zero at first        */
     const wk_array *out;
 } job;
@@ -49,8 +49,7 @@ raise_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     const wk_order_64 order = j->order;
-    /* fewer tables than threads: as many runs as tables, each with its own */
-    uint64_t *table = j->tables + (j->grain > GRAIN ? begin / j->grain : thread) * j->row;
+    uint64_t *table = j->tables + wk_table_of(&j->shares, begin, thread) * j->row;
     int64_t bin[WK_BIN_BLOCK];
     uint64_t key[WK_BIN_BLOCK];
     for (int k = 1; begin < end && (k % 16 || !wk_interrupted()); begin += WK_BIN_BLOCK, k++) {
@@ -70,7 +69,7 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
     (void)thread;
     for (int64_t b = begin; b < end; b++) {
         uint64_t most = j->tables[b];
-        for (int64_t t = 1; t < j->threads; t++)
+        for (int64_t t = 1; t < j->shares.threads; t++)
             if (j->tables[t * j->row + b] > most) most = j->tables[t * j->row + b];
         const uint64_t bits = wk_order_bits_64(&j->order, most);
         memcpy((char *)j->out->data + b * j->weight, &bits, (size_t)j->weight);
@@ -90,19 +89,14 @@ WK_ISA_NAME(wk_histogram_extremes)(wk_call *call)
     j.in = (const char *)call->in.data + call->in.first;
     j.weights = call->weights.data ? call->weights.data : call->weights.host; /* C-contiguous */
     const int64_t bytes = j.row * (int64_t)sizeof *j.tables;
-    const int64_t least = GRAIN > j.row ? GRAIN : j.row, many = wk_thread_count(call->context);
-    j.threads = many;
-    if (j.threads > h->n / least) j.threads = h->n / least;
-    if (j.threads * bytes > MOST_BYTES) j.threads = MOST_BYTES / bytes;
-    if (j.threads < 1) j.threads = 1;
-    j.grain = j.threads == many ? GRAIN : (h->n + j.threads - 1) / j.threads;
-    if (j.threads == 1) j.grain = h->n > GRAIN ? h->n : GRAIN;
-    j.tables = calloc((size_t)(j.threads * j.row), sizeof *j.tables);
+    j.shares =
+        wk_share_out(wk_thread_count(call->context), h->n, GRAIN, j.row, bytes, MOST_BYTES);
+    j.tables = calloc((size_t)(j.shares.threads * j.row), sizeof *j.tables);
     if (j.tables == NULL) {
         status = WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for extremes",
-                         (long long)(j.threads * bytes));
+                         (long long)(j.shares.threads * bytes));
     } else {
-        wk_parallel(call->context, h->n, j.grain, raise_task, &j);
+        wk_parallel(call->context, h->n, j.shares.grain, raise_task, &j);
         wk_parallel(call->context, j.bins, GRAIN, finish_task, &j);
     }
     free(j.tables);
