@@ -189,15 +189,15 @@ weights_mean(const weights_task __grid_constant__ t, const sums __grid_constant_
              int64_t pass)
 {
     using form = layout<kClass>;
-    constexpr int kOwn = kBatch<kClass, 8>; // small code: there are few rows
+    constexpr int kSome = kBatch<kClass, 8>; // small code: there are few rows
     constexpr int kDigits =
-        (kMostLimbs<kClass> + kOwn - 1) / kOwn * kOwn * form::kLimbBits / 32 + 3;
+        (kMostLimbs<kClass> + kSome - 1) / kSome * kSome * form::kLimbBits / 32 + 3;
     const limbs_now l = limbs_of<kClass>(t);
     const int64_t first = pass * l.rows, left = t.rows - first;
     const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
     for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
         int64_t limb[kDigits + 1] = {};
-        take_row<kClass, kOwn>(t.limbs + r, l, limb);
+        take_row<kClass, kSome>(t.limbs + r, l, limb);
         wk_moments m = {{limb, kDigits + 1, form::kBase + form::kLimbBits * l.first},
                         {},
                         take_flags(t.flags + r) | WK_NOT_MINUS_ZERO,
