@@ -218,8 +218,13 @@ parse_sums(PyObject *object, wk_histogram_args *h, int *sums)
     PyObject *dtype = object;
     const char *name = NULL;
     if (PyTuple_Check(object) && !PyArg_ParseTuple(object, "Os", &dtype, &name)) return -1;
-    for (int i = 0; name && i < WK_FOLDS; i++)
-        if (strcmp(name, wk_fold_names[i]) == 0) h->fold = i;
+    int fold = WK_SUM;
+    while (name && fold < WK_FOLDS && strcmp(name, wk_fold_names[fold]) != 0) fold++;
+    if (fold == WK_FOLDS) {
+        PyErr_Format(PyExc_ValueError, "unknown op '%s'", name);
+        return -1;
+    }
+    h->fold = fold;
     *sums = wk_dtype_arg(dtype);
     return *sums < 0 ? -1 : 0;
 }

@@ -444,10 +444,10 @@ def group_reduce(
     Notes
     -----
     Results do not depend on the order, and are what reduce gives of each group: sums of floats are
-    exact and rounded once, but no sum is -0.0, nor a mean of zeros. Counts, sums, means, and min
-    and max of real numbers take no sort, whatever the keys are; for other folds elements are sorted
-    by their keys. Of an empty group the sum is 0, the mean and the variance NaN, min and max of
-    floats NaN. An array on a device is waited for.
+    exact and rounded once, but no sum is -0.0. Counts, sums, means, and min and max of real numbers
+    take no sort, whatever the keys are; for other folds elements are sorted by their keys. Of an
+    empty group the sum is 0, the mean and the variance NaN, min and max of floats NaN. An array on
+    a device is waited for.
 
     Examples
     --------
@@ -463,7 +463,11 @@ def group_reduce(
     groups = _number_of_groups(keys, groups, place)
     keys, a = keys.reshape(-1), a.reshape(-1)
     if needs_no_sort(op, a.dtype) and (keys.size or op in ("sum", "count")):
-        return place.give(_tally(keys, a, op, groups, place, progress))
+        found = _tally(keys, a, op, groups, place, progress)
+        if op == "mean" and a.dtype.kind not in "biu":
+            found = _with_signs(found, keys, a, place)
+        if found is not None:
+            return place.give(found)
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
     place = place._replace(variant=None)
     if stray >= 0:
@@ -540,6 +544,25 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Pro
         fewest, empty = _fold(counts, ("min", "argmin"), place)
         check_lengths(op, a.dtype, -1 if fewest else int(empty), "group")
     return found
+
+
+def _with_signs(means: Any, keys: Any, a: Any, place: _Place) -> Any:
+    """A mean of nothing but -0.0 is -0.0, which no sum tells; None: nor can it be told here."""
+    real = np.zeros(0, a.dtype).real.dtype
+    if not means.size or _fold(means.view(real), "all", place):
+        return means
+    if a.dtype.kind == "c":
+        return None
+    host = on_host(means)
+    minus = np.zeros(1, real)
+    minus[0] = -0.0
+    bits = f"u{real.itemsize}"
+    ends = (_tally(keys, a, op, host.size, place, False) for op in ("min", "max"))
+    only = np.all([on_host(end).view(bits) == minus.view(bits) for end in ends], 0)
+    if not only.any():
+        return means
+    host = np.where(only, minus, host)
+    return beside(host, means) if isinstance(means, DeviceArray) else host
 
 
 def _sums_of(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:

@@ -1449,11 +1449,7 @@ def group_reduce(
         groups = int(of.max()) + 1 if of.size else 0
     parts = [np.flatnonzero(of == g) for g in range(groups)]
     found = _of_parts(x, parts, op, ddof)
-    if op in ("sum", "mean") and x.dtype.kind not in "biu":  # neither is of a sum of -0.0
-        real = np.zeros(0, x.dtype).real.dtype
-        sums, own = _of_parts(x, parts, "sum", ddof).view(real), found.view(real)
-        own[(sums == 0) & ~np.isnan(own)] = 0
-    return found
+    return found + 0 if op == "sum" and x.dtype.kind not in "biu" else found  # no sum is -0.0
 
 
 @_QUIET
