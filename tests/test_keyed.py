@@ -410,6 +410,14 @@ def test_extremes_of_groups_in_order_and_of_nan(device):
             assert_same(warpkit.group_reduce(np.arange(a.size), a, op, device=device), alone)
 
 
+def test_groups_of_bools_of_any_byte(device):
+    bytes_of = np.random.default_rng(1).integers(0, 3, 500).astype("u1") * 85
+    keys = np.arange(500) % 150
+    for op in ("min", "max", "mean", "sum"):
+        want = reference.group_reduce(keys, bytes_of != 0, op)
+        assert_same(warpkit.group_reduce(keys, bytes_of.view(bool), op, device=device), want)
+
+
 @pytest.mark.parametrize("op", ["mean", "min", "max"])
 def test_groups_without_elements_and_stray_keys(device, op):
     a = np.arange(5.0, dtype="float32")
