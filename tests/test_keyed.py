@@ -410,6 +410,20 @@ def test_extremes_of_groups_in_order_and_of_nan(device):
             assert_same(warpkit.group_reduce(np.arange(a.size), a, op, device=device), alone)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_groups_of_the_least_numbers(device, dtype):
+    """Whose unit has an inverse that is no number of the dtype."""
+    rng = np.random.default_rng(8)
+    keys = rng.integers(0, 3000, 30_011)
+    a = rng.integers(-(1 << 20), 1 << 20, 30_011).astype(dtype) * np.finfo(dtype).smallest_subnormal
+    for op in ("sum", "mean"):
+        got = warpkit.group_reduce(keys, a, op, 3000, device=device)
+        for g in (0, 1500, 2999):
+            own = keys == g
+            want = reference.group_reduce(np.zeros(own.sum(), int), a[own], op, 1)
+            assert_same(got[g : g + 1], want)
+
+
 def test_groups_of_bools_of_any_byte(device):
     bytes_of = np.random.default_rng(1).integers(0, 3, 500).astype("u1") * 85
     keys = np.arange(500) % 150
