@@ -76,11 +76,6 @@ wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
         const wk_array *w = r->where = &call->mask;
         r->mask = (const uint8_t *)(w->data ? w->data : w->host) + w->first;
     }
-    /* The largest of bools is whether there is any, which is known at the first. */
-    wk_fold *only = &call->args.reduce.fold[0];
-    if (r->in->dtype == WK_BOOL && call->outs == 1 && call->part.mode == WK_WHOLE &&
-        !r->args->has_initial)
-        *only = *only == WK_MAX ? WK_ANY : *only == WK_MIN ? WK_ALL : *only;
     r->only_logical = 1;
     for (int i = 0; i < call->outs; i++) {
         const wk_fold fold = r->args->fold[i];
@@ -129,12 +124,25 @@ pair_parts(wk_call *call)
     args->n /= 2;
 }
 
+/* The largest of bools is whether there is any, which may be known early. */
+static void
+ask_for_any(wk_call *call)
+{
+    wk_reduce_args *args = &call->args.reduce;
+    if (call->in.dtype != WK_BOOL || call->outs != 1 || args->has_initial) return;
+    if (args->fold[0] == WK_MAX) args->fold[0] = WK_ANY;
+    if (args->fold[0] == WK_MIN) args->fold[0] = WK_ALL;
+}
+
 wk_status
 wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
 {
     wk_reduction r;
     wk_foldings keeping;
-    if (call->part.mode == WK_WHOLE) pair_parts(call); /* words are of each part */
+    if (call->part.mode == WK_WHOLE) { /* words are of each part, and of what was asked for */
+        pair_parts(call);
+        ask_for_any(call);
+    }
     wk_reduce_look(&r, call, foldings);
     if (call->part.mode == WK_FINISH) {
         wk_finish_words(&r);

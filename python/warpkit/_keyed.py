@@ -553,15 +553,12 @@ def _with_signs(means: Any, keys: Any, a: Any, place: _Place) -> Any:
         return means
     if a.dtype.kind == "c":
         return None
-    host = on_host(means)
-    minus = np.zeros(1, real)
-    minus[0] = -0.0
-    bits = f"u{real.itemsize}"
-    ends = (_tally(keys, a, op, host.size, place, False) for op in ("min", "max"))
+    minus, bits = np.array([-0.0], real), f"u{real.itemsize}"
+    ends = (_tally(keys, a, op, means.size, place, False) for op in ("min", "max"))
     only = np.all([on_host(end).view(bits) == minus.view(bits) for end in ends], 0)
     if not only.any():
         return means
-    host = np.where(only, minus, host)
+    host = np.where(only, minus, on_host(means))
     return beside(host, means) if isinstance(means, DeviceArray) else host
 
 

@@ -36,15 +36,24 @@ weights_places(const weights_task __grid_constant__ t, int64_t samples, span *pl
     }
 }
 
+// Calls f(limbs of all, row of the pass, row of all) for each row of a pass.
+template <numbers kClass, typename F>
+__device__ __forceinline__ void
+each_row(const weights_task &t, int64_t pass, F &&f)
+{
+    const limbs_now l = limbs_of<kClass>(t);
+    const int64_t first = pass * l.rows, left = t.rows - first;
+    const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
+    for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step)
+        f(l, r, first + r);
+}
+
 template <numbers kClass>
 __global__ void
 weights_carry(const weights_task __grid_constant__ t, int64_t pass)
 {
     constexpr int kBits = layout<kClass>::kLimbBits;
-    const limbs_now l = limbs_of<kClass>(t);
-    const int64_t left = t.rows - pass * l.rows, rows = left < l.rows ? left : l.rows;
-    const int64_t step = (int64_t)gridDim.x * kThreads;
-    for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
+    each_row<kClass>(t, pass, [&](const limbs_now &l, int64_t r, int64_t) {
         auto *limb = reinterpret_cast<long long *>(t.limbs) + r;
         long long carry = 0;
         for (int k = 0; k < l.count; k++, limb += l.rows) {
@@ -52,7 +61,7 @@ weights_carry(const weights_task __grid_constant__ t, int64_t pass)
             carry = v >> kBits;
             *limb = k < l.count - 1 ? v - carry * ((int64_t)1 << kBits) : v;
         }
-    }
+    });
 }
 
 __device__ void
@@ -163,23 +172,20 @@ weights_finish(const weights_task __grid_constant__ t, const sums __grid_constan
                int64_t pass)
 {
     using form = layout<kClass>;
-    const limbs_now l = limbs_of<kClass>(t);
-    const int64_t first = pass * l.rows, left = t.rows - first;
-    const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
-    for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
+    each_row<kClass>(t, pass, [&](const limbs_now &l, int64_t r, int64_t row) {
         const row_sum s = take_row<kClass, kBatch<kClass, 24>>(t.limbs + r, l, nullptr);
         const digits &d = s.leading;
         if (out.dtype < WK_F16) {
-            store_integer(out, first + r, s.low, !s.negative && d.at < 0);
-            continue;
+            store_integer(out, row, s.low, !s.negative && d.at < 0);
+            return;
         }
         // what is below the third digit changes no rounding if that is odd
         int64_t limb[4] = {d.third | (uint32_t)d.below, d.second, d.last, -(int64_t)s.negative};
         const int base = form::kBase + form::kLimbBits * l.first + 32 * (d.at - 2);
         wk_moments m = {
             {limb, 4, base}, {}, take_flags(t.flags + r), 0}; // of no elements: 0 is never -0.0
-        store(out, first + r, wk_finish_sum(&m, 0, wk_format_of(out.dtype)));
-    }
+        store(out, row, wk_finish_sum(&m, 0, wk_format_of(out.dtype)));
+    });
 }
 
 // The sums divided by the elements' counts, rounded once: that takes all digits.
@@ -192,18 +198,15 @@ weights_mean(const weights_task __grid_constant__ t, const sums __grid_constant_
     constexpr int kSome = kBatch<kClass, 8>; // small code: there are few rows
     constexpr int kDigits =
         (kMostLimbs<kClass> + kSome - 1) / kSome * kSome * form::kLimbBits / 32 + 3;
-    const limbs_now l = limbs_of<kClass>(t);
-    const int64_t first = pass * l.rows, left = t.rows - first;
-    const int64_t rows = left < l.rows ? left : l.rows, step = (int64_t)gridDim.x * kThreads;
-    for (int64_t r = (int64_t)blockIdx.x * kThreads + threadIdx.x; r < rows; r += step) {
+    each_row<kClass>(t, pass, [&](const limbs_now &l, int64_t r, int64_t row) {
         int64_t limb[kDigits + 1] = {};
         take_row<kClass, kSome>(t.limbs + r, l, limb);
         wk_moments m = {{limb, kDigits + 1, form::kBase + form::kLimbBits * l.first},
                         {},
                         take_flags(t.flags + r) | WK_NOT_MINUS_ZERO,
-                        t.counts[first + r]};
-        store(out, first + r, wk_finish_sum(&m, 1, wk_format_of(out.dtype)));
-    }
+                        t.counts[row]};
+        store(out, row, wk_finish_sum(&m, 1, wk_format_of(out.dtype)));
+    });
 }
 
 __global__ void

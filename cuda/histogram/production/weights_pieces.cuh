@@ -269,7 +269,7 @@ wk_status finish_rows(wk_call *call, numbers kind, const weights_task &t, const 
 // The limbs and flags of another GPU are added to the task's; weights_finish.cu.
 wk_status add_totals(wk_call *call, const weights_task &t, const weights_task &other);
 
-// The least or the largest weights, whatever pieces are; weights_extremes.cu.
+// The least or the largest weights; weights_extremes.cu.
 wk_status extremes(wk_call *call, unsigned *stray);
 
 wk_status add_global(wk_call *call, numbers kind, const weights_task &t, int64_t pass);
