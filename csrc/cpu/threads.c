@@ -29,7 +29,8 @@ struct wk_threads {
     int started;
     atomic_flag busy;
     atomic_int stop;
-    sem_t done;
+    atomic_int working; /* of those that were woken */
+    sem_t done;         /* by the last of them      */
     wk_task *task;
     void *arg;
     wk_interrupt *interrupt; /* the caller's */
@@ -83,7 +84,7 @@ work(void *self)
         if (atomic_load(&w->pool->stop)) return NULL;
         wk_interrupt_join(w->pool->interrupt);
         take_tasks(w->pool, w->number);
-        sem_post(&w->pool->done);
+        if (atomic_fetch_sub(&w->pool->working, 1) == 1) sem_post(&w->pool->done);
     }
 }
 
@@ -182,8 +183,9 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     pool->items = items;
     pool->grain = grain;
     atomic_store(&pool->next, 0);
+    atomic_store(&pool->working, helpers);
     for (int i = 0; i < helpers; i++) sem_post(&pool->workers[i].wake);
     take_tasks(pool, 0);
-    for (int i = 0; i < helpers; i++) wait_and_look(&pool->done);
+    if (helpers > 0) wait_and_look(&pool->done); /* once: each time it would have to wake up again */
     atomic_flag_clear(&pool->busy);
 }
