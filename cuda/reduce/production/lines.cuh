@@ -284,40 +284,40 @@ struct line_memory<Acc, false> {
     uint32_t marks[kWarps][kWarp]; // a bit an output of the block's that takes integers
 };
 
-// The records of an output's parts, by the block that ends last.
+// What the threads of a block have of an output, or of its part: has the first thread all of it now? The
+// records of parts are joined by the block that ends last.
 template <class Acc>
-__device__ __forceinline__ void
-join_records(Acc &acc, const reduce_task &task, int64_t output, word_memory<Acc> *memory)
+__device__ __forceinline__ bool
+join_parts(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
+           word_memory<Acc> *memory)
 {
-    uint64_t words[Acc::kWords];
-    const uint64_t *records = task.records + output * task.parts * Acc::kWords;
-    acc.start(task);
+    uint64_t words[Acc::kWords], *records = task.records + output * task.parts * Acc::kWords;
 #pragma unroll 1
-    for (int64_t p = threadIdx.x; p < task.parts; p += kThreads) {
-        read_words(records + p * Acc::kWords, words);
-        acc.merge(words);
+    for (bool joined = task.parts == 1;; joined = true) { // one place where states are joined
+        join_block(acc, memory);
+        if (joined) return threadIdx.x == 0;
+        bool last = false;
+        if (threadIdx.x == 0) save_words(acc, records + part * Acc::kWords);
+        if (threadIdx.x < kWarp)
+            last = warp_draws_last(task.tickets + output, (unsigned)task.parts);
+        if (!__syncthreads_or(last)) return false; // also: the block's words have been read
+        acc.start(task);
+#pragma unroll 1
+        for (int64_t p = threadIdx.x; p < task.parts; p += kThreads) {
+            read_words(records + p * Acc::kWords, words);
+            acc.merge(words);
+        }
+        __syncwarp(); // else lanes that had fewer are waited for at each shuffle: 4 us
     }
-    __syncwarp(); // else lanes that had fewer are waited for at each shuffle: 4 us
-    join_block(acc, memory);
 }
 
-// What the threads of a block have of an output, or of its part, of accumulators that are certain.
+// The same of accumulators that are certain.
 template <class Acc>
 __device__ __forceinline__ void
 finish_block(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
              line_memory<Acc, true> *memory)
 {
-    bool all = task.parts == 1;
-    join_block(acc, &memory->words);
-    if (!all) {
-        if (threadIdx.x == 0)
-            save_words(acc, task.records + (output * task.parts + part) * Acc::kWords);
-        if (threadIdx.x < kWarp)
-            all = warp_draws_last(task.tickets + output, (unsigned)task.parts);
-        all = __syncthreads_or(all); // also: the words of the block have been read
-        if (all) join_records(acc, task, output, &memory->words);
-    }
-    if (all && threadIdx.x == 0) deliver(acc, task, output);
+    if (join_parts(acc, task, output, part, &memory->words)) deliver(acc, task, output);
     __syncthreads(); // the next item writes the memory that this one has read
 }
 

@@ -6,6 +6,8 @@
 //           for a team waits for the whole warp. What threads have of a segment goes to a queue, of which
 //           each lane joins and finishes one when it is full. What a warp has of a segment that began before
 //           its share, or goes on behind it, is a record: a second launch joins these.
+//           A few lines of products, if they are long or all is little, have blocks of their own, of which
+//           the last to end joins what all have.
 // Exact     an output that doubles do not tell goes on a list: segments.cu, dots.cu.
 // Better    than a thread, a warp or a block for each segment: nobody waits for a longer one beside it, nor
 //           for a lane that finishes.
@@ -23,21 +25,35 @@ constexpr int kMostBatches = 32; // of a team's thread
 // lines of 256 by 1, 2, 4, 8, 16, 32 threads: 268, 218, 159, 151, 180, 369 us; of float16 in lines of 1,000:
 // 133, 134, 104, 112, 121, 145.
 constexpr int kBytesOfThread = 256, kBytesOfAlone = 96;
-// Elements of a line that has blocks of its own, if there are few: their tiles take turns, so that all read
-// side by side. H200, a dot of 2^27 float32: 252 us, by shares 298.
-constexpr int64_t kLongLine = 1 << 16;
+// Elements of a line that has blocks of its own, if there are few, or of all lines together: their tiles take
+// turns, so that all read side by side. H200, a dot of 2^27 float32: 252 us, by shares 298.
+constexpr int64_t kLongLine = 1 << 16, kFewElements = 1 << 20;
 
+// False: integers tell.
 template <class Acc>
-__device__ __forceinline__ void
-finish_segment(Acc &acc, const reduce_task &task, const segments &s, int64_t output)
+__device__ __forceinline__ bool
+finish_segment(Acc &acc, const reduce_task &task, int64_t output)
 {
-    bool known;
     if constexpr (Acc::kCertain || takes_pairs<Acc>)
-        known = acc.finish(task, output);
+        return acc.finish(task, output);
     else
-        known = acc.finish_counted(task, output);
-    if (!known) s.again[atomicAdd(s.agains, 1u)] = output;
+        return acc.finish_counted(task, output);
 }
+
+__device__ __forceinline__ void
+finish_later(const segments &s, int64_t output)
+{
+    s.again[atomicAdd(s.agains, 1u)] = output;
+}
+
+struct shared_products {
+    int64_t limb[2][WK_SQUARE_LIMBS];
+    int flags[2];
+};
+
+// A line's products once more, by integers, by the whole block: dots.cu.
+__device__ void multiply_exactly(shared_products *own, const void *x, const void *y,
+                                 const reduce_task &task, int64_t output);
 
 // ---- what a warp's teams have of segments that are done ------------------------------------
 
@@ -68,6 +84,7 @@ struct segment_memory {
     union {
         segment_queue<Acc> queue[kWarps];
         word_memory<Acc> words;
+        shared_products products;
     };
     vector16<uint32_t> staged[2 * stretch_reader<Acc>::kBytes / 16 * kThreads];
 };
@@ -92,7 +109,8 @@ finish_queue(const segment_queue<Acc> &q, const reduce_task &task, const segment
         }
         const int where = q.where[lane];
         if (where >= kFirst) {
-            finish_segment(acc, task, s, first + where - kFirst);
+            const int64_t output = first + where - kFirst;
+            if (!finish_segment(acc, task, output)) finish_later(s, output);
         } else {
             save_words(acc, s.records + (2 * warp + where) * Acc::kWords);
         }
@@ -258,20 +276,17 @@ fold_share(segment_memory<Acc> *memory, const typename Acc::T *x, const typename
     walk.fold();
 }
 
-// A long line, or as many of its tiles as of any other block of it.
+// A line, or as many of its tiles as of any other block of it, of which the last to end has all of it.
 template <class Acc>
-__device__ __forceinline__ void
-fold_line(segment_memory<Acc> *memory, const typename Acc::T *x, const typename Acc::T *y,
-          const reduce_task &task, const segments &s)
+__device__ __forceinline__ bool
+fold_line(Acc &acc, segment_memory<Acc> *memory, const typename Acc::T *x,
+          const typename Acc::T *y, const reduce_task &task, const segments &s, int64_t line)
 {
     constexpr int kTile = Acc::kBatch * kThreads;
-    const int64_t line = blockIdx.x / s.blocks;
-    const int part = (int)blockIdx.x % s.blocks;
-    const int64_t hop = (int64_t)kTile * s.blocks;
+    const int part = (int)(blockIdx.x - line * task.parts);
+    const int64_t hop = (int64_t)kTile * task.parts;
     const stretch_reader<Acc> reader(x, y, s.elements(), memory->staged + threadIdx.x,
                                      kThreads);
-    Acc acc;
-    acc.start(task);
     using tile = stretch_tile<typename Acc::T>;
     const tile all = reader.first(x + line * s.n, s.n, kFirst);
     const int64_t elements = s.n + reader.lead_of(all, x + line * s.n);
@@ -290,61 +305,69 @@ fold_line(segment_memory<Acc> *memory, const typename Acc::T *x, const typename 
         reader.take(acc, from(at), stage, task);
     }
     acc.settle(task);
-    join_block(acc, &memory->words);
-    if (threadIdx.x > 0) return;
-    save_words(acc, s.records + (int64_t)blockIdx.x * Acc::kWords);
-    if (part == 0) s.chains[line] = {line, s.blocks};
+    return join_parts(acc, task, line, part, &memory->words);
 }
 
 // ---- what lies in several shares -----------------------------------------------------------
 
-// A warp for each of them.
+// A warp for each of them; false: there is none. The first lane has it.
 template <class Acc>
-__device__ __forceinline__ void
-join_shares(const reduce_task &task, const segments &s)
+__device__ __forceinline__ bool
+join_shares(Acc &acc, const segments &s, int64_t *output)
 {
     const int lane = threadIdx.x % kWarp;
     const int64_t w = (int64_t)blockIdx.x * kWarps + threadIdx.x / kWarp;
-    if (w >= (s.blocks ? s.outputs : s.warps)) return;
+    if (w >= s.warps) return false;
     const segment_chain c = s.chains[w];
-    if (c.output < 0) return;
+    if (c.output < 0) return false;
+    *output = c.output;
     uint64_t words[Acc::kWords];
-    Acc acc;
-    acc.start(task);
 #pragma unroll 1
     for (int64_t k = lane; k < c.records; k += kWarp) {
-        int64_t at = k == 0 ? 2 * w + kBehind : 2 * (w + k) + kBefore;
-        if (s.blocks) at = w * s.blocks + k;
+        const int64_t at = k == 0 ? 2 * w + kBehind : 2 * (w + k) + kBefore;
         read_words(s.records + at * Acc::kWords, words);
         acc.merge(words);
     }
     __syncwarp(); // lanes that had fewer have waited
     join_lanes(acc, c.records <= 2 ? 2 : kWarp);
-    if (lane == 0) finish_segment(acc, task, s, c.output);
+    return lane == 0;
 }
 
-// joins: the shares' records. One kernel, as what finishes is the same code.
+// What a launch folds: warps' shares, what lies in several of these, or lines.
+enum segment_work { WK_SHARES, WK_CHAINS, WK_LINES };
+
+// One kernel, as what finishes is the same code.
 template <class Acc>
 __global__ void
 __launch_bounds__(kThreads, kSegmentBlocks)
     fold_segments(const typename Acc::T *x, const typename Acc::T *y,
                   const reduce_task __grid_constant__ task, const segments __grid_constant__ s,
-                  bool joins)
+                  segment_work work)
 {
     WK_DYNAMIC_SHARED(unsigned char, shared);
     if (s.status && *s.status != ~0ull) return; // offsets are searched as what ascends
     auto *memory = reinterpret_cast<segment_memory<Acc> *>(shared);
-    if (joins) {
-        join_shares<Acc>(task, s);
+    if (work == WK_SHARES) {
+        fold_share(memory, x, y, task, s);
         return;
     }
-    if constexpr (takes_pairs<Acc>) {
-        if (s.blocks) {
-            fold_line(memory, x, y, task, s);
-            return;
-        }
+    Acc acc;
+    acc.start(task);
+    int64_t output = 0;
+    bool has = false, known = true;
+    if (work == WK_CHAINS) {
+        has = join_shares(acc, s, &output);
+    } else if constexpr (takes_pairs<Acc>) {
+        output = blockIdx.x / task.parts;
+        has = fold_line(acc, memory, x, y, task, s, output);
     }
-    fold_share(memory, x, y, task, s);
+    if (has) known = finish_segment(acc, task, output);
+    if (work == WK_CHAINS) {
+        if (!known) finish_later(s, output);
+    } else if constexpr (takes_pairs<Acc> && !Acc::kCertain) {
+        if (__syncthreads_or(!known)) // also: what the block has joined has been read
+            multiply_exactly(&memory->products, x, y, task, output);
+    }
 }
 
 // ---- launches ------------------------------------------------------------------------------
@@ -369,12 +392,6 @@ plan_segments(wk_call *call, segments *s)
                   wanted = total / (kWarp * Acc::kBatch) + 1, // a batch each
         least = total / ((int64_t)1 << 29) + 1;               // numbers of 32 bits in a share
     s->warps = std::max(std::min(threads / kWarp, wanted), least);
-    const int64_t blocks = (int64_t)processors(call) * kSegmentBlocks;
-    if (!s->offsets && s->n >= kLongLine && s->outputs <= blocks / 2) {
-        const int64_t tiles = s->n / (Acc::kBatch * kThreads) + 1;
-        s->blocks = (int)std::min(blocks / s->outputs, tiles);
-        s->warps = s->outputs * s->blocks * kWarps; // whose records there is room for
-    }
     const int64_t again = Acc::kCertain ? 0 : s->outputs, chain = sizeof(segment_chain) / 8;
     const int64_t words = s->warps * (2 * Acc::kWords + chain) + again + 1;
     void *block = nullptr;
@@ -394,10 +411,42 @@ launch_segments(wk_call *call, const typename Acc::T *x, const typename Acc::T *
     const auto blocks = (unsigned)((s.warps + kWarps - 1) / kWarps);
     const size_t bytes = sizeof(segment_memory<Acc>);
     if (grant(call, fold_segments<Acc>, bytes) != WK_OK ||
-        launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, false) !=
+        launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, WK_SHARES) !=
             WK_OK)
         return call->error.status;
-    return launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, true);
+    return launch(call, blocks, kThreads, bytes, fold_segments<Acc>, x, y, task, s, WK_CHAINS);
+}
+
+// Have lines blocks of their own? Then how many, and memory for what these share.
+template <class Acc>
+wk_status
+plan_lines(wk_call *call, reduce_task *task, segments *s)
+{
+    const int64_t blocks = (int64_t)processors(call) * kSegmentBlocks;
+    task->parts = 0;
+    if (s->outputs > blocks / 2 || (s->n < kLongLine && s->elements() > kFewElements))
+        return WK_OK;
+    const int64_t tiles = s->n / (Acc::kBatch * kThreads) + 1;
+    task->parts = std::min(blocks / s->outputs, tiles);
+    void *records = nullptr, *tickets = nullptr;
+    if (task->parts > 1 &&
+        (allocate(call, s->outputs * task->parts * Acc::kWords * 8, &records) != WK_OK ||
+         zeros(call, s->outputs * (int64_t)sizeof(unsigned), &tickets) != WK_OK))
+        return call->error.status;
+    task->records = static_cast<uint64_t *>(records);
+    task->tickets = static_cast<unsigned *>(tickets);
+    return WK_OK;
+}
+
+template <class Acc>
+wk_status
+launch_lines(wk_call *call, const typename Acc::T *x, const typename Acc::T *y,
+             const reduce_task &task, const segments &s)
+{
+    const size_t bytes = sizeof(segment_memory<Acc>);
+    if (grant(call, fold_segments<Acc>, bytes) != WK_OK) return call->error.status;
+    return launch(call, (unsigned)(s.outputs * task.parts), kThreads, bytes, fold_segments<Acc>,
+                  x, y, task, s, WK_LINES);
 }
 
 // What integers tell, of the outputs that are on the list: segments.cu.

@@ -19,9 +19,8 @@ struct segments {
     int64_t weight;                   // elements that a segment counts for beside its own
     int64_t warps;                    // that share them, by that count
     int team, most;        // threads that have a segment, of so many elements at most
-    int blocks;            // of each of a few long lines, 2 at least; 0: warps have shares
     uint64_t *records;     // two of each warp: of what began before, of what goes on
-    segment_chain *chains; // of each warp, or of each line
+    segment_chain *chains; // of each warp
     int64_t *again;        // outputs that integers tell
     unsigned *agains;
 
