@@ -9,7 +9,8 @@
 //   kVectors, kTurn, kBatch    vectors of 16 bytes that a lane of a line reads together, and how many
 //                              of them, and of elements, take() gets at once
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
-//                              state; false: that takes one
+//                              state; false: that takes one. What is certain has finish_few() besides
+//   kFewRows                   columns of a few rows are worth a kernel of their own
 //   kByIndex                   it must know where elements lie
 //   kColumns, kWide            of what is not certain: columns of a thread that shares them; is it of
 //                              float64? Then it may be scaled, or set() to sums that are (scaled.cu)
@@ -91,7 +92,8 @@ leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
 // kHalves: elements of two bytes may be halves.
 template <class Acc>
 struct certain {
-    static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false;
+    static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false,
+                          kFewRows = true;
     int64_t count;
 
     template <int N, class T>
@@ -182,8 +184,8 @@ add_to_state(Acc &acc, const reduce_task &task, int64_t output)
     save_words(acc, state);
 }
 
-// Of a thread that has all of an output, or of its piece. False: it cannot be told.
-template <class Acc>
+// Of a thread that has all of an output, or of its piece; kFew: of few elements. False: it cannot be told.
+template <bool kFew = false, class Acc>
 __device__ __forceinline__ bool
 deliver(Acc &acc, const reduce_task &task, int64_t output)
 {
@@ -193,7 +195,10 @@ deliver(Acc &acc, const reduce_task &task, int64_t output)
             return true;
         }
     }
-    if (!acc.finish(task, output)) return false;
+    if constexpr (kFew && Acc::kCertain && Acc::kAtOnce)
+        acc.finish_few(task, output);
+    else if (!acc.finish(task, output))
+        return false;
     send_result(task);
     return true;
 }

@@ -71,9 +71,33 @@ by_family(wk_call *call)
     return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
 }
 
+// Are several results computed one after the other? Each of few integers is finished at once; but extremes, and a
+// sum and its mean, are told together. Of fewer outputs a launch more would take as long. H100, 256 MiB of n x 2 along axis 1, together and
+// so: (min, max, mean, std) of int8 6,196 us, 2,648, int32 1,647, 721, int64 1,137, 583.
+static bool
+one_by_one(const wk_call *call)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    return call->outs > 1 && call->in.dtype < WK_F16 && r->n <= WK_FEW_ROWS &&
+           r->outputs >= 1 << 18 && !r->has_initial && call->part.mode == WK_WHOLE &&
+           !word_holds_mean(call) &&
+           wk_family_of(r->fold, call->outs, call->in.dtype) != WK_FAMILY_EXTREME;
+}
+
 WK_LAUNCHER(reduce, cuda, exact)
 {
-    return by_family(call);
+    const wk_call all = *call;
+    if (!one_by_one(call)) return by_family(call);
+    call->outs = 1;
+    for (int i = 0; i < all.outs && !call->error.status; i++) {
+        call->out[0] = all.out[i];
+        call->args.reduce.fold[0] = all.args.reduce.fold[i];
+        by_family(call);
+    }
+    call->outs = all.outs;
+    call->out[0] = all.out[0];
+    call->args.reduce.fold[0] = all.args.reduce.fold[0];
+    return call->error.status;
 }
 
 WK_LAUNCHER(segment_reduce, cuda, teams)

@@ -110,7 +110,7 @@ struct float_sums {
     static constexpr int kPieces = kParts;
     static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
                           kFloat16 = std::is_same_v<E, half16>;
-    static constexpr bool kAtOnce = !kAll || kParts == 1;
+    static constexpr bool kAtOnce = !kAll || kParts == 1, kFewRows = true;
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
     // elements or squares, or what is cut off them. A sum of float16 always fits; squares of halves
     // have 16 or 22 digits.

@@ -325,19 +325,32 @@ finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t out
         const U a = (U)y[i], b = (U)y[j];
         return y[i] < y[j] ? b - a : a - b;
     };
+    if (fold == WK_STD && n == 2 && task.spread == 4) { // half of the distance
+        static_cast<double *>(task.out[0])[output] = (double)apart(0, N > 1) / 2;
+        return true;
+    }
     if constexpr (sizeof(S) == 4) { // all is exact
-        uint64_t all[2] = {0, 0};
-        const auto add = [&](U x) { add_words(all, (uint64_t)x * x, 0); };
+        using W = std::conditional_t<sizeof(T) == 1, uint32_t, uint64_t>;
+        W all[sizeof(T) <= 2 ? 1 : 2] = {};
+        const auto add = [&](U x) {
+            if constexpr (sizeof(T) <= 2)
+                all[0] += (W)x * x;
+            else
+                add_words(all, (uint64_t)x * x, 0);
+        };
         each_of_few<N>(
             n, spread, [&](int j) { add(size(j)); }, [&](int i, int j) { add(apart(i, j)); });
-        const double high = (double)(int)all[1] * 0x1p64 +
-                            double_of((uint32_t)(all[0] >> 32)) * 0x1p32,
-                     low = double_of((uint32_t)all[0]), sum = high + low;
+        const double low = double_of((uint32_t)all[0]);
         if (sizeof(T) <= 2 && fold != WK_STD) { // a double holds it
+            double sum = low;
+            if constexpr (sizeof(T) == 2) sum += double_of((uint32_t)(all[0] >> 32)) * 0x1p32;
             static_cast<double *>(task.out[0])[output] =
                 spread ? quotient(sum, task.spread, task.inverse_spread) : sqrt(sum);
             return true;
         }
+        double high = double_of((uint32_t)((uint64_t)all[0] >> 32)) * 0x1p32;
+        if constexpr (sizeof(T) == 4) high += (double)(int)all[1] * 0x1p64;
+        const double sum = high + low;
         return finish_squares({sum, low - (sum - high), 0}, spread, task, output);
     } else {
         square_sum all;
@@ -351,6 +364,10 @@ finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t out
         return finish_squares(pair_of(all, false), spread, task, output);
     }
 }
+
+// The sum of integers, and their mean. False: that is not what is asked for; results.cu.
+__device__ bool finish_sum_and_mean(uint64_t sum, double mean, const reduce_task &task,
+                                    int64_t output);
 
 enum class what { values, nonzeros, products };
 
@@ -461,12 +478,19 @@ struct word : certain<word<E, kWhat>> {
             return true;
         }
         const auto signed_all = (int64_t)all;
-        if (task.folds == 1 && task.fold[0] == WK_MEAN && task.out_dtype[0] == WK_F64 &&
-            count > 0 && (uint64_t)(signed_all + ((int64_t)1 << 53)) < (uint64_t)1 << 54) {
-            static_cast<double *>(task.out[0])[output] =
-                (double)signed_all / (double)count; // of two exact numbers, rounded once
+        const bool in_double =
+            count > 0 && (uint64_t)(signed_all + ((int64_t)1 << 53)) < (uint64_t)1 << 54;
+        const auto mean = [&] { // of two exact numbers, rounded once
+            return task.counts ? (double)signed_all / (double)count
+                               : quotient((double)signed_all, (double)task.n, task.inverse);
+        };
+        if (in_double && task.folds == 1 && task.fold[0] == WK_MEAN &&
+            task.out_dtype[0] == WK_F64) {
+            static_cast<double *>(task.out[0])[output] = mean();
             return true;
         }
+        if (in_double && task.folds == 2 && finish_sum_and_mean(all, mean(), task, output))
+            return true;
         integer_outcome o = {};
         o.nonzeros = (int64_t)total;
         o.n = count;

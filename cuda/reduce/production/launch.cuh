@@ -167,7 +167,7 @@ reduce(wk_call *call)
     if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
         return merge_parts<Acc>(call, task);
     const wk_columns columns = {shared_columns<Acc>(), columns_of_thread<Acc>(false),
-                                columns_of_thread<Acc>(true)};
+                                columns_of_thread<Acc>(Acc::kFewRows)};
     wk_plan_grid(call, processors(call), Acc::kBlocks, columns, Acc::kColumnBlocks,
                  Acc::kByIndex, &plan);
     task.team = plan.team;
@@ -192,12 +192,17 @@ reduce(wk_call *call)
         call->mailbox.sent = 1;
     }
     const auto in = first_element<T>(&call->in);
+    // Lines of a warp each: a block ends when all its warps do, so that several have less to wait for. H100, 16384
+    // rows of 16 KiB, share of a copy, one and so: sums of float32 .89 .92, float16 .84 .86, complex64 .84 .87; but
+    // of integers, of which more blocks have room, 1.01 .98.
+    if (!Acc::kCertain && plan.team == kWarp && plan.groups >= 12 * (int64_t)processors(call))
+        plan.blocks = std::min(plan.blocks, (plan.groups + 2) / 3);
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
     if (plan.kind == WK_BY_COLUMNS)
         return launch(call, grid, kThreads, 0, fold_columns<Acc>, in, task);
     if (plan.kind == WK_BY_WHOLE_COLUMNS)
         return launch(call, grid, kThreads, 0,
-                      task.n <= WK_FEW_ROWS ? fold_whole_columns<Acc, true>
+                      task.n <= WK_FEW_ROWS ? fold_whole_columns<Acc, Acc::kFewRows>
                                             : fold_whole_columns<Acc, false>,
                       in, task);
     if (plan.kind == WK_BY_LINES)

@@ -1,6 +1,7 @@
 // reduce / exact, results: what kernels call once an output (results.cuh, table.cuh).
 #include "prim/mailbox.cuh"
 #include "reduce/production/extreme.cuh"
+#include "reduce/production/integers.cuh"
 #include "reduce/production/results.cuh"
 #include "reduce/production/table.cuh"
 
@@ -441,6 +442,18 @@ finish_integers(const integer_outcome &of, const reduce_task &task, int64_t outp
         store(task.out[i], dtype, output,
               a.known ? a.value : slow_moment(words, negative, o.n, fold, task, dtype));
     }
+}
+
+__device__ WK_NOINLINE bool
+finish_sum_and_mean(uint64_t sum, double mean, const reduce_task &task, int64_t output)
+{
+    const int i = task.fold[0] == WK_SUM ? 0 : 1;
+    if (task.fold[i] != WK_SUM || is_float_dtype(task.out_dtype[i]) || task.has_initial ||
+        task.fold[1 - i] != WK_MEAN || task.out_dtype[1 - i] != WK_F64)
+        return false;
+    store(task.out[i], task.out_dtype[i], output, sum);
+    static_cast<double *>(task.out[1 - i])[output] = mean;
+    return true;
 }
 
 } // namespace wk

@@ -22,7 +22,7 @@ __device__ bool finish_wide_moments(uint64_t sum, uint64_t sum_high, uint64_t sq
 template <typename E, bool kAll, bool kSquares = true>
 struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2, kAtOnce = !kAll;
+    static constexpr bool kPacked = sizeof(T) <= 2, kAtOnce = !kAll, kFewRows = !kAll;
     using M = int_moments<T, kSquares>;
     static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
                          kTurn = sizeof(T) == 1 ? 2 : 4;
@@ -121,23 +121,35 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     }
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
-        integer_outcome o;
-        o.n = count;
-        o.nonzeros = kAll ? nonzeros : 0;
-        sums.put_to(&o, task);
+        constexpr auto finish_words = sizeof(T) == 8 ? finish_wide_moments : finish_moments;
+        integer_outcome o = outcome(task);
         if constexpr (!kAll)
             if (finish_short(o, task, output)) return true;
         if constexpr (kAll) {
             values_of_keys(ends, task, o.ends);
             finish_extremes(o.ends[0], o.ends[1], task, output);
         }
-        constexpr auto finish_words = sizeof(T) == 8 ? finish_wide_moments : finish_moments;
         if (!finish_words(o.sum[0], o.sum[1], o.squares[0], o.squares[1], o.squares[2], task,
                           output, count)) {
             const integer_outcome there = o; // in memory, only here
             finish_integers(there, task, output);
         }
         return true;
+    }
+    // What is not finished at once, which is rare, by what takes few registers: a kernel has no fewer than what it
+    // calls. H100, n x 2 along axis 1, 256 MiB: variances of int8 1,090 us so 789, means of int64 192, 144.
+    __device__ void finish_few(const reduce_task &task, int64_t output) const
+    {
+        const integer_outcome o = outcome(task);
+        finish_integers(o, task, output);
+    }
+    __device__ __forceinline__ integer_outcome outcome(const reduce_task &task) const
+    {
+        integer_outcome o;
+        o.n = count;
+        o.nonzeros = kAll ? nonzeros : 0;
+        sums.put_to(&o, task);
+        return o;
     }
 };
 

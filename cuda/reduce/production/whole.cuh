@@ -118,9 +118,10 @@ struct columns_at {
         for (int c = 0; c < C; c++) {
             const int64_t own = column + c * apart;
             offset[c] = c;
-            if (!task.aligned)
-                offset[c] =
-                    own < end ? spot_of(task.kept, task.where_kept, own).at - (x - in) : 0;
+            if (task.aligned) continue;
+            offset[c] = own < end ? c * apart * task.kept.strides[0] : 0;
+            if (task.kept.ndim > 1 && own < end)
+                offset[c] = spot_of(task.kept, task.where_kept, own).at - (x - in);
         }
     }
 };
@@ -312,7 +313,7 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
         if constexpr (!Acc::kCertain)
             if (!known && task.keeps) known = share_column(acc[c], task, output + c * apart);
         if (!known && (Acc::kCertain || !task.keeps))
-            known = deliver(acc[c], task, output + c * apart);
+            known = deliver<kFew>(acc[c], task, output + c * apart);
         unknown |= (uint32_t)!known << c;
     }
     return unknown;
