@@ -1,6 +1,8 @@
 /* reduce.c -- which reductions go together; in the core and in every plug-in. */
 #include "reduce.h"
 
+#include "reduce_grid.h"
+
 int
 wk_is_float(wk_dtype dtype)
 {
@@ -107,13 +109,35 @@ wk_pair_parts(wk_call *call)
     return 1;
 }
 
+/* Six or eight elements that lie side by side are pairs, of which WK_FEW_ROWS are finished at once. H100, norms of
+ * 256 MiB along axis 1, so and by elements: 6 float64 120 us, 215, 8 float32 115, 168; but 4 float64 153, 125. */
+static int
+pair_few(wk_call *call)
+{
+    wk_array *a = &call->in;
+    const int last = a->ndim - 1;
+    const int64_t n = a->shape[last];
+    const wk_array before = *a;
+    if (a->strides[last] != 1 || n % 2 || n <= WK_FEW_ROWS || n > 2 * WK_FEW_ROWS) return 0;
+    if (a->ndim == WK_MAX_DIMS) return 0;
+    a->shape[last] = n / 2;
+    a->strides[last] = 2;
+    a->shape[last + 1] = 2;
+    a->strides[last + 1] = 1;
+    a->ndim++;
+    if (pair(call, last + 1)) return 1;
+    *a = before;
+    return 0;
+}
+
 int
 wk_pair_squares(wk_call *call)
 {
     wk_reduce_args *r = &call->args.reduce;
-    const int dtype = call->in.dtype;
-    if ((dtype != WK_F32 && dtype != WK_F64) || call->in.ndim - r->kept < 2) return 0;
-    if (call->mask.ndim >= 0 || r->skip_nan || !pair(call, call->in.ndim - 1)) return 0;
+    const int dtype = call->in.dtype, folded = call->in.ndim - r->kept;
+    if ((dtype != WK_F32 && dtype != WK_F64) || folded < 1) return 0;
+    if (call->mask.ndim >= 0 || r->skip_nan) return 0;
+    if (folded == 1 ? !pair_few(call) : !pair(call, call->in.ndim - 1)) return 0;
     r->n /= 2;
     return 1;
 }

@@ -186,6 +186,6 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     atomic_store(&pool->working, helpers);
     for (int i = 0; i < helpers; i++) sem_post(&pool->workers[i].wake);
     take_tasks(pool, 0);
-    if (helpers > 0) wait_and_look(&pool->done); /* once: each time it would have to wake up again */
+    if (helpers > 0) wait_and_look(&pool->done); /* once: it would wake up each time */
     atomic_flag_clear(&pool->busy);
 }

@@ -664,9 +664,8 @@ finish_short(const integer_outcome &o, const reduce_task &task, int64_t output)
             const uint64_t all = n * square - size * size; // S^2 is no more than n Q
             if (n >= kMost >> 20 || square >= kMost / n || !(task.spread > 0)) return false;
             x = quotient((double)(int64_t)all, task.spread, task.inverse_spread);
-            if (fold == WK_STD && task.spread == 4) {
-                x = sqrt((double)(int64_t)all) / 2;
-            } else if (fold == WK_STD && all != 0) {
+            if (fold == WK_STD && all != 0) {
+                if (task.spread == 4) return false; // may be a tie
                 const double_pair whole = {(double)(int64_t)all, 0, 0};
                 const answer a =
                     rounded(root_of(divided(whole, task.spread, task.inverse_spread)), WK_F64);
