@@ -756,6 +756,18 @@ def test_several_ops_are_each_as_alone(device, dtype, ops):
             assert_same(one, getattr(got, op))
 
 
+@pytest.mark.large
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
+def test_several_ops_of_very_many_pairs_are_each_as_alone(device, dtype):
+    """As many as a GPU computes one op after the other."""
+    a = values(dtype, (1 << 18, 2))
+    ops = ("max", "mean", "std", "sum")
+    got = warpkit.reduce(a, ops, 1, device=device)
+    for op in ops:
+        assert_same(getattr(got, op), warpkit.reduce(a, op, 1, device="cpu"))
+    np.testing.assert_array_equal(got.sum, a.sum(1))
+
+
 def test_several_ops_take_as_many_arrays_to_write_to(device):
     a = values("float32", (5, 60))
     out = tuple(np.full(5, 7, d) for d in ("float32", "int64", "float32"))

@@ -193,6 +193,8 @@ PLANTED = [
     (RESULTS, "if (j >= n) break;", ";"),
     (OF_INTEGERS, "{sum, low - (sum - high), 0}", "{sum, 0, 0}"),
     (OF_INTEGERS, "return j < n ? all : (U)0;", "return all;"),
+    (OF_INTEGERS, "fold == WK_STD && n == 2 && task.spread == 4", "fold == WK_STD && n == 2"),
+    (OF_INTEGERS, "(double)apart(0, N > 1) / 2;", "(double)(S)apart(0, N > 1) / 2;"),
     # transposes: the plan
     (
         PLAN,
