@@ -206,6 +206,19 @@ def test_integers_and_truth_values_are_numpys(device, dtype):
             assert_same(warpkit.reduce(a, op, axis, device=device), getattr(np, op)(a, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "uint32"])
+def test_sums_of_integers_near_the_greatest_and_beyond_it(device, dtype):
+    least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for value in (greatest, greatest - 215, greatest // 2 - 215, least, least + 215, least // 2):
+        a = np.zeros((600, 70), dtype)
+        a[3], a[4] = value, 3
+        for axis, initial in itertools.product((None, 0, 1), ({}, {"initial": 5})):
+            check(device, a, "sum", axis, **initial)
+            check(device, a[3:4], "sum", axis, **initial)
+        for op in ("mean", "norm", "std"):
+            check(device, a, op, 0)
+
+
 @pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
 def test_what_rounds_nothing_is_numpys(device, dtype):
     a = few_values(dtype, SHAPE)

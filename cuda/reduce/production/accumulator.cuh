@@ -9,7 +9,7 @@
 //   kVectors, kTurn, kBatch    vectors of 16 bytes that a lane of a line reads together, and how many
 //                              of them, and of elements, take() gets at once
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
-//                              state; false: that takes one. What is certain has finish_few() besides
+//                              state; false: that takes one. What is certain has finish_by_call() besides
 //   kFewRows                   columns of a few rows are worth a kernel of their own
 //   kByIndex                   it must know where elements lie
 //   kColumns, kWide            of what is not certain: columns of a thread that shares them; is it of
@@ -196,7 +196,7 @@ deliver(Acc &acc, const reduce_task &task, int64_t output)
         }
     }
     if constexpr (kFew && Acc::kCertain && Acc::kAtOnce)
-        acc.finish_few(task, output);
+        acc.finish_by_call(task, output);
     else if (!acc.finish(task, output))
         return false;
     send_result(task);

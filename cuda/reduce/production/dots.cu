@@ -73,7 +73,7 @@ dots(wk_call *call)
     task.fold[0] = WK_SUM;
     task.out[0] = call->out[0].data;
     task.out_dtype[0] = (uint8_t)call->out[0].dtype;
-    if (plan_lines<Acc>(call, &task, &s) != WK_OK) return call->error.status;
+    if (plan_lines<Acc>(call, &task, s) != WK_OK) return call->error.status;
     if (task.parts > 0) return launch_lines<Acc>(call, x, y, task, s);
     if (plan_segments<Acc>(call, &s) != WK_OK ||
         launch_segments<Acc>(call, x, y, task, s) != WK_OK)

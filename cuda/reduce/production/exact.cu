@@ -71,9 +71,10 @@ by_family(wk_call *call)
     return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
 }
 
-// Are several results computed one after the other? Each of few integers is finished at once; but extremes, and a
-// sum and its mean, are told together. Of fewer outputs a launch more would take as long. H100, 256 MiB of n x 2 along axis 1, together and
-// so: (min, max, mean, std) of int8 6,196 us, 2,648, int32 1,647, 721, int64 1,137, 583.
+// Are several results computed one after the other? Each of few integers is finished at once; but extremes,
+// and a sum and its mean, are told together. Of fewer outputs a launch more would take as long. H100, 256 MiB
+// of n x 2 along axis 1, together and so: (min, max, mean, std) of int8 6,196 us, 2,648, int32 1,647, 721,
+// int64 1,137, 583.
 static bool
 one_by_one(const wk_call *call)
 {

@@ -478,8 +478,7 @@ struct word : certain<word<E, kWhat>> {
             return true;
         }
         const auto signed_all = (int64_t)all;
-        const bool in_double =
-            count > 0 && (uint64_t)(signed_all + ((int64_t)1 << 53)) < (uint64_t)1 << 54;
+        const bool in_double = count > 0 && all + ((uint64_t)1 << 53) < (uint64_t)1 << 54;
         const auto mean = [&] { // of two exact numbers, rounded once
             return task.counts ? (double)signed_all / (double)count
                                : quotient((double)signed_all, (double)task.n, task.inverse);

@@ -420,18 +420,18 @@ launch_segments(wk_call *call, const typename Acc::T *x, const typename Acc::T *
 // Have lines blocks of their own? Then how many, and memory for what these share.
 template <class Acc>
 wk_status
-plan_lines(wk_call *call, reduce_task *task, segments *s)
+plan_lines(wk_call *call, reduce_task *task, const segments &s)
 {
     const int64_t blocks = (int64_t)processors(call) * kSegmentBlocks;
     task->parts = 0;
-    if (s->outputs > blocks / 2 || (s->n < kLongLine && s->elements() > kFewElements))
+    if (s.outputs > blocks / 2 || (s.n < kLongLine && s.elements() > kFewElements))
         return WK_OK;
-    const int64_t tiles = s->n / (Acc::kBatch * kThreads) + 1;
-    task->parts = std::min(blocks / s->outputs, tiles);
+    const int64_t tiles = s.n / (Acc::kBatch * kThreads) + 1;
+    task->parts = std::min(blocks / s.outputs, tiles);
     void *records = nullptr, *tickets = nullptr;
     if (task->parts > 1 &&
-        (allocate(call, s->outputs * task->parts * Acc::kWords * 8, &records) != WK_OK ||
-         zeros(call, s->outputs * (int64_t)sizeof(unsigned), &tickets) != WK_OK))
+        (allocate(call, s.outputs * task->parts * Acc::kWords * 8, &records) != WK_OK ||
+         zeros(call, s.outputs * (int64_t)sizeof(unsigned), &tickets) != WK_OK))
         return call->error.status;
     task->records = static_cast<uint64_t *>(records);
     task->tickets = static_cast<unsigned *>(tickets);
