@@ -205,8 +205,8 @@ def cuda_archs():
 
 @functools.cache
 def includes(path, folders):
-    """What the file itself includes, found beside it or in folders."""
-    pattern = r'^\s*#\s*include\s+["<]([^">]+)[">]'
+    """What the file itself includes, found beside it or in folders; a macro may be its name."""
+    pattern = r'^\s*#\s*(?:include|define\s+\w+)\s+["<]([^">]+)[">]'
     found = []
     for name in re.findall(pattern, path.read_text("utf-8"), re.MULTILINE):
         places = (folder / name for folder in (path.parent, *folders))

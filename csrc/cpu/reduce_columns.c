@@ -16,7 +16,8 @@ enum {
     TILE = 256,      /* rows between two looks at the flag                                  */
     WIDE = 64,       /* columns that narrow rows side by side make: 8 vectors and more      */
     NARROW = 32,     /* bytes of a row that argmin and argmax need, which have no wide ones */
-    COLUMNS = 4096,  /* of a block: long pieces of rows, which hardware prefetchers follow  */
+    PIECE = 1 << 13, /* bytes of a block's row: long, as hardware prefetchers follow them ... */
+    COLUMNS = 4096,  /* ... but so few columns that a few rows and their lanes stay in L1   */
     LANES = 1 << 16, /* bytes of a block's lanes, in a second-level cache                  */
     AGAIN = 1 << 18, /* bytes of a tile that is read more than once: so is it              */
     TURN = 1 << 15   /* bytes that are turned at once                                       */
@@ -298,7 +299,7 @@ static int
 has_columns(const wk_reduction *r, int axis)
 {
     int can = r->mask == NULL && r->in->strides[axis] == 1 &&
-              (!r->args->skip_nan || (r->notices_nan && r->args->planes != 2));
+              (!r->args->skip_nan || r->notices_nan); /* both parts of a number are in one tile */
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
     return can &&
            !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);
@@ -322,8 +323,9 @@ cut_up(columns_job *j, int threads)
     const wk_reduction *r = j->r;
     const int64_t n = r->args->n, outer = r->args->outputs / j->columns;
     const int64_t wanted = threads > 1 ? 2 * threads : 1; /* they may not all be free */
-    const int64_t most = LANES / wk_lanes_bytes(r, 8) * 8;
-    j->width = !j->lanes || most < WK_WIDTH ? WK_WIDTH : most < COLUMNS ? most : COLUMNS;
+    const int64_t piece = PIECE / r->item < COLUMNS ? PIECE / r->item : COLUMNS,
+                  most = LANES / wk_lanes_bytes(r, 8) * 8;
+    j->width = !j->lanes || most < WK_WIDTH ? WK_WIDTH : most < piece ? most : piece;
     while (j->width > WK_WIDTH && outer * ((j->columns - 1) / j->width + 1) < wanted)
         j->width = (j->width / 2 + 7) & ~(int64_t)7;
     if (j->width > j->columns) j->width = j->columns;

@@ -3,7 +3,7 @@
 #include "cpu/reduction.h"
 #include "keys.h"
 
-#define ZERO_SIGN(a, b) 0 /* zeros are equal */
+#define ZEROS_DIFFER 0
 
 enum { LOOK = 4 }; /* rows that are looked at at once */
 

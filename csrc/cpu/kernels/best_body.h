@@ -1,23 +1,18 @@
-/* best_body.h -- the least (or the most) of each of some columns, and of a run. No include guard.
+/* best_body.h -- the least (or the most) of a run of one dtype. No include guard.
  *   T        in memory; A the key's type; KEY(x) the key; OP(a, b) the winner
  *   WORST    a key that every other wins against; NAN_KEY  that of NaN (WORST: there is none)
  *   U        defined for floats that the chip itself compares: an integer of T's size, and
- *            ZERO_SIGN(a, b) the sign of the zero that wins
+ *            ZEROS_DIFFER whether -0.0 is less than 0.0
  * FN(name) gives the functions' names.
  *
- * Some rows at a time are folded into lanes in memory: no lane waits for its neighbour, so the
- * loop vectorises for floats too, and lanes are loaded and stored once for all these rows. A run
- * is rows side by side. An element may be folded twice, which changes nothing. */
+ * A run is WK_ROWS short rows side by side, which are folded into lanes: no lane waits for its
+ * neighbour, so the loop vectorises for floats too. An element may be folded twice, which changes
+ * nothing. The chip's comparisons pass over NaN and take all zeros for one: where there is a NaN, or a
+ * zero wins, all is done once more by keys. */
 
-enum { FN(SIDE) = WK_SIDE / sizeof(T) };
+enum { FN(SIDE) = WK_SIDE / sizeof(T), FN(LANES) = 64 / sizeof(T) };
 
 #ifdef U
-/* Comparisons pass over NaN and take all zeros for one, so bits are looked at too. */
-typedef struct FN(best) {
-    T best[FN(SIDE)];
-    U signs[FN(SIDE)], nans[FN(SIDE)];
-} FN(best);
-
 static inline U
 FN(bits)(T x)
 {
@@ -32,113 +27,105 @@ FN(key_of)(T x)
     return KEY(FN(bits)(x));
 }
 
+typedef struct FN(best) {
+    T best[FN(LANES)];
+    U odd[FN(LANES)];
+} FN(best);
+
 static inline void
-FN(begin)(FN(best) * s, const T *x, int64_t width)
+FN(begin)(FN(best) * s, const T *x)
 {
-    for (int64_t w = 0; w < width; w++) {
-        s->best[w] = x[w];
-        s->signs[w] = FN(bits)(x[w]);
-        s->nans[w] = 0;
+    for (int l = 0; l < FN(LANES); l++) {
+        s->best[l] = x[l];
+        s->odd[l] = 0;
     }
 }
 
 static inline __attribute__((always_inline)) void
-FN(fold)(FN(best) *restrict s, const T *const *row, int rows, int64_t width)
+FN(fold)(FN(best) * s, const T *x)
 {
-    for (int64_t w = 0; w < width; w++) {
-        T best = s->best[w];
-        U sign = s->signs[w], nan = s->nans[w];
+    for (int l = 0; l < FN(LANES); l++) {
+        T best = s->best[l];
+        U odd = s->odd[l];
 #pragma GCC unroll 4
-        for (int r = 0; r < rows; r += 2) {
-            const T a = row[r][w], b = row[r + 1][w], ab = OP(a, b);
+        for (int r = 0; r < WK_ROWS; r += 2) {
+            const T a = x[r * FN(LANES) + l], b = x[(r + 1) * FN(LANES) + l], ab = OP(a, b);
             best = OP(ab, best);
-            sign = ZERO_SIGN(sign, ZERO_SIGN(FN(bits)(a), FN(bits)(b)));
-            nan |= (U) - (U)__builtin_isunordered(a, b);
+            odd |= (U) - (U)__builtin_isunordered(a, b);
         }
-        s->best[w] = best;
-        s->signs[w] = sign;
-        s->nans[w] = nan;
+        s->best[l] = best;
+        s->odd[l] = odd;
     }
 }
 
-static inline A
-FN(end)(const FN(best) * s, int64_t w)
+/* 0: keys must tell. */
+static inline int
+FN(end)(const FN(best) * s, A *best)
 {
-    const U sign = (U)((U)1 << (8 * sizeof(U) - 1));
-    const U b = s->best[w] == 0 ? s->signs[w] & sign : FN(bits)(s->best[w]);
-    return s->nans[w] ? (A)(NAN_KEY) : KEY(b);
+    U odd = 0;
+    for (int l = 0; l < FN(LANES); l++) {
+        const A key = FN(key_of)(s->best[l]);
+        odd |= s->odd[l] | (U)(ZEROS_DIFFER && s->best[l] == 0);
+        *best = OP(key, *best);
+    }
+    return odd == 0;
 }
 
 #else
-typedef struct FN(best) {
-    A best[FN(SIDE)];
-} FN(best);
-
 static inline A
 FN(key_of)(T x)
 {
     return KEY(x);
 }
 
+typedef struct FN(best) {
+    A best[FN(LANES)];
+} FN(best);
+
 static inline void
-FN(begin)(FN(best) * s, const T *x, int64_t width)
+FN(begin)(FN(best) * s, const T *x)
 {
-    for (int64_t w = 0; w < width; w++) s->best[w] = KEY(x[w]);
+    for (int l = 0; l < FN(LANES); l++) s->best[l] = KEY(x[l]);
 }
 
 static inline __attribute__((always_inline)) void
-FN(fold)(FN(best) *restrict s, const T *const *row, int rows, int64_t width)
+FN(fold)(FN(best) * s, const T *x)
 {
-    for (int64_t w = 0; w < width; w++) {
-        A best = s->best[w];
+    for (int l = 0; l < FN(LANES); l++) {
+        A best = s->best[l];
 #pragma GCC unroll 4
-        for (int r = 0; r < rows; r += 2) {
-            const A a = KEY(row[r][w]), b = KEY(row[r + 1][w]), ab = OP(a, b);
+        for (int r = 0; r < WK_ROWS; r += 2) {
+            const A a = KEY(x[r * FN(LANES) + l]), b = KEY(x[(r + 1) * FN(LANES) + l]),
+                    ab = OP(a, b);
             best = OP(ab, best);
         }
-        s->best[w] = best;
+        s->best[l] = best;
     }
 }
 
-static inline A
-FN(end)(const FN(best) * s, int64_t w)
+static inline int
+FN(end)(const FN(best) * s, A *best)
 {
-    return s->best[w];
+    for (int l = 0; l < FN(LANES); l++) *best = OP(s->best[l], *best);
+    return 1;
 }
 #endif
-
-/* Of rows that lie side by side. */
-static inline __attribute__((always_inline)) void
-FN(fold_run)(FN(best) * s, const T *x, int64_t width)
-{
-    const T *row[WK_ROWS];
-#pragma GCC unroll 8
-    for (int r = 0; r < WK_ROWS; r++) row[r] = x + r * width;
-    FN(fold)(s, row, WK_ROWS, width);
-}
 
 /* Of a run of n elements. */
 static inline A
 FN(best_of)(const T *x, int64_t n)
 {
-    enum {
-        LANES = 64 / sizeof(T),
-        STEP = WK_ROWS * LANES
-    }; /* near order: prefetchers follow */
+    enum { STEP = WK_ROWS * FN(LANES) }; /* near order: prefetchers follow */
     A best = WORST;
-    if (n < STEP) {
-        for (int64_t i = 0; i < n; i++) {
-            const A key = FN(key_of)(x[i]);
-            best = OP(key, best);
-        }
-        return best;
+    if (n >= STEP) {
+        FN(best) s;
+        FN(begin)(&s, x);
+        for (int64_t i = 0; i + STEP < n; i += STEP) FN(fold)(&s, x + i);
+        FN(fold)(&s, x + n - STEP);
+        if (FN(end)(&s, &best)) return best;
     }
-    FN(best) s;
-    FN(begin)(&s, x, LANES);
-    for (int64_t i = 0; i + STEP < n; i += STEP) FN(fold_run)(&s, x + i, LANES);
-    FN(fold_run)(&s, x + n - STEP, LANES);
-    for (int64_t l = 0; l < LANES; l++) {
-        const A key = FN(end)(&s, l);
+    for (int64_t i = 0; i < n; i++) {
+        const A key = FN(key_of)(x[i]);
         best = OP(key, best);
     }
     return best;

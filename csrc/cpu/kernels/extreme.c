@@ -15,6 +15,7 @@
 #define KEY_f32(x) wk_order_32(x, WINNER(int32_t))
 #define KEY_f64(x) wk_order_64(x, WINNER(int64_t))
 #define WORST LOSER(A)
+#define ZEROS_DIFFER 1
 #define NAN_KEY KIND(NAN_KEY)
 #define NAN_KEY_truth WORST /* there is none */
 #define NAN_KEY_int WORST
@@ -28,7 +29,6 @@
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
-#define ZERO_SIGN(a, b) ((a) | (b))
 #define PLACE(a) (a)->least
 #define BODY "extreme_body.h"
 #include "each_real.h"
@@ -36,14 +36,12 @@
 #undef OP
 #undef LOSER
 #undef WINNER
-#undef ZERO_SIGN
 #undef PLACE
 
 #define NAME(name) max_##name
 #define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
-#define ZERO_SIGN(a, b) ((a) & (b))
 #define PLACE(a) (a)->most
 #define BODY "extreme_body.h"
 #include "each_real.h"
@@ -99,22 +97,68 @@ best_of(const void *x, int64_t n, int wide, int most)
     return nan ? (element){0, wk_nan()} : best;
 }
 
+/* A row's elements against the best before, parts apart. Not 0 where one by one must tell. */
+static inline __attribute__((always_inline)) int64_t
+take_row(double *restrict real, double *restrict imag, const void *x, int64_t width, int wide,
+         int most)
+{
+    int64_t odd = 0;
+    for (int64_t w = 0; w < width; w++) {
+        const element one = element_of(x, w, wide), best = {real[w], imag[w]};
+        const int64_t above = one.real > best.real, below = one.real < best.real,
+                      far = one.imag > best.imag, near = one.imag < best.imag;
+        const int64_t wins = most ? above | (~below & far) : below | (~above & near);
+        odd |= __builtin_isunordered(one.real, one.imag);
+        real[w] = wins & 1 ? one.real : best.real;
+        imag[w] = wins & 1 ? one.imag : best.imag;
+    }
+    return odd;
+}
+
+/* Zeros are more than the chip's comparisons tell. */
+static inline __attribute__((always_inline)) int64_t
+take_rows(double *restrict real, double *restrict imag, const char *x, const int64_t *offsets,
+          int64_t n, int64_t width, int wide, int most)
+{
+    const int64_t item = 2 * (wide ? sizeof(double) : sizeof(float));
+    int64_t odd = 0;
+    for (int64_t w = 0; w < width; w++) {
+        const element one = element_of(x + offsets[0] * item, w, wide);
+        real[w] = one.real;
+        imag[w] = one.imag;
+        odd |= __builtin_isunordered(one.real, one.imag);
+    }
+    for (int64_t i = 1; i < n; i++)
+        odd |= take_row(real, imag, x + offsets[i] * item, width, wide, most);
+    for (int64_t w = 0; w < width; w++) odd |= (real[w] == 0) | (imag[w] == 0);
+    return odd;
+}
+
 /* Real parts, then imaginary ones. */
 static inline int
-complex_columns(double *lane, const void *x, const int64_t *offsets, int64_t n, int64_t width,
-                int wide, int most)
+complex_columns(double *lane, const void *from, const int64_t *offsets, int64_t n,
+                int64_t width, int wide, int most)
 {
-    double *imag = lane + wk_stride(width);
+    enum { SIDE = WK_SIDE / sizeof(element) };
+    double *imags = lane + wk_stride(width), real[SIDE], imag[SIDE];
     int nan = 0;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t w = 0; w < width; w++) {
-            element one = element_of(x, offsets[i] + w, wide), best = {lane[w], imag[w]};
-            if (__builtin_isunordered(one.real, one.imag)) one = (element){0, wk_nan()};
-            best = better(best, one, most);
-            lane[w] = best.real;
-            imag[w] = best.imag;
-        }
-    for (int64_t w = 0; w < width; w++) nan |= imag[w] != imag[w];
+    for (int64_t begin = 0; begin < width; begin += SIDE) {
+        const char *x = (const char *)from + 2 * begin * (wide ? sizeof(double) : sizeof(float));
+        const int64_t some = width - begin < SIDE ? width - begin : SIDE;
+        const int known = take_rows(real, imag, x, offsets, n, some, wide, most) == 0;
+        for (int64_t i = 0; i < (known ? 1 : n); i++)
+            for (int64_t w = 0; w < some; w++) {
+                const element before = {lane[begin + w], imags[begin + w]};
+                element one = known ? (element){real[w], imag[w]}
+                                    : element_of(x, offsets[i] + w, wide);
+                if (__builtin_isunordered(one.real, one.imag)) one = (element){0, wk_nan()};
+                one = better(before, one, most);
+                lane[begin + w] = one.real;
+                imags[begin + w] = one.imag;
+            }
+        for (int64_t w = 0; w < some && !known; w++)
+            nan |= imags[begin + w] != imags[begin + w];
+    }
     return nan ? 2 : 1;
 }
 

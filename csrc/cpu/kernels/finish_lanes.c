@@ -248,6 +248,68 @@ extremes(const lanes *l, const result *to)
     }
 }
 
+/* The most less the least: integers modulo 2^bits, floats as those of their dtype are subtracted, and
+ * each part of complex numbers so. */
+#define SPREAD(T) EACH(T, (T)(((const T *)most)[w] - ((const T *)least)[w]))
+#define SPREAD_16(one, nan)                                                                    \
+    EACH(uint16_t, difference(to->dtype, wk_unorder_16(((const int16_t *)most)[w], one, nan),  \
+                              wk_unorder_16(((const int16_t *)least)[w], one, nan)))
+
+static inline uint16_t
+difference(wk_dtype dtype, uint16_t a, uint16_t b)
+{
+    const int half = dtype == WK_F16;
+    const double x = half ? wk_f64_of_f16(a) - wk_f64_of_f16(b)
+                          : (double)wk_from_bits_f32((uint32_t)a << 16) -
+                                (double)wk_from_bits_f32((uint32_t)b << 16);
+    const double near = wk_narrow((wk_near){x, 0, 1}, dtype);
+    return half ? wk_bits_f16(near) : wk_bits_bf16(near);
+}
+
+static void
+complex_spreads(const lanes *l, const double *most, const double *least, const result *to)
+{
+    const wk_dtype part = wk_real_of(to->dtype);
+    const int64_t stride = wk_stride(l->width);
+    for (int64_t w = 0; w < l->width; w++) {
+        const int nan = __builtin_isunordered(most[w], most[stride + w]) ||
+                        __builtin_isunordered(least[w], least[stride + w]);
+        for (int k = 0; k < 2; k++) {
+            const double x = nan ? wk_nan() : most[k * stride + w] - least[k * stride + w];
+            wk_store_real(to->data, 2 * (to->first + w * to->step) + k, part,
+                          wk_narrow((wk_near){x, 0, 1}, part));
+        }
+    }
+}
+
+static void
+spreads(const lanes *l, const result *to)
+{
+    const void *restrict most = lane_of(l, WK_C_MAX), *restrict least = lane_of(l, WK_C_MIN);
+    const int64_t width = l->width, step = to->step;
+    switch (l->r->in->dtype) {
+    case WK_F16: SPREAD_16(0x7c00, 0x7e00); break;
+    case WK_BF16: SPREAD_16(0x7f80, 0x7fc0); break;
+    case WK_F32:
+        EACH(float, wk_one_nan_f32(wk_unorder_f32(((const int32_t *)most)[w]) -
+                                   wk_unorder_f32(((const int32_t *)least)[w])));
+        break;
+    case WK_F64:
+        EACH(double, wk_one_nan_f64(wk_unorder_f64(((const int64_t *)most)[w]) -
+                                    wk_unorder_f64(((const int64_t *)least)[w])));
+        break;
+    case WK_C64:
+    case WK_C128: complex_spreads(l, most, least, to); break;
+    default:
+        switch (l->r->item) {
+        case 1: SPREAD(uint8_t); break;
+        case 2: SPREAD(uint16_t); break;
+        case 4: SPREAD(uint32_t); break;
+        default: SPREAD(uint64_t); break;
+        }
+    }
+}
+
 /* Lanes hold whether there is an element other than 0, or a zero. */
 static void
 logicals(const lanes *l, const result *to)
@@ -297,6 +359,7 @@ finish_one(const lanes *l, int i)
         break;
     case WK_MIN:
     case WK_MAX: extremes(l, &to); break;
+    case WK_PTP: spreads(l, &to); break;
     case WK_ANY:
     case WK_ALL: logicals(l, &to); break;
     case WK_COUNT_NONZERO: whole(l, WK_C_COUNT, &to); break;
@@ -320,10 +383,10 @@ is_short(const wk_reduction *r, wk_fold fold, wk_dtype out)
     case WK_VAR:
     case WK_STD: return wk_is_float(out);
     case WK_MIN:
-    case WK_MAX: return out == in;
+    case WK_MAX:
+    case WK_PTP: return out == in;
     case WK_ANY:
     case WK_ALL: return out == WK_BOOL;
-    case WK_PTP: return 0;
     default: return out < WK_F16;
     }
 }

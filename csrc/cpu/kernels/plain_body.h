@@ -71,12 +71,16 @@ FN(columns_of)(double *lane, const T *x, const int64_t *offsets, int64_t n, int6
     const int64_t stride = parts * wk_stride(width);
     width *= parts;
     wk_flag_clear(x, lane);
-    for (int64_t i = 0; i < n; i += WK_ROWS) {
-        for (int r = 0; r < WK_ROWS && i + r < n; r++) row[r] = x + parts * offsets[i + r];
-        if (i + WK_ROWS <= n)
-            FN(add_rows)(lane, stride, row, WK_ROWS, width);
-        else
-            FN(add_rows)(lane, stride, row, (int)(n - i), width);
+    for (int64_t i = 0, rows; i < n; i += rows) {
+        rows = n - i < WK_ROWS ? n - i : WK_ROWS;
+        for (int r = 0; r < rows; r++) row[r] = x + parts * offsets[i + r];
+        switch (rows) {
+        case WK_ROWS: FN(add_rows)(lane, stride, row, WK_ROWS, width); break;
+        case 2: FN(add_rows)(lane, stride, row, 2, width); break;
+        case 3: FN(add_rows)(lane, stride, row, 3, width); break;
+        case 4: FN(add_rows)(lane, stride, row, 4, width); break;
+        default: FN(add_rows)(lane, stride, row, (int)rows, width); break;
+        }
     }
     return wk_flag_held(x, lane) && finite_lanes(lane, WORDS, stride, width) && wk_flag_works();
 }
