@@ -1,5 +1,6 @@
 /* op_keyed.c -- sums of products, folds of segments, and what brings groups together.
- *   _core.dot(a, b, conjugate, options ...)      along the last axis of a, which b is broadcast to
+ *   _core.dot(a, b, conjugate, whole, options ...)       along the last axis of a, which b is broadcast to;
+ *       whole: NotImplemented, but of arrays of one axis and one dtype that lie, whole, where the call works
  *   _core.segment_reduce(a, op, ddof, dtype, offsets, order, mask, options ...)
  *       offsets   int64, C-contiguous, where a lies
  *       order     int64 of a's shape, or None; mask: the bits of it that are an index
@@ -51,11 +52,28 @@ tell_host(wk_frame *f, int which, int64_t *words, int64_t n)
 /* ---- dot ---------------------------------------------------------------------------------- */
 
 static int
-multiply(wk_frame *f, int conjugate)
+are_whole(wk_state *state, PyObject *a, PyObject *b)
+{
+    if (PyArray_CheckExact(a) && PyArray_CheckExact(b)) {
+        PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
+        return PyArray_NDIM(x) == 1 && PyArray_NDIM(y) == 1 &&
+               PyArray_DIM(x, 0) == PyArray_DIM(y, 0) && PyArray_TYPE(x) == PyArray_TYPE(y) &&
+               PyArray_IS_C_CONTIGUOUS(x) && PyArray_IS_C_CONTIGUOUS(y);
+    }
+    if (!wk_is_device_array(state, a) || !wk_is_device_array(state, b)) return 0;
+    const wk_device_array *x = (wk_device_array *)a, *y = (wk_device_array *)b;
+    return x->ndim == 1 && y->ndim == 1 && x->shape[0] == y->shape[0] && x->dtype == y->dtype;
+}
+
+/* 1: the arrays must go elsewhere first, and `whole` forbids it. */
+static int
+multiply(wk_frame *f, int conjugate, int whole)
 {
     wk_dot_args *d = &f->call.args.dot;
     const wk_array *in = &f->call.in;
-    if (place(f) < 0 || place_beside(f, "b") < 0) return -1;
+    if (whole && wk_place(f) < 0) return -1;
+    if (whole && !f->operand.on_device && f->options.device.kind != WK_CPU) return 1;
+    if ((!whole && place(f) < 0) || place_beside(f, "b") < 0) return -1;
     if (in->ndim < 1 || in->dtype != f->call.beside.dtype) {
         PyErr_Format(PyExc_TypeError,
                      "arrays of at least one axis and one dtype, not %s and %s",
@@ -74,13 +92,16 @@ PyObject *
 wk_py_dot(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_frame f;
-    if (wk_check_count("dot", count, 3 + WK_OPTIONS) < 0) return NULL;
-    const int conjugate = PyObject_IsTrue(args[2]);
+    if (wk_check_count("dot", count, 4 + WK_OPTIONS) < 0) return NULL;
+    const int conjugate = PyObject_IsTrue(args[2]), whole = args[3] == Py_True;
     if (conjugate < 0) return NULL;
-    int status = wk_begin(module, &f, WK_DOT, 1, args[0], args + 3);
+    if (whole && !are_whole(wk_state_of(module), args[0], args[1]))
+        return Py_NewRef(Py_NotImplemented);
+    int status = wk_begin(module, &f, WK_DOT, 1, args[0], args + 4);
     if (status == 0) status = wk_operand_of(f.state, args[1], &f.beside);
-    if (status == 0) status = multiply(&f, conjugate);
-    return wk_end(&f, status, 1);
+    if (status == 0) status = multiply(&f, conjugate, whole);
+    PyObject *result = wk_end(&f, status, 1);
+    return status == 1 ? Py_NewRef(Py_NotImplemented) : result;
 }
 
 /* ---- segments ----------------------------------------------------------------------------- */

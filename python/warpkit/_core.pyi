@@ -207,6 +207,7 @@ def dot(
     a: ArrayLike,
     b: ArrayLike,
     conjugate: bool,
+    whole: bool,
     out: Any,
     device: Any,
     stream: Stream | None,

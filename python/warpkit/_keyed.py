@@ -110,19 +110,6 @@ def _last(a: Any, axis: int) -> Any:
     return np.moveaxis(a, normalize_axis_index(axis, a.ndim), -1)
 
 
-def _ready(a: Any, b: Any, device: Device) -> bool:
-    """Are they two arrays of one axis and one dtype that lie, whole, where the call works?"""
-    kind = type(a)
-    if kind is not type(b) or kind not in (np.ndarray, DeviceArray):
-        return False
-    if a.ndim != 1 or a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if kind is DeviceArray:
-        return True
-    whole = bool(a.flags.c_contiguous and b.flags.c_contiguous)
-    return whole and named("dot", device, 2 * a.nbytes) == "cpu"
-
-
 def _dot(
     name: str,
     a: Any,
@@ -135,9 +122,10 @@ def _dot(
     variant: str | None,
     progress: Progress,
 ) -> Any:
-    if axis is None and out is None and _ready(a, b, device):  # half of a short call's time
-        where = device if type(a) is DeviceArray else "cpu"
-        return with_options(_core.dot, (a, b, conjugate), None, where, stream, variant, progress)
+    if axis is None and out is None and stream is None and not progress:  # as most short calls are
+        found = _core.dot(a, b, conjugate, True, None, device, None, variant, None)
+        if found is not NotImplemented:
+            return found
     (x, y), place = _bring("dot", (_array(a), _array(b)), device, stream, variant, out)
     if x.dtype != y.dtype:
         dtype = np.result_type(x.dtype, y.dtype)
@@ -161,7 +149,7 @@ def _dot(
     if x.shape != y.shape:
         shape = np.broadcast_shapes(x.shape, y.shape)
         x, y = _spread(x, shape), _spread(y, shape)
-    result = place.call(_core.dot, x, y, conjugate, out=out, progress=progress)
+    result = place.call(_core.dot, x, y, conjugate, False, out=out, progress=progress)
     return place.give(result) if place.staged or place.library is not None else result
 
 

@@ -128,6 +128,73 @@ run(wk_acc *a, const element *x, int64_t n, int64_t index, int most)
     if (n > 0) take(a, x[place], index + place, most);
 }
 
+/* A row's elements against the best before, of which the parts lie apart. Not 0 where there is a NaN. */
+static inline __attribute__((always_inline)) int64_t
+take_row(double *restrict real, double *restrict imag, int64_t *restrict at, const element *x,
+         int64_t i, int64_t width, int most)
+{
+    int64_t odd = 0;
+    for (int64_t w = 0; w < width; w++) {
+        const element one = x[w], best = {real[w], imag[w]};
+        const int64_t above = one.real > best.real, below = one.real < best.real,
+                      far = one.imag > best.imag, near = one.imag < best.imag;
+        const int64_t wins = (most ? above | (~below & far) : below | (~above & near)) & 1;
+        odd |= __builtin_isunordered(one.real, one.imag);
+        real[w] = wins ? one.real : best.real;
+        imag[w] = wins ? one.imag : best.imag;
+        at[w] = wins ? i : at[w];
+    }
+    return odd;
+}
+
+/* The lanes are places, real parts, the place of the next row, imaginary parts. */
+static inline int
+columns(int64_t *place, const element *from, const int64_t *offsets, int64_t n, int64_t width,
+        int most)
+{
+    enum { SIDE = WK_SIDE / sizeof(element) };
+    const int64_t stride = wk_stride(width);
+    int64_t *next = place + 2 * stride, at[SIDE];
+    double *reals = (double *)(place + stride), *imags = (double *)(place + 3 * stride);
+    double real[SIDE], imag[SIDE];
+    for (int64_t begin = 0; begin < width; begin += SIDE) {
+        const int64_t some = width - begin < SIDE ? width - begin : SIDE;
+        const element *x = from + begin;
+        int64_t odd = 0;
+        for (int64_t w = 0; w < some; w++) {
+            real[w] = x[offsets[0] + w].real;
+            imag[w] = x[offsets[0] + w].imag;
+            at[w] = 0;
+        }
+        for (int64_t i = 0; i < n; i++)
+            odd |= take_row(real, imag, at, x + offsets[i], i, some, most);
+        for (int64_t w = 0; w < some && odd; w++) {
+            at[w] = 0;
+            for (int64_t i = 1; i < n; i++)
+                if (before(x[offsets[i] + w], x[offsets[at[w]] + w], most)) at[w] = i;
+            real[w] = x[offsets[at[w]] + w].real;
+            imag[w] = x[offsets[at[w]] + w].imag;
+        }
+        for (int64_t w = 0; w < some; w++) {
+            const int64_t i = begin + w;
+            const element one = {real[w], imag[w]}, best = {reals[i], imags[i]};
+            if (place[i] >= 0 && !before(one, best, most)) continue;
+            place[i] = *next + at[w];
+            reals[i] = one.real;
+            imags[i] = one.imag;
+        }
+    }
+    *next += n;
+    return 1;
+}
+
+static inline void
+absorb(wk_acc *a, const int64_t *place, int64_t stride, int64_t w, int most)
+{
+    const double *parts = (const double *)place;
+    take(a, (element){parts[stride + w], parts[3 * stride + w]}, place[w], most);
+}
+
 static inline void
 merge(wk_acc *a, const wk_acc *b, int most)
 {
@@ -142,9 +209,18 @@ merge(wk_acc *a, const wk_acc *b, int most)
     {                                                                                          \
         return rows(lanes, x, offsets, n, width, most);                                        \
     }                                                                                          \
+    static int way##_columns_c128(void *lanes, const void *x, const int64_t *offsets,          \
+                                  int64_t n, int64_t width)                                    \
+    {                                                                                          \
+        return columns(lanes, x, offsets, n, width, most);                                     \
+    }                                                                                          \
     static void way##_run_c128(wk_acc *a, const void *x, int64_t n, int64_t index)             \
     {                                                                                          \
         run(a, x, n, index, most);                                                             \
+    }                                                                                          \
+    static void way##_absorb_c128(wk_acc *a, const void *lanes, int64_t stride, int64_t w)     \
+    {                                                                                          \
+        absorb(a, lanes, stride, w, most);                                                     \
     }                                                                                          \
     static void way##_merge_c128(wk_acc *a, const wk_acc *b)                                   \
     {                                                                                          \
@@ -171,7 +247,8 @@ arg_start(void *lanes, int64_t stride)
     }
 #define ARG_COMPLEX(way)                                                                       \
     {                                                                                          \
-        1, 8, way##_rows_c128, NULL, NULL, way##_run_c128, NULL, way##_merge_c128              \
+        4, 8, way##_rows_c128, way##_columns_c128, arg_start, way##_run_c128,                  \
+            way##_absorb_c128, way##_merge_c128                                                \
     }
 #define ARGS(way)                                                                              \
     [WK_BOOL] = ARG(way, bool), [WK_I8] = ARG(way, i8), [WK_U8] = ARG(way, u8),                \

@@ -212,6 +212,16 @@ square_results(const lanes *l, const result *to)
         for (int64_t w = 0; w < width; w++) out[w * step] = value;                             \
     } while (0)
 #define COPY(T) EACH(T, ((const T *)lane)[w])
+#define COMPLEX(T) /* NaN is in either part where there was one */                            \
+    do {                                                                                       \
+        T *restrict out = (T *)to->data + 2 * to->first;                                       \
+        const double *restrict real = lane, *restrict imag = real + wk_stride(width);          \
+        for (int64_t w = 0; w < width; w++) {                                                  \
+            const int nan = __builtin_isunordered(real[w], imag[w]);                           \
+            out[2 * w * step] = nan ? (T)wk_nan() : (T)real[w];                                \
+            out[2 * w * step + 1] = nan ? (T)wk_nan() : (T)imag[w];                            \
+        }                                                                                      \
+    } while (0)
 
 static void
 extremes(const lanes *l, const result *to)
@@ -227,17 +237,8 @@ extremes(const lanes *l, const result *to)
         break;
     case WK_F32: EACH(float, wk_unorder_f32(((const int32_t *)lane)[w])); break;
     case WK_F64: EACH(double, wk_unorder_f64(((const int64_t *)lane)[w])); break;
-    case WK_C64:
-    case WK_C128: /* NaN is in either part where there was one */
-        for (int64_t w = 0; w < 2 * width; w++) {
-            const double *real = (const double *)lane + w / 2, *imag = real + wk_stride(width);
-            const double x = __builtin_isunordered(*real, *imag) ? wk_nan()
-                             : w % 2                             ? *imag
-                                                                 : *real;
-            wk_store_real(to->data, 2 * (to->first + w / 2 * step) + w % 2,
-                          wk_real_of(to->dtype), x);
-        }
-        break;
+    case WK_C64: COMPLEX(float); break;
+    case WK_C128: COMPLEX(double); break;
     default:
         switch (l->r->item) {
         case 1: COPY(uint8_t); break;

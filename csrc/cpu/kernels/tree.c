@@ -174,18 +174,36 @@ finish(const job *j, const double *total, int64_t output)
     wk_store_real(out->data, 2 * output + 1, part, x.im);
 }
 
+/* The results of neighbouring outputs. */
+static void
+finish_each(const job *j, const double *total, int64_t output, int64_t count)
+{
+    const int parts = (int)(j->fold->total_size / 8);
+    const wk_array *out = &j->call->out[0];
+    const wk_dtype part = wk_real_of(out->dtype);
+    const int alike = wk_is_complex(out->dtype) == (parts == 2) && !j->args->has_initial;
+    float *f32 = (float *)out->data + output * parts;
+    double *f64 = (double *)out->data + output * parts;
+    if (alike && part == WK_F32)
+        for (int64_t i = 0; i < count * parts; i++) f32[i] = wk_one_nan_f32((float)total[i]);
+    else if (alike && part == WK_F64)
+        for (int64_t i = 0; i < count * parts; i++) f64[i] = wk_one_nan_f64(total[i]);
+    else
+        for (int64_t i = 0; i < count; i++) finish(j, total + i * parts, output + i);
+}
+
 /* The totals of one chunk of `count` neighbouring outputs: the results, where it is all. */
 static void
 put(const job *j, int64_t output, int64_t count, int64_t chunk, const char *totals)
 {
     const int64_t size = j->fold->total_size;
-    for (int64_t i = 0; i < count; i++) {
-        const char *total = totals + i * size;
-        if (j->totals == NULL)
-            finish(j, (const double *)total, output + i);
-        else
-            memcpy(j->totals + ((output + i) * j->chunks + chunk) * size, total, (size_t)size);
+    if (j->totals == NULL) {
+        finish_each(j, (const double *)totals, output, count);
+        return;
     }
+    for (int64_t i = 0; i < count; i++)
+        memcpy(j->totals + ((output + i) * j->chunks + chunk) * size, totals + i * size,
+               (size_t)size);
 }
 
 /* A chunk's elements side by side, 1 where they do not count. */
