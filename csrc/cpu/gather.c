@@ -137,30 +137,6 @@ wk_drop_nan(wk_dtype dtype, const void *x, int64_t n, uint8_t *keep)
     return found;
 }
 
-#define ANY(T, top)                                                                            \
-    for (int64_t i = 0; i < n; i++) {                                                          \
-        const T b = ((const T *)x)[i] & (T)(((T)1 << (8 * sizeof(T) - 1)) - 1);                \
-        found |= b > (T)(top);                                                                 \
-    }
-
-int
-wk_any_nan(wk_dtype dtype, const void *x, int64_t n)
-{
-    int found = 0;
-    if (dtype == WK_C64 || dtype == WK_C128) {
-        dtype = dtype == WK_C64 ? WK_F32 : WK_F64;
-        n *= 2;
-    }
-    switch (dtype) {
-    case WK_F16: ANY(uint16_t, 0x7c00); break;
-    case WK_BF16: ANY(uint16_t, 0x7f80); break;
-    case WK_F32: ANY(uint32_t, top32); break;
-    case WK_F64: ANY(uint64_t, top64); break;
-    default: break;
-    }
-    return found;
-}
-
 #define COMPACT(T)                                                                             \
     for (int64_t i = 0; i < n; i++) {                                                          \
         ((T *)x)[m] = ((const T *)x)[i];                                                       \

@@ -149,6 +149,8 @@ static int
 lanes_tile(const block *b, wk_lanes *lanes, const int64_t *offsets, int64_t n, int64_t width)
 {
     const wk_reduction *r = b->j->r;
+    for (int64_t i = 0; wk_must_look(r) && i < n; i++)
+        if (r->foldings->any_nan(r->in->dtype, b->x + offsets[i] * r->item, width)) return 0;
     for (int c = 0; c < r->components; c++) {
         const wk_folding *f = r->folding[c];
         if (!wk_lanes_held(r, f->columns(lanes->of[c], b->x, offsets, n, width))) return 0;
@@ -298,8 +300,7 @@ is_narrow(const wk_reduction *r, int axis)
 static int
 has_columns(const wk_reduction *r, int axis)
 {
-    int can = r->mask == NULL && r->in->strides[axis] == 1 &&
-              (!r->args->skip_nan || r->notices_nan); /* both parts of a number are in one tile */
+    int can = r->mask == NULL && r->in->strides[axis] == 1; /* both parts of a number in one tile */
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
     return can &&
            !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);

@@ -49,7 +49,7 @@ has_rows(const wk_reduction *r)
     const int axes = r->in->ndim - r->args->kept;
     int can = r->mask == NULL && r->args->n >= 1 && r->args->n <= WK_BLOCK &&
               (axes == 0 || (axes == 1 && r->in->strides[r->args->kept] == 1));
-    can &= !r->args->skip_nan || (r->notices_nan && r->args->planes != 2);
+    can &= !r->args->skip_nan || r->args->planes != 2;
     if (is_few(r)) return can;
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->rows != NULL;
     return can;
@@ -64,6 +64,8 @@ fold_rows(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int64_
     _Alignas(64) char tile[TURN];
     int64_t turned[FEW];
     int held = 1;
+    for (int64_t w = 0; wk_must_look(r) && w < width; w++)
+        if (r->foldings->any_nan(r->in->dtype, r->x + offsets[w] * r->item, n)) return 0;
     if (few) {
         wk_turn(r->item, r->x, 1, offsets, width, n, tile);
         for (int64_t i = 0; i < n; i++) turned[i] = i * width;

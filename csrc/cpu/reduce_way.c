@@ -59,6 +59,26 @@ gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, 
     wk_way_kept(r, a, block, keep, n, start);
 }
 
+/* A run of elements that all count, or 0: some are NaN, and do not. The least and the most tell of these
+ * themselves. */
+static int
+whole_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t n, int64_t index)
+{
+    const wk_folding *f = r->folding[0];
+    const wk_component c = r->component[0];
+    if (r->args->skip_nan && r->components == 1 && (c == WK_C_MIN || c == WK_C_MAX)) {
+        const int64_t first = 0;
+        double lanes[2 * 8]; /* of complex numbers, wk_stride(1) of each part */
+        if (f->rows(lanes, x, &first, n, 1) != 1) return 0;
+        f->absorb(a, lanes, wk_stride(1), 0);
+        a->n += n;
+        return 1;
+    }
+    if (r->args->skip_nan && r->foldings->any_nan(r->in->dtype, x, n)) return 0;
+    run_components(r, a, x, n, index);
+    return 1;
+}
+
 int
 wk_is_decided(const wk_reduction *r, const wk_acc *a)
 {
@@ -74,17 +94,13 @@ wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t 
     const wk_reduction *r = way->r;
     const int kept = r->args->kept, axes = r->in->ndim - kept;
     const char *x = r->x + wk_offset_of(r->in, 0, kept, output) * r->item;
-    const int run = r->mask == NULL && (axes == 0 || (axes == 1 && r->in->strides[kept] == 1));
-    const int looks = r->args->skip_nan;
+    const int run = r->mask == NULL && (axes == 0 || (axes == 1 && r->in->strides[kept] == 1)) &&
+                    !(r->args->skip_nan && r->args->planes == 2);
     int blocks = 0;
     for (int64_t i = start, m; i < start + n; i += m) {
         m = start + n - i < WK_BLOCK ? start + n - i : WK_BLOCK;
         const char *block = x + i * r->item;
-        const int plain =
-            run && (!looks || (r->args->planes != 2 && !wk_any_nan(r->in->dtype, block, m)));
-        if (plain) {
-            run_components(r, a, block, m, i);
-        } else {
+        if (!run || !whole_block(r, a, block, m, i)) {
             if (m > WK_GATHER) m = WK_GATHER;
             gathered_block(r, a, x, output, i, m);
         }

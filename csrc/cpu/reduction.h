@@ -93,6 +93,7 @@ struct wk_reduction;
 
 typedef struct wk_foldings {                    /* what one instruction set brings */
     const wk_folding *component[WK_COMPONENTS]; /* [WK_DTYPES] each */
+    int (*any_nan)(wk_dtype dtype, const void *x, int64_t n);
     void (*finish)(const struct wk_reduction *r, wk_acc *a, int64_t output);
     /* Of outputs first, first + step, ..., all of which is in the lanes. */
     void (*finish_lanes)(const struct wk_reduction *r, void *const *lanes, int64_t width,
@@ -149,6 +150,13 @@ static inline int
 wk_is_arg(const wk_reduction *r)
 {
     return r->component[0] == WK_C_ARGMIN || r->component[0] == WK_C_ARGMAX;
+}
+
+/* Are NaN to be skipped that the lanes do not tell of? */
+static inline int
+wk_must_look(const wk_reduction *r)
+{
+    return r->args->skip_nan && !r->notices_nan;
 }
 
 wk_status wk_reduce_walk(wk_call *call, const wk_foldings *foldings);

@@ -152,7 +152,7 @@ def reduce(
         result = _core.reduce(
             a, op, axis, keepdims, None, initial, where, ddof, out, device, None, variant, None
         )
-        if where is not True or op.startswith("nan"):
+        if op in _OF_NAN or (where is not True and op in _OF_NONE):
             _warn(a, (op,), axis, where, ddof, (result,))
         return result
     several = isinstance(op, tuple)
@@ -224,25 +224,33 @@ def _cast(a: Any, dtype: Any, ops: Ops) -> Any:
 
 # ---- warnings ----------------------------------------------------------------------------------
 
+_OF_NAN = frozenset({"nanmin", "nanmax", "nanmean", "nanvar", "nanstd"})  # where all are NaN
+_OF_NONE = frozenset({"mean", "var", "std"})  # where too few count
+_ON_HOST = (np.ndarray, np.generic)
+
 
 def _warn(a: Any, ops: Ops, axis: Axis, where: Any, ddof: float, results: tuple[Any, ...]) -> None:
     """What NumPy warns of, and only the elements tell: of results that are on the host."""
     for op, result in zip(ops, results, strict=True):
-        if not isinstance(result, np.ndarray | np.generic) or result.dtype.kind not in "fcV":
+        if not isinstance(result, _ON_HOST) or result.dtype.kind not in "fcV":
             continue
         fold = op.removeprefix("nan")
         nan = fold != op
         if fold not in ("mean", "var", "std", "min", "max") or (where is True and not nan):
             continue
         if fold in ("min", "max"):
-            if nan and np.isnan(result).any():
+            if nan and not _every(np.equal(result, result)):  # NaN is not equal to itself
                 _say("All-NaN slice encountered")
-        elif not np.isfinite(result).all():
+        elif not _every(np.isfinite(result)):
             count, n = _counts(a, axis, where, nan)
             if fold == "mean" and n > 0 and (count == 0).any():
                 _say("Mean of empty slice")
             if fold != "mean" and n > ddof and (count <= ddof).any():
                 _say("Degrees of freedom <= 0 for slice" + "." * nan)
+
+
+def _every(found: Any) -> bool:
+    return bool(found if isinstance(found, np.bool) else found.all())  # whose all() takes a microsecond
 
 
 def _say(text: str) -> None:

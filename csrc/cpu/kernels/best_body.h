@@ -10,7 +10,7 @@
  * nothing. The chip's comparisons pass over NaN and take all zeros for one: where there is a NaN, or a
  * zero wins, all is done once more by keys. */
 
-enum { FN(SIDE) = WK_SIDE / sizeof(T), FN(LANES) = 64 / sizeof(T) };
+enum { FN(SIDE) = WK_SIDE / sizeof(T), FN(LANES) = sizeof(T) < 8 ? 64 / sizeof(T) : 16 };
 
 #ifdef U
 static inline U

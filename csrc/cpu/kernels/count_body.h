@@ -7,11 +7,16 @@
 static int
 FN(count_rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n, int64_t width)
 {
-    enum { SOME = 64 / sizeof(U), ROUNDS = 255 };
+    enum { SOME = 64, ROUNDS = 255 };
     for (int64_t w = 0; w < width; w++) {
         const U *x = (const U *)from + PER * offsets[w];
         int64_t count = 0, i = 0;
-        while (i + SOME <= n) { /* counters as wide as elements, until they could overflow */
+        if (sizeof(U) > 1) { /* counters as wide as elements: a row is no longer than these hold */
+            U all = 0;
+            for (; i < n; i++) all += (U)(NONZERO(i) != 0);
+            count = (int64_t)all;
+        }
+        while (i + SOME <= n) { /* until they could overflow */
             U lane[SOME] = {0};
             for (int r = 0; r < ROUNDS && i + SOME <= n; r++, i += SOME)
                 for (int l = 0; l < SOME; l++) lane[l] += (U)(NONZERO(i + l) != 0);

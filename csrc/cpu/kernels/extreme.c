@@ -84,19 +84,6 @@ element_of(const void *x, int64_t i, int wide)
     return wide ? (element){d[0], d[1]} : (element){f[0], f[1]};
 }
 
-static inline element
-best_of(const void *x, int64_t n, int wide, int most)
-{
-    int nan = 0;
-    element best = element_of(x, 0, wide);
-    for (int64_t i = 0; i < n; i++) {
-        const element one = element_of(x, i, wide);
-        nan |= __builtin_isunordered(one.real, one.imag);
-        if (before(one, best, most)) best = one;
-    }
-    return nan ? (element){0, wk_nan()} : best;
-}
-
 /* A row's elements against the best before, parts apart. Not 0 where one by one must tell. */
 static inline __attribute__((always_inline)) int64_t
 take_row(double *restrict real, double *restrict imag, const void *x, int64_t width, int wide,
@@ -132,6 +119,30 @@ take_rows(double *restrict real, double *restrict imag, const char *x, const int
         odd |= take_row(real, imag, x + offsets[i] * item, width, wide, most);
     for (int64_t w = 0; w < width; w++) odd |= (real[w] == 0) | (imag[w] == 0);
     return odd;
+}
+
+/* A run is folded as rows that lie side by side. */
+static inline element
+best_of(const void *x, int64_t n, int wide, int most)
+{
+    enum { WIDTH = 32, ROWS = WK_BLOCK / WIDTH };
+    const int64_t rows = n / WIDTH < ROWS ? n / WIDTH : ROWS;
+    int64_t offsets[ROWS], done = 0;
+    int nan = 0;
+    element best = element_of(x, 0, wide);
+    if (rows > 1) {
+        double real[WIDTH], imag[WIDTH];
+        for (int64_t i = 0; i < rows; i++) offsets[i] = i * WIDTH;
+        if (take_rows(real, imag, x, offsets, rows, WIDTH, wide, most) == 0) done = rows * WIDTH;
+        for (int64_t w = 0; w < WIDTH && done; w++)
+            if (before((element){real[w], imag[w]}, best, most)) best = (element){real[w], imag[w]};
+    }
+    for (int64_t i = done; i < n; i++) {
+        const element one = element_of(x, i, wide);
+        nan |= __builtin_isunordered(one.real, one.imag);
+        if (before(one, best, most)) best = one;
+    }
+    return nan ? (element){0, wk_nan()} : best;
 }
 
 /* Real parts, then imaginary ones. */

@@ -278,7 +278,7 @@ add_initial(const wk_reduction *r, wk_acc *a, int64_t output)
             break;
         case WK_C_MIN:
         case WK_C_MAX:
-            if (!args->skip_nan || !wk_any_nan(in, args->initial.bytes, 1))
+            if (!args->skip_nan || !WK_ISA_NAME(wk_any_nan)(in, args->initial.bytes, 1))
                 r->folding[c]->run(a, args->initial.bytes, 1, 0);
             break;
         default: break;

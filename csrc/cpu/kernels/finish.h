@@ -35,6 +35,12 @@ double WK_ISA_NAME(wk_finish_exact)(const wk_exact *e, int64_t n, int divide, wk
 /* A sum of products, which is not -0.0 where it is exactly zero. */
 double WK_ISA_NAME(wk_finish_products)(const wk_exact *e, wk_dtype dtype);
 
+/* 1: the call was for the norm of one run, or its squares, and has it. */
+int WK_ISA_NAME(wk_norm_near)(wk_call *call);
+
+/* Is there a NaN among n elements? */
+int WK_ISA_NAME(wk_any_nan)(wk_dtype dtype, const void *x, int64_t n);
+
 double WK_ISA_NAME(wk_real_of_key)(const void *key, wk_dtype dtype);
 uint64_t WK_ISA_NAME(wk_integer_of_key)(const void *key, wk_dtype dtype);
 
