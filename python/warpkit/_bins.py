@@ -71,7 +71,7 @@ def _arithmetic(
     """What _core is told of equal bins: the ends, in the types in which numpy.histogram subtracts
     the first and compares with the last; their difference; which integers are counted; and the
     types in which NumPy subtracts, divides, and computed the edges."""
-    common = np.result_type(first, last)
+    common, computed = _common(first, last)
     if common.kind in "iu":
         width, kind = float(int(last) - int(first)), np.dtype(f"u{common.itemsize}")
     else:
@@ -81,13 +81,27 @@ def _arithmetic(
     low, high = _integer_bounds(dtype, first, last) if dtype.kind in "iu" else (0, 0)
     if low > high:  # nothing is counted
         return 0.0, 0.0, 1.0, 1, 0, element, quotient, element
-    computed = np.result_type(first, last, 1.0)  # numpy.linspace rounds to it, then to element
     mask = 2**64 - 1
-    compared = element if dtype.kind in "iu" else _compared(dtype, last)
-    with np.errstate(over="ignore"):
-        first, last = float(np.array(first, element)), float(np.array(last, compared))
-    computed = min(computed, element, key=lambda dtype: dtype.itemsize)
+    if element == np.float64 and common.kind in "iu":
+        first, last = float(int(first)), float(int(last))
+    else:
+        compared = element if dtype.kind in "iu" else _compared(dtype, last)
+        with np.errstate(over="ignore"):
+            first, last = float(np.array(first, element)), float(np.array(last, compared))
+    computed = computed if computed.itemsize < element.itemsize else element
     return first, last, width, low & mask, high & mask, element, quotient, computed
+
+
+def _common(first: Any, last: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """The ends' type, and that which numpy.linspace rounds to, before it rounds to the edges'."""
+    if isinstance(first, np.generic) and type(first) is type(last):
+        return first.dtype, _with_float(first.dtype)
+    return np.result_type(first, last), np.result_type(first, last, 1.0)
+
+
+@functools.lru_cache(maxsize=64)
+def _with_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.result_type(dtype.type(0), 1.0)
 
 
 @functools.lru_cache(maxsize=64)
@@ -106,6 +120,8 @@ def _compared(dtype: np.dtype[Any], end: Any) -> np.dtype[Any]:
 
 def _integer_bounds(dtype: np.dtype, first: Any, last: Any) -> tuple[int, int]:
     """The smallest and the largest integer of dtype that NumPy finds within first and last."""
+    if type(first) is type(last) is dtype.type:
+        return int(first), int(last)
     info = np.iinfo(dtype)
     low, high = int(info.min), int(info.max)
     if np.result_type(first).kind in "iu":

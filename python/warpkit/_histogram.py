@@ -264,7 +264,7 @@ def _equal_bins(
 
 def _extent(a: Any, nan: str, call: Call) -> tuple[Any, Any]:
     first, last = call.fold(a, "min", "max")
-    if not np.isnan(first):
+    if first.dtype.kind in "biu" or not np.isnan(first):
         return first, last
     if nan == "raise":
         raise ValueError(_nan_message(on_host(a)))
