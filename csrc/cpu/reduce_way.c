@@ -46,7 +46,8 @@ gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, 
     if (r->mask) {
         const int64_t at = wk_offset_of(r->where, 0, r->args->kept, output);
         wk_collect(r->where, r->args->kept, (const char *)r->mask + at, start, n, keep);
-    } else if (r->args->skip_nan) {
+    } else if (r->args->skip_nan &&
+               (r->args->planes == 2 || r->foldings->any_nan(r->in->dtype, block, n))) {
         memset(keep, 1, (size_t)n);
     } else {
         run_components(r, a, block, n, start);

@@ -15,6 +15,7 @@
 #include "keys.h"
 #include "store.h"
 #include "tree.h"
+#include "vector.h"
 
 #include <stdlib.h>
 
@@ -61,9 +62,77 @@ times(pair x, pair y)
     return is_one(x) ? y : is_one(y) ? x : z;
 }
 
+/* The same of numbers whose parts lie side by side. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#else
+#define SHUFFLE(v, ...) __builtin_shuffle(v, (wk_vl){__VA_ARGS__})
+#endif
+#if defined(__AVX512F__)
+#define EVEN(v) SHUFFLE(v, 0, 0, 2, 2, 4, 4, 6, 6)
+#define ODD(v) SHUFFLE(v, 1, 1, 3, 3, 5, 5, 7, 7)
+#define SWAPPED(v) SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6)
+#define PATTERN(even, odd)                                                                     \
+    {                                                                                          \
+        even, odd, even, odd, even, odd, even, odd                                             \
+    }
+#elif defined(__AVX__)
+#define EVEN(v) SHUFFLE(v, 0, 0, 2, 2)
+#define ODD(v) SHUFFLE(v, 1, 1, 3, 3)
+#define SWAPPED(v) SHUFFLE(v, 1, 0, 3, 2)
+#define PATTERN(even, odd)                                                                     \
+    {                                                                                          \
+        even, odd, even, odd                                                                   \
+    }
+#else
+#define EVEN(v) SHUFFLE(v, 0, 0)
+#define ODD(v) SHUFFLE(v, 1, 1)
+#define SWAPPED(v) SHUFFLE(v, 1, 0)
+#define PATTERN(even, odd)                                                                     \
+    {                                                                                          \
+        even, odd                                                                              \
+    }
+#endif
+
+static inline __attribute__((always_inline)) wk_vd
+rounded_each(wk_vd x)
+{
+#if defined(__AVX512F__)
+    __asm__("" : "+v"(x));
+#elif defined(__x86_64__)
+    __asm__("" : "+x"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#else
+    __asm__("" : "+m"(x));
+#endif
+    return x;
+}
+
+static inline __attribute__((always_inline)) wk_vl
+are_one(wk_vd x)
+{
+    const wk_vd one = PATTERN(1, 0);
+    const wk_vl same = (wk_vl)x == (wk_vl)one;
+    return same & SWAPPED(same);
+}
+
+static inline __attribute__((always_inline)) wk_vd
+times_each(wk_vd x, wk_vd y)
+{
+    const wk_vl minus = PATTERN(INT64_MIN, 0), first = are_one(x), second = are_one(y) & ~first;
+    const wk_vd straight = rounded_each(x * EVEN(y)),
+                crossed = rounded_each(SWAPPED(x) * ODD(y)),
+                z = straight + (wk_vd)((wk_vl)crossed ^ minus);
+    return (wk_vd)(((wk_vl)y & first) | ((wk_vl)x & second) | ((wk_vl)z & ~(first | second)));
+}
+
+#define PER 1
+#define EACH_OP(a, b) ((a) * (b))
 #define T uint16_t
 #define A double
 #define LOAD(x) wk_f64_of_f16(x)
+#define LOAD_EACH(x) wk_load_f16(x)
 #define OP(a, b) ((a) * (b))
 #define IDENTITY 1.0
 #define ONE 0x3c00
@@ -72,6 +141,7 @@ times(pair x, pair y)
 #define T uint16_t
 #define A double
 #define LOAD(x) ((double)wk_from_bits_f32((uint32_t)(x) << 16))
+#define LOAD_EACH(x) wk_load_bf16(x)
 #define OP(a, b) ((a) * (b))
 #define IDENTITY 1.0
 #define ONE 0x3f80
@@ -80,6 +150,7 @@ times(pair x, pair y)
 #define T float
 #define A double
 #define LOAD(x) ((double)(x))
+#define LOAD_EACH(x) wk_load_f32(x)
 #define OP(a, b) ((a) * (b))
 #define IDENTITY 1.0
 #define ONE 1.0f
@@ -88,14 +159,20 @@ times(pair x, pair y)
 #define T double
 #define A double
 #define LOAD(x) (x)
+#define LOAD_EACH(x) wk_load_f64(x)
 #define OP(a, b) ((a) * (b))
 #define IDENTITY 1.0
 #define ONE 1.0
 #define FOLD(name) name##_f64
 #include "tree_body.h"
+#undef PER
+#undef EACH_OP
+#define PER 2
+#define EACH_OP(a, b) times_each(a, b)
 #define T single
 #define A pair
 #define LOAD(x) ((pair){(x).re, (x).im})
+#define LOAD_EACH(x) wk_load_f32(&(x)->re)
 #define OP(a, b) times(a, b)
 #define IDENTITY ((pair){1, 0})
 #define ONE                                                                                    \
@@ -107,6 +184,7 @@ times(pair x, pair y)
 #define T pair
 #define A pair
 #define LOAD(x) (x)
+#define LOAD_EACH(x) wk_load_f64(&(x)->re)
 #define OP(a, b) times(a, b)
 #define IDENTITY ((pair){1, 0})
 #define ONE                                                                                    \

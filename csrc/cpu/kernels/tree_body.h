@@ -1,6 +1,54 @@
 /* tree_body.h -- products of one element type: T in memory, A in the lanes. No include guard.
  *   LOAD(x)  T to A      OP(a, b)  A      IDENTITY  OP(a, IDENTITY) has a's bits
+ *   PER      doubles of an A; LOAD_EACH(x), EACH_OP(a, b) the same of a vector of them
  * FOLD(name) gives the functions' names. The tree is num/tree.h's. */
+
+enum { FOLD(SOME) = WK_VD / PER > 0 ? WK_VD / PER : 1 }; /* of a vector */
+
+/* to[i] = OP(to[i], x[i]) */
+static inline void
+FOLD(multiply)(A *restrict to, const T *restrict x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + FOLD(SOME) <= n; i += FOLD(SOME)) {
+        wk_vd v;
+        memcpy(&v, to + i, sizeof v);
+        v = EACH_OP(v, LOAD_EACH(x + i));
+        memcpy(to + i, &v, sizeof v);
+    }
+    for (; i < n; i++) {
+        const T v = x[i];
+        to[i] = OP(to[i], LOAD(v));
+    }
+}
+
+static inline void
+FOLD(load)(A *restrict to, const T *restrict x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + FOLD(SOME) <= n; i += FOLD(SOME)) {
+        const wk_vd v = LOAD_EACH(x + i);
+        memcpy(to + i, &v, sizeof v);
+    }
+    for (; i < n; i++) {
+        const T v = x[i];
+        to[i] = LOAD(v);
+    }
+}
+
+static inline void
+FOLD(join)(A *restrict to, const A *restrict other, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + FOLD(SOME) <= n; i += FOLD(SOME)) {
+        wk_vd v, w;
+        memcpy(&v, to + i, sizeof v);
+        memcpy(&w, other + i, sizeof w);
+        v = EACH_OP(v, w);
+        memcpy(to + i, &v, sizeof v);
+    }
+    for (; i < n; i++) to[i] = OP(to[i], other[i]);
+}
 
 /* Lanes fold in halves; those past n hold the identity, so they may be left out. */
 static A
@@ -8,8 +56,7 @@ FOLD(lanes)(A *lane, int64_t n)
 {
     int half = WK_LANES / 2;
     while (half >= n && half > 1) half /= 2;
-    for (; half > 0; half /= 2)
-        for (int l = 0; l < half; l++) lane[l] = OP(lane[l], lane[l + half]);
+    for (; half > 0; half /= 2) FOLD(join)(lane, lane + half, half);
     return lane[0];
 }
 
@@ -20,15 +67,8 @@ FOLD(chunk)(const void *from, int64_t n, void *total)
     A lane[WK_LANES];
     for (int l = 0; l < WK_LANES; l++) lane[l] = IDENTITY;
     int64_t i = 0;
-    for (; i + WK_LANES <= n; i += WK_LANES)
-        for (int l = 0; l < WK_LANES; l++) {
-            const T v = x[i + l];
-            lane[l] = OP(lane[l], LOAD(v));
-        }
-    for (int l = 0; i < n; i++, l++) {
-        const T v = x[i];
-        lane[l] = OP(lane[l], LOAD(v));
-    }
+    for (; i + WK_LANES <= n; i += WK_LANES) FOLD(multiply)(lane, x + i, WK_LANES);
+    FOLD(multiply)(lane, x + i, n - i);
     *(A *)total = FOLD(lanes)(lane, n);
 }
 
@@ -47,16 +87,13 @@ FOLD(columns)(const void *from, const int64_t *offsets, int64_t n, int64_t width
             for (int64_t w = 0; w < width; w += 64 / (int64_t)sizeof(T))
                 __builtin_prefetch(x + offsets[i + WK_AHEAD] + w);
         if (i < WK_LANES) /* a lane's first element: the identity would not change it */
-            for (int64_t w = 0; w < width; w++) to[w] = LOAD(row[w]);
+            FOLD(load)(to, row, width);
         else
-            for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], LOAD(row[w]));
+            FOLD(multiply)(to, row, width);
     }
     for (int64_t half = WK_LANES / 2; half > 0; half /= 2)
-        for (int64_t l = 0; l < half && l + half < used; l++) {
-            A *restrict to = lane + l * width;
-            const A *restrict other = lane + (l + half) * width;
-            for (int64_t w = 0; w < width; w++) to[w] = OP(to[w], other[w]);
-        }
+        for (int64_t l = 0; l < half && l + half < used; l++)
+            FOLD(join)(lane + l * width, lane + (l + half) * width, width);
     memcpy(totals, lane, (size_t)width * sizeof(A));
 }
 
@@ -76,4 +113,5 @@ FOLD(fill)(void *to, int64_t n, const uint8_t *keep)
 #undef IDENTITY
 #undef ONE
 #undef LOAD
+#undef LOAD_EACH
 #undef FOLD
