@@ -42,9 +42,8 @@ is_few(const wk_reduction *r)
     return r->args->outputs >= MANY && r->args->n <= most && r->args->n * r->item <= 128;
 }
 
-/* May rows be folded by lanes? */
-static int
-has_rows(const wk_reduction *r)
+int
+wk_has_rows(const wk_reduction *r)
 {
     const int axes = r->in->ndim - r->args->kept;
     int can = r->mask == NULL && r->args->n >= 1 && r->args->n <= WK_BLOCK &&
@@ -55,9 +54,15 @@ has_rows(const wk_reduction *r)
     return can;
 }
 
-/* Rows at these offsets into lanes; 0: they are of no use. */
-static int
-fold_rows(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int64_t width)
+int64_t
+wk_rows_most(const wk_reduction *r)
+{
+    const int64_t turned = TURN / (r->args->n * r->item) & ~(int64_t)7;
+    return is_few(r) && turned < WK_WIDTH ? turned : WK_WIDTH;
+}
+
+int
+wk_rows_fold(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int64_t width)
 {
     const int64_t n = r->args->n;
     const int few = is_few(r);
@@ -87,10 +92,9 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
     const wk_reduction *r = j->r;
     const wk_array *a = r->in;
     const int last = r->args->kept - 1;
-    const int64_t turned = TURN / (r->args->n * r->item) & ~(int64_t)7;
-    const int64_t most = is_few(r) && turned < WK_WIDTH ? turned : WK_WIDTH;
+    const int64_t most = wk_rows_most(r);
     wk_lanes lanes;
-    _Alignas(64) double room[(WK_COMPONENT_MAX + 2 * WK_PARTS) * WK_WIDTH];
+    _Alignas(64) double room[WK_ROWS_ROOM];
     int64_t offsets[WK_WIDTH];
     const wk_fp_state state = wk_fp_begin();
     for (int64_t i = begin, width; i < end; i += width) {
@@ -106,7 +110,7 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
             at = wk_offset_of(a, 0, last + 1, i + w + 1);
         }
         wk_lanes_place(r, &lanes, room, width);
-        if (fold_rows(r, &lanes, offsets, width))
+        if (wk_rows_fold(r, &lanes, offsets, width))
             r->foldings->finish_lanes(r, lanes.of, width, i, 1);
         else
             for (int64_t w = 0; w < width; w++) wk_way_output(j->way, i + w);
@@ -174,7 +178,7 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
     const int64_t outputs = r->args->outputs, n = r->args->n;
     const int64_t each = n + ROW;
     if (told_early(&way)) return WK_OK;
-    if (has_rows(r)) {
+    if (wk_has_rows(r)) {
         const int64_t grain = (TASK / each + WK_WIDTH) / WK_WIDTH * WK_WIDTH;
         wk_parallel(call->context, outputs, grain, short_rows, &j);
         return WK_OK;

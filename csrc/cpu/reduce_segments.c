@@ -6,8 +6,11 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 17, /* elements a task: 50 us of work                   */
-    EACH = 64       /* elements that a segment's beginning and end cost */
+    TASK = 1 << 17, /* elements a task: 50 us of work                        */
+    EACH = 16,      /* elements that a segment's beginning and end cost      */
+    BATCH = 1024,   /* segments that are sorted by their lengths, ...        */
+    NEAR = 1 << 15, /* ... and their elements: a second-level cache has them */
+    LENGTHS = 255   /* that they are sorted by                               */
 };
 
 typedef struct segments {
@@ -18,6 +21,10 @@ typedef struct segments {
     const int64_t *order;
     char *to; /* ... and where they go, in their order */
 } segments;
+
+typedef struct wide {
+    uint64_t low, high;
+} wide;
 
 static void
 fold_one(const segments *s, int64_t output)
@@ -31,25 +38,141 @@ fold_one(const segments *s, int64_t output)
     r->foldings->finish(r, &room.acc, output);
 }
 
+/* ---- short segments -------------------------------------------------------------------------- */
+
+typedef struct batch { /* consecutive segments; a thread's */
+    const segments *s;
+    wk_call call;   /* the call, of rows of one length, ...            */
+    wk_reduction r; /* ... and its results, before they are scattered  */
+    int64_t first, count;
+    uint16_t order[BATCH]; /* by length, then by place: from the first on */
+    int64_t offsets[WK_WIDTH];
+    _Alignas(64) double room[WK_ROWS_ROOM];
+    _Alignas(64) char results[16 * WK_WIDTH];
+} batch;
+
+static void
+start_batches(batch *b, const segments *s)
+{
+    b->s = s;
+    b->call = *s->r->call;
+    b->r = *s->r;
+    b->r.call = &b->call;
+    b->r.args = &b->call.args.reduce;
+    b->call.out[0].data = b->results;
+}
+
+static int64_t
+length_of(const batch *b, int64_t i)
+{
+    const int64_t *at = b->s->offsets + b->first + b->order[i];
+    return at[1] - at[0];
+}
+
+/* Segments from `first` on, as many as lie near each other: short ones by length, then others. */
+static void
+sort_batch(batch *b, int64_t first, int64_t end)
+{
+    const int64_t *at = b->s->offsets + first;
+    uint8_t length[BATCH];
+    uint16_t place[LENGTHS + 2] = {0};
+    int64_t count = end - first < BATCH ? end - first : BATCH;
+    if (at[count] - at[0] > NEAR)
+        for (count = 1; at[count] - at[0] < NEAR;) count++;
+    b->first = first;
+    b->count = count;
+    int differ = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t n = at[i + 1] - at[i];
+        length[i] = (uint8_t)(n < LENGTHS ? n : LENGTHS);
+        differ |= length[i] ^ length[0];
+        b->order[i] = (uint16_t)i;
+    }
+    if (!differ) return; /* counters of equal neighbours would wait for each other */
+    for (int64_t i = 0; i < count; i++) place[length[i] + 1]++;
+    for (int l = 1; l <= LENGTHS; l++) place[l] += place[l - 1];
+    for (int64_t i = 0; i < count; i++) b->order[place[length[i]]++] = (uint16_t)i;
+}
+
+#define SCATTER(U)                                                                             \
+    for (int64_t w = 0; w < width; w++) ((U *)to)[order[w]] = ((const U *)b->results)[w]
+
+/* Indices are places in their own segments until then. */
+static void
+scatter(batch *b, const uint16_t *order, int64_t width)
+{
+    const wk_array *out = &b->s->r->call->out[0];
+    const int size = wk_itemsize[out->dtype];
+    char *to = (char *)out->data + b->first * size;
+    for (int64_t w = 0; wk_is_arg(&b->r) && w < width; w++)
+        ((int64_t *)b->results)[w] += b->offsets[w];
+    switch (size) {
+    case 1: SCATTER(uint8_t); break;
+    case 2: SCATTER(uint16_t); break;
+    case 4: SCATTER(uint32_t); break;
+    case 8: SCATTER(wk_two_floats); break;
+    default: SCATTER(wide); break;
+    }
+}
+
+/* The first of `width` segments of n elements each, as rows; gives how many. */
+static int64_t
+fold_run(batch *b, const uint16_t *order, int64_t n, int64_t width)
+{
+    wk_reduce_args *args = &b->call.args.reduce;
+    wk_lanes lanes;
+    args->n = n;
+    args->outputs = width;
+    const int rows = wk_has_rows(&b->r);
+    if (rows && width > wk_rows_most(&b->r)) width = wk_rows_most(&b->r);
+    for (int64_t w = 0; w < width; w++) b->offsets[w] = b->s->offsets[b->first + order[w]];
+    wk_lanes_place(&b->r, &lanes, b->room, width);
+    if (rows && wk_rows_fold(&b->r, &lanes, b->offsets, width)) {
+        b->r.foldings->finish_lanes(&b->r, lanes.of, width, 0, 1);
+        scatter(b, order, width);
+    } else {
+        for (int64_t w = 0; w < width; w++) fold_one(b->s, b->first + order[w]);
+    }
+    return width;
+}
+
 /* Items are elements and segments, each segment beside its first element: so tasks are alike. */
+static int64_t
+first_from(const segments *s, int64_t item)
+{
+    int64_t low = 0, high = s->outputs;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (s->offsets[middle] + EACH * middle < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void
 fold_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const segments *s = arg;
     const wk_fp_state state = wk_fp_begin();
-    int64_t low = 0, high = s->outputs;
+    const int64_t last = first_from(s, end);
+    batch b;
     (void)thread;
-    while (low < high) { /* the first segment that begins here */
-        const int64_t middle = low + (high - low) / 2;
-        if (s->offsets[middle] + EACH * middle < begin)
-            low = middle + 1;
-        else
-            high = middle;
+    start_batches(&b, s);
+    for (int64_t i = first_from(s, begin); i < last && !wk_interrupted(); i += b.count) {
+        sort_batch(&b, i, last);
+        for (int64_t k = 0, width; k < b.count; k += width) {
+            const int64_t n = length_of(&b, k);
+            for (width = 1; width < WK_WIDTH && k + width < b.count; width++)
+                if (length_of(&b, k + width) != n) break;
+            width = fold_run(&b, b.order + k, n, width);
+        }
     }
-    for (; low < s->outputs && s->offsets[low] + EACH * low < end && !wk_interrupted(); low++)
-        fold_one(s, low);
     wk_fp_end(state);
 }
+
+/* ---- long segments --------------------------------------------------------------------------- */
 
 /* A segment of many elements, by all threads. */
 typedef struct long_one {
@@ -131,10 +254,6 @@ fold_all(wk_call *call, segments *s)
 #define GATHER(U)                                                                              \
     for (int64_t i = begin; i < end; i++) ((U *)s->to)[i] = ((const U *)s->from)[s->order[i]]
 
-typedef struct wide {
-    uint64_t low, high;
-} wide;
-
 static void
 gather_task(void *arg, int64_t begin, int64_t end, int thread)
 {
@@ -153,7 +272,10 @@ gather_task(void *arg, int64_t begin, int64_t end, int thread)
 static int
 survey(const segments *s, int64_t *status)
 {
+    int odd = s->offsets[0] < 0 || s->offsets[s->outputs] > s->n;
     status[0] = status[1] = -1;
+    for (int64_t o = 0; o < s->outputs; o++) odd |= s->offsets[o] >= s->offsets[o + 1];
+    if (!odd) return 1;
     for (int64_t o = 0; o <= s->outputs && status[0] < 0; o++) {
         const int64_t here = s->offsets[o], before = o > 0 ? s->offsets[o - 1] : 0;
         if (here < before || here > s->n) status[0] = o;

@@ -381,17 +381,16 @@ def bincount(
     >>> warpkit.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0])
     array([0.5, 3. ])
     """
-    out = None if out is ... else out  # the result is an array
     minlength = least_length(minlength)
+    if type(a) is np.ndarray and out is None and stream is None and not progress:
+        counts = _count_few(a, weights, minlength, device, variant)
+        if counts is not NotImplemented:
+            return counts
+    out = None if out is ... else out  # the result is an array
     if isinstance(a, list | tuple):
         a = np.asarray(a)
         if a.size == 0:
             a = a.astype(np.intp)  # an empty list has no dtype of its own
-    plain = weights is None and out is None and stream is None and not progress
-    if plain and type(a) is np.ndarray:
-        counts = _count_few(a, minlength, device, variant)
-        if counts is not NotImplemented:
-            return counts
     if isinstance(a, np.ndarray):
         _check_countable(a, np.intp)  # with NumPy's words, whatever the dtype
     a, call = _start(a, device, stream, variant, progress)
@@ -414,6 +413,8 @@ def bincount(
 
 def least_length(minlength: Any) -> int:
     """bincount's argument, checked."""
+    if type(minlength) is int and minlength >= 0:
+        return minlength
     if isinstance(minlength, bool):
         raise TypeError("an integer is required for minlength, not bool")
     minlength = operator.index(minlength)
@@ -422,26 +423,24 @@ def least_length(minlength: Any) -> int:
     return int(minlength)
 
 
-def _count_few(a: Any, minlength: int, device: Device, variant: str | None) -> Any:
-    """The counts of a small array on the host, by the shortest way: Python's takes the longest."""
+def _count_few(a: Any, weights: Any, minlength: int, device: Device, variant: str | None) -> Any:
+    """The result of a small array on the host, by the shortest way: Python's takes the longest."""
     if a.ndim != 1 or a.size >= ONE_READING or a.dtype.char not in FEW_OF:
         return NotImplemented
+    sums = None
+    if weights is not None:
+        if type(weights) is not np.ndarray or weights.shape != a.shape or not a.size:
+            return NotImplemented
+        if weights.dtype.char not in "fd":
+            if weights.dtype.char not in FEW_OF:
+                return NotImplemented
+            weights = weights.astype(np.float64)
+        sums = np.float64
+    # By position: a starred tuple would take longer than the short call's counting.
     return _core.histogram(
-        a,
-        "values",
-        ~minlength,
-        None,
-        None,
-        None,
-        None,
-        False,
-        False,
-        None,
-        device,
-        None,
-        variant,
-        None,
-    )
+        a, "values", ~minlength, None, None, weights, sums, False, False,
+        None, device, None, variant, None,
+    )  # fmt: skip
 
 
 def weigh_values(a: Any, weights: Any, minlength: int, device: Device, stream: Any) -> np.ndarray:

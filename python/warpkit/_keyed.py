@@ -259,13 +259,14 @@ SegmentOp = Literal[
     "sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "ptp", "argmin", "argmax", "any",
     "all", "count_nonzero", "count",
 ]  # fmt: skip
+SEGMENT_OPS = get_args(SegmentOp)
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
 def check_op(op: Any) -> None:
     """One of segments'; what is no str _core refuses."""
-    if isinstance(op, str) and op not in get_args(SegmentOp):
-        raise ValueError(unknown("op", op, get_args(SegmentOp)))
+    if isinstance(op, str) and op not in SEGMENT_OPS:
+        raise ValueError(unknown("op", op, SEGMENT_OPS))
 
 
 def check_lengths(op: str, dtype: np.dtype[Any], empty: int, of: str) -> None:
@@ -344,18 +345,18 @@ def segment_reduce(
     array([1., 9.])
     """
     check_op(op)
-    (a, at), place = _bring(
-        "segment_reduce", (_array(a), _integers(offsets)), device, stream, variant, None
-    )
-    if at.dtype.kind not in "iu" or at.ndim != 1 or at.size == 0:
-        kind = TypeError if at.dtype.kind not in "iu" else ValueError
-        raise kind(f"offsets must be integers of shape (s + 1,), not {at.dtype} of {at.shape}")
-    if a.ndim != 1:
-        raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
-    at = _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
-    fold = "any" if op == "count" else op
-    arguments = (a, fold, ddof, None, at, None, 0)
-    result, wrong, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
+    place = None  # where nothing needs to be brought: most of a short call's time
+    at = offsets
+    if not (_are_whole(a, at) and named("segment_reduce", device, a.nbytes + at.nbytes) == "cpu"):
+        given = (_array(a), _integers(offsets))
+        (a, at), place = _bring("segment_reduce", given, device, stream, variant, None)
+        at = _checked_offsets(a, at)
+    arguments = (a, "any" if op == "count" else op, ddof, None, at, None, 0)
+    if place is None:
+        options = (None, "cpu", stream, variant, progress)
+        result, wrong, empty = with_options(_core.segment_reduce, arguments, *options)
+    else:
+        result, wrong, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     if wrong >= 0:
         host = on_host(at)
         before = f" after {host[wrong - 1]}" if wrong else ""
@@ -363,9 +364,27 @@ def segment_reduce(
             f"offsets must ascend within 0 .. {a.size}: offsets[{wrong}] is {host[wrong]}{before}"
         )
     if op == "count":
-        return place.give(_differences(at))
-    check_lengths(op, a.dtype, empty, "segment")
-    return place.give(result)
+        result = _differences(at)
+    else:
+        check_lengths(op, a.dtype, empty, "segment")
+    return result if place is None else place.give(result)
+
+
+def _are_whole(a: Any, offsets: Any) -> bool:
+    """Are they arrays on the host of one axis each, as kernels want them?"""
+    if not type(a) is type(offsets) is np.ndarray or offsets.dtype != np.int64:
+        return False
+    whole = a.flags.c_contiguous and offsets.flags.c_contiguous
+    return bool(whole and a.ndim == offsets.ndim == 1 and offsets.size)
+
+
+def _checked_offsets(a: Any, at: Any) -> Any:
+    if at.dtype.kind not in "iu" or at.ndim != 1 or at.size == 0:
+        kind = TypeError if at.dtype.kind not in "iu" else ValueError
+        raise kind(f"offsets must be integers of shape (s + 1,), not {at.dtype} of {at.shape}")
+    if a.ndim != 1:
+        raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
+    return _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
 
 
 def _contiguous(a: Any) -> Any:
