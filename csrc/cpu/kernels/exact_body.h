@@ -19,6 +19,18 @@ FN(load_some)(const T *x, int64_t n)
     return LOAD((const T *)&some);
 }
 
+/* What is left of a row of n from element i on, less than a vector: of a vector that ends where the
+ * row does, if there is one, for one element after the other takes longer than all before. */
+static inline wk_vd
+FN(load_rest)(const T *x, int64_t i, int64_t n)
+{
+    if (n < WK_VD) return FN(load_some)(x + i, n - i);
+    wk_vl from_end;
+    for (int k = 0; k < WK_VD; k++) from_end[k] = WK_VD - k;
+    const wk_vl taken = from_end <= n - i;
+    return (wk_vd)(((wk_vl)LOAD(x + n - WK_VD) & taken) | ((wk_vl)wk_splat(-0.0) & ~taken));
+}
+
 #ifdef PAIRED
 #include "window_body.h"
 #else

@@ -7,9 +7,12 @@ FN(row)(const T *x, int64_t n, double *lane, int64_t stride, int parts)
     enum { SETS = 8 / WORDS < 2 ? 2 : 8 / WORDS };
     wk_vd sum[SETS][WORDS];
     int64_t i = 0;
+#pragma GCC unroll 8
     for (int s = 0; s < SETS; s++)
+#pragma GCC unroll 8
         for (int k = 0; k < WORDS; k++) sum[s][k] = k ? (wk_vd){0} : wk_splat(-0.0);
     for (; i + SETS * WK_VD <= n; i += SETS * WK_VD)
+#pragma GCC unroll 8
         for (int s = 0; s < SETS; s++) {
             const wk_vd v = LOAD(x + i + s * WK_VD);
             STEP(sum[s], v);
@@ -19,15 +22,20 @@ FN(row)(const T *x, int64_t n, double *lane, int64_t stride, int parts)
         STEP(sum[0], v);
     }
     if (i < n) {
-        const wk_vd v = FN(load_some)(x + i, n - i);
+        const wk_vd v = FN(load_rest)(x, i, n);
         STEP(sum[1], v);
     }
+#pragma GCC unroll 8
     for (int k = 0; k < WORDS; k++) {
+#pragma GCC unroll 8
         for (int half = SETS / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
             for (int s = 0; s < half; s++) sum[s][k] += sum[s + half][k];
         double one[WK_VD];
         memcpy(one, &sum[0][k], sizeof one);
+#pragma GCC unroll 8
         for (int half = WK_VD / 2; half > 1; half /= 2)
+#pragma GCC unroll 8
             for (int l = 0; l < half; l++) one[l] += one[l + half];
         lane[k * stride] = parts == 1 ? one[0] + one[1] : one[0];
         if (parts > 1) lane[k * stride + 1] = one[1];

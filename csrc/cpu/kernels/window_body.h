@@ -81,7 +81,7 @@ FN(row)(const T *x, int64_t n, double *lane, int64_t stride, int parts)
 #pragma GCC unroll 4
         for (int j = 0; j < SETS; j++) FN(take)(s[j], LOAD(x + i + j * WK_VD));
     for (; i < n; i += WK_VD)
-        FN(take)(s[0], i + WK_VD <= n ? LOAD(x + i) : FN(load_some)(x + i, n - i));
+        FN(take)(s[0], i + WK_VD <= n ? LOAD(x + i) : FN(load_rest)(x, i, n));
 #pragma GCC unroll 4
     for (int k = 0; k < WORDS; k++) {
         double one[WK_VD];
