@@ -57,15 +57,19 @@ wk_plan_bins(wk_histogram_args *h)
     }
 }
 
+/* Four of them, for each comparison waits for the one before. */
 #define HIGHEST(bits)                                                                          \
     static uint64_t highest_##bits(const char *from, int64_t n, int64_t step)                  \
     {                                                                                          \
-        uint##bits##_t high = 0;                                                               \
-        for (int64_t i = 0; i < n; i++) {                                                      \
-            const uint##bits##_t x = *(const uint##bits##_t *)(from + i * step * (bits / 8));  \
-            high = x > high ? x : high;                                                        \
-        }                                                                                      \
-        return high;                                                                           \
+        const uint##bits##_t *x = (const uint##bits##_t *)from;                                \
+        uint##bits##_t high[4] = {0};                                                          \
+        int64_t i = 0;                                                                         \
+        for (; i + 4 <= n; i += 4)                                                             \
+            for (int k = 0; k < 4; k++)                                                        \
+                high[k] = x[(i + k) * step] > high[k] ? x[(i + k) * step] : high[k];           \
+        for (; i < n; i++) high[0] = x[i * step] > high[0] ? x[i * step] : high[0];            \
+        for (int k = 1; k < 4; k++) high[0] = high[k] > high[0] ? high[k] : high[0];           \
+        return high[0];                                                                        \
     }
 HIGHEST(8)
 HIGHEST(16)

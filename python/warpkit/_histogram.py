@@ -17,6 +17,7 @@ from warpkit._ops import NO_VALUE, Device, Progress, ResultT, with_options
 MOST_INDEX = int(np.iinfo(np.intp).max)
 ONE_TRIP = 1 << 20  # bytes: below, a trip costs less than what keeping the array there takes
 UINT8 = np.dtype(np.uint8)
+FLOAT64 = np.dtype(np.float64)
 
 
 class Call(NamedTuple):
@@ -434,8 +435,8 @@ def _count_few(a: Any, weights: Any, minlength: int, device: Device, variant: st
         if weights.dtype.char not in "fd":
             if weights.dtype.char not in FEW_OF:
                 return NotImplemented
-            weights = weights.astype(np.float64)
-        sums = np.float64
+            weights = weights.astype(FLOAT64)
+        sums = FLOAT64
     # By position: a starred tuple would take longer than the short call's counting.
     return _core.histogram(
         a, "values", ~minlength, None, None, weights, sums, False, False,

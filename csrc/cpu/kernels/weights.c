@@ -25,6 +25,7 @@ enum {
     NEAR_BYTES = 1 << 17, /* of them: well within a second-level cache                   */
     MOST_STEP = 51,       /* bits that adding 1.5 2^52 leaves                         */
     FINISH = 1 << 16,     /* words finished at once: 50 us or more                     */
+    SPARSE = 4,           /* bins an element above which those without one are left out */
     MOST_BYTES = 256 << 20
 };
 
@@ -36,6 +37,7 @@ typedef struct job {
     const wk_array *out;
     int64_t *kept;         /* words of partial.h, or NULL                   */
     const int64_t *counts; /* of all slots, where means are asked for       */
+    int64_t *own, *met;    /* few elements: each one's slot, and the bins of slots; or NULL */
     int64_t item, n;
     int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
     int whole;              /* that is all slots: bins need no offset           */
@@ -116,7 +118,10 @@ add_block(const job *j, int64_t begin, int64_t n, int64_t *sums)
     const wk_pieces *p = &j->pieces;
     int64_t bin[WK_BIN_BLOCK], piece[WK_PIECES][WK_BIN_BLOCK];
     double x[WK_BIN_BLOCK];
-    wk_bins_of(&j->binner, j->in + begin * j->item, n, bin);
+    if (j->own)
+        memcpy(bin, j->own + begin, (size_t)n * sizeof *bin);
+    else
+        wk_bins_of(&j->binner, j->in + begin * j->item, n, bin);
     for (int64_t i = 0; !j->whole && i < n; i++) {
         const uint64_t at = (uint64_t)bin[i] - (uint64_t)j->first;
         bin[i] = (int64_t)(at < (uint64_t)j->bins ? at : (uint64_t)j->bins);
@@ -152,7 +157,57 @@ add_task(void *arg, int64_t begin, int64_t end, int thread)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-/* All tables into the first, and what is not zero into the result. */
+static void
+finish_one(const job *j, int64_t slot)
+{
+    const int64_t *word = j->sums + slot * j->pieces.words,
+                  at = j->met ? j->met[slot] : j->first + slot;
+    const int flags = j->flags ? j->flags[slot] : 0;
+    const int64_t *count = j->counts ? j->counts + at : NULL;
+    WK_ISA_NAME(wk_weights_store)(&j->pieces, word, flags, count, j->out, at);
+    if (j->kept) WK_ISA_NAME(wk_weights_keep)(&j->pieces, word, flags, j->kept, at);
+}
+
+/* Sums in `x`, which may be the result, to their places. */
+static void
+store_block(const job *j, int64_t first, int64_t n, const double *x)
+{
+    const int parts = j->pieces.parts, part = j->pieces.part;
+    const int64_t at = (j->first + first) * parts + part;
+    double *f64 = j->out->data;
+    float *f32 = j->out->data;
+    if (j->met)
+        for (int64_t i = 0; i < n; i++) f64[j->met[first + i]] = x[i];
+    else if (wk_real_of(j->out->dtype) == WK_F32)
+        for (int64_t i = 0; i < n; i++) f32[at + i * parts] = (float)x[i] + 0.0f; /* not -0.0 */
+    else if (x != f64 + at)
+        for (int64_t i = 0; i < n; i++) f64[at + i * parts] = x[i];
+}
+
+static void
+finish_block(const job *j, int64_t first, int64_t n)
+{
+    const wk_pieces *p = &j->pieces;
+    const wk_dtype out = j->out->dtype;
+    const int64_t *word = j->sums + first * p->words;
+    const int in_place = out == WK_F64 && !j->met;
+    double room[WK_BIN_BLOCK];
+    double *x = in_place ? (double *)j->out->data + j->first + first : room;
+    uint64_t any = j->counts || j->kept || j->met;
+    for (int64_t i = 0; i < n * p->words; i++) any |= (uint64_t)word[i];
+    for (int64_t i = 0; j->flags && i < n; i++) any |= j->flags[first + i];
+    if (!any) return; /* zeros, as the result is */
+    int known = 0;
+    if (!j->counts && !j->kept && p->parts == 1 + wk_is_complex(out))
+        known = WK_ISA_NAME(wk_weights_round)(p, word, n, wk_real_of(out), x);
+    if (known) store_block(j, first, n, x);
+    if (known == 1 && !j->flags) return;
+    for (int64_t i = 0; i < n; i++)
+        if (!known || x[i] != x[i] || (j->flags && j->flags[first + i]))
+            finish_one(j, first + i);
+}
+
+/* All tables into the first, and its sums into the result. */
 static void
 finish_task(void *arg, int64_t begin, int64_t end, int thread)
 {
@@ -166,16 +221,8 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
         const uint64_t *more = sums + t * j->stride;
         for (int64_t i = begin * words; i < end * words; i++) sums[i] += more[i];
     }
-    for (int64_t slot = begin; slot < end; slot++) {
-        const int64_t *word = j->sums + slot * words;
-        uint64_t any = j->flags ? j->flags[slot] : 0;
-        for (int64_t k = 0; k < words; k++) any |= (uint64_t)word[k];
-        const int64_t *count = j->counts ? j->counts + j->first + slot : NULL;
-        if (any || count) WK_ISA_NAME(wk_weights_store)
-        (&j->pieces, word, j->flags ? j->flags[slot] : 0, count, j->out, j->first + slot);
-        if (j->kept) WK_ISA_NAME(wk_weights_keep)
-        (&j->pieces, word, j->flags ? j->flags[slot] : 0, j->kept, j->first + slot);
-    }
+    for (; begin < end; begin += WK_BIN_BLOCK)
+        finish_block(j, begin, end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK);
     wk_fp_end(state);
 }
 
@@ -293,17 +340,43 @@ sum_range(job *j, wk_call *call)
     return status;
 }
 
-static wk_status
-sum_part(job *j, wk_call *call)
+/* Few elements in many bins, of which most have none: slots are of those that are met. They are
+ * numbered in the result, which is zero until then. */
+static int64_t
+number_bins(job *j, int64_t slots)
 {
-    const int64_t slots = call->args.histogram.bins + (call->args.histogram.outside != 0);
+    const int can = j->n <= GRAIN && j->n < slots / SPARSE && j->out->dtype == WK_F64;
+    if (!can || j->pieces.parts > 1 || j->counts || j->kept) return slots;
+    j->own = malloc((size_t)(2 * j->n + 1) * sizeof *j->own);
+    if (j->own == NULL) return slots; /* all of them, then */
+    j->met = j->own + j->n;
+    int64_t *number = j->out->data, count = 0;
+    for (int64_t begin = 0; begin < j->n; begin += WK_BIN_BLOCK) {
+        const int64_t n = j->n - begin < WK_BIN_BLOCK ? j->n - begin : WK_BIN_BLOCK;
+        int64_t *own = j->own + begin;
+        wk_bins_of(&j->binner, j->in + begin * j->item, n, own);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t *at = number + own[i];
+            if (own[i] < slots && *at == 0) {
+                j->met[count] = own[i];
+                *at = ++count;
+            }
+            own[i] = own[i] < slots ? *at - 1 : -1;
+        }
+    }
+    return count;
+}
+
+static wk_status
+sum_part(job *j, wk_call *call, int64_t slots)
+{
     wk_status status = plan_pieces(j, call);
     if (status == WK_OK) choose_tables(j, call->context, slots);
     const int64_t range = j->bins;
     for (int64_t first = 0; first < slots && status == WK_OK; first += range) {
         j->first = first;
         j->bins = slots - first < range ? slots - first : range;
-        j->whole = j->bins == slots;
+        j->whole = j->bins == slots && j->own == NULL;
         status = sum_range(j, call);
     }
     return status;
@@ -335,10 +408,12 @@ WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
     j.weights = call->weights.data ? call->weights.data : call->weights.host; /* C-contiguous */
     j.pieces.dtype = in;
     j.pieces.parts = is_complex(in) ? 2 : 1;
+    const int64_t used = status == WK_OK ? number_bins(&j, slots) : 0;
     for (int part = 0; part < j.pieces.parts && status == WK_OK; part++) {
         j.pieces.part = part;
-        status = sum_part(&j, call);
+        status = sum_part(&j, call, used);
     }
+    free(j.own);
     WK_ISA_NAME(wk_binner_end)(&j.binner);
     return status;
 }

@@ -45,6 +45,11 @@ void WK_ISA_NAME(wk_weights_scatter)(const wk_pieces *p, const double *x, const 
 void WK_ISA_NAME(wk_weights_store)(const wk_pieces *p, const int64_t *word, int flags,
                                    const int64_t *count, const wk_array *out, int64_t at);
 
+/* The sums of n bins, whose words lie side by side, rounded to a real dtype. Gives 0: of none; 2: some
+ * are not known, which are NaN; else 1. */
+int WK_ISA_NAME(wk_weights_round)(const wk_pieces *p, const int64_t *word, int64_t n,
+                                  wk_dtype dtype, double *x);
+
 /* The words of partial.h of floats: of element `at`, or of its part. */
 void WK_ISA_NAME(wk_weights_keep)(const wk_pieces *p, const int64_t *word, int flags,
                                   int64_t *to, int64_t at);

@@ -77,6 +77,41 @@ WK_ISA_NAME(wk_weights_store)(const wk_pieces *p, const int64_t *word, int flags
         store_float(p, word, flags, count, out, at);
 }
 
+/* A bin is high 2^step + low, with 0 <= low < 2^step once what is above is carried. Where both are
+ * below 2^53 in size they are doubles, as is high 2^step, so that their sum is rounded once; it is a
+ * whole number, which times 2^least is neither subnormal nor otherwise inexact, and infinite only
+ * where the rounded sum is. Sums from `most` on are not known. */
+static inline __attribute__((always_inline)) int
+round_words(const int64_t *word, int64_t n, int words, int step, int least, double most,
+            double *x)
+{
+    const uint64_t mask = ((uint64_t)1 << step) - 1;
+    const double up = wk_power_of_two(step), unit = wk_power_of_two(least), exact = 0x1p53;
+    int64_t all = 1;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t below = word[i * words], above = words == 2 ? word[2 * i + 1] : 0;
+        const double high = (double)(int64_t)((uint64_t)above + (uint64_t)(below >> step));
+        const double sum = high * up + (double)(int64_t)((uint64_t)below & mask);
+        const int64_t known = (fabs(high) < exact) & (fabs(sum) < most);
+        x[i] = known ? sum * unit : wk_nan();
+        all &= known;
+    }
+    return all ? 1 : 2;
+}
+
+int
+WK_ISA_NAME(wk_weights_round)(const wk_pieces *p, const int64_t *word, int64_t n,
+                              wk_dtype dtype, double *x)
+{
+    const int least = p->least;
+    const double most =
+        dtype == WK_F64 ? 0x1p200 : 0x1p53; /* a float's rounding is the only one */
+    if (p->words > 2 || least <= -WK_MODERATE || least >= WK_MODERATE) return 0;
+    if (dtype != WK_F64 && dtype != WK_F32) return 0;
+    if (p->words == 1) return round_words(word, n, 1, 32, least, most, x);
+    return round_words(word, n, 2, p->step, least, most, x);
+}
+
 void
 WK_ISA_NAME(wk_weights_keep)(const wk_pieces *p, const int64_t *word, int flags, int64_t *to,
                              int64_t at)
