@@ -198,6 +198,36 @@ def test_equal_bins_of_floats(device, bins):
     helpers.assert_near(got, want, 1e-9)
 
 
+@pytest.mark.parametrize("bins", [64, 700, 100_003])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_ties_of_many_bins(device, dtype, bins):
+    """Bins whose sums lie halfway between two numbers, or next to it, and those that are whole."""
+    half = 2.0 ** (20 - ml_dtypes.finfo(np.dtype(dtype).type().real.dtype).nmant - 1)
+    rng = np.random.default_rng(bins)
+    each = np.array([2.0**20, -(2.0**20), half, -half, half * (1 + 2.0**-9), 0.125 + half, 0.125])
+    a = rng.integers(0, bins, 60, dtype=np.int32)[rng.integers(0, 60, 500)]
+    for weights in (rng.choice(each, 500), rng.choice(each[2:], 500) * 2.0**-60):
+        two = weights if dtype[0] == "f" else joined(weights, weights[::-1])
+        check(device, a, two.astype(dtype), bins)
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 300, 513, 3000])
+def test_few_elements_in_many_bins(device, n, outside):
+    """Bins that are met many times, or whose sum is zero, and all the others, which are not met."""
+    bins = 100_003
+    rng = np.random.default_rng(n)
+    a = rng.integers(-1, 1 + bins // 500, n, dtype=np.int32) * 500 + bins % 500
+    for weights in (
+        values("float64", n, seed=n),
+        rng.choice([1.0, -1.0, 0.0, -0.0], n),
+        rng.choice([1.5, np.inf, -np.inf, np.nan], n, p=[0.97, 0.01, 0.01, 0.01]),
+        all_exponents("float64", n, seed=n),
+        rng.integers(-9, 9, n),
+    ):
+        check(device, a, weights, bins, "float64", outside)
+
+
 @pytest.mark.parametrize("bins", [1, 256, MANY])
 def test_what_cancels_leaves_the_rest(device, bins):
     one = np.array([1e300, 1.0, -1e300, 2.0**-1074, -(2.0**-1000)])

@@ -236,6 +236,35 @@ def test_many_segments_of_all_lengths(row, dtype):
     check(row, "segment_reduce", values(dtype, offsets[-1] + 2, seed=6), offsets)
 
 
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("segment_reduce", ALL_DTYPES))
+def test_segments_of_equal_lengths_stand_apart(row, dtype):
+    """Short ones of few lengths, which are folded together, and one of each other kind."""
+    rng = np.random.default_rng(8)
+    for lengths, least in (([1, 4, 9, 33, 300], 1), ([2, 0, 17], 0), ([5], 5)):
+        at = rng.choice(lengths, 90, p=np.r_[np.full(len(lengths), 1 / len(lengths))])
+        at[40:43] = max(least, 1), 5000, 70
+        offsets = 3 + np.r_[0, np.cumsum(at)]
+        a = values(dtype, offsets[-1] + 2, seed=9)
+        needs_one = ("argm", "min", "max", "ptp") if a.dtype.kind in "biuc" else ("argm",)
+        for op in ops_of(dtype):
+            if least or not op.startswith(needs_one):
+                check(row, "segment_reduce", a, offsets, op)
+        if least:
+            check(row, "segment_reduce", a, offsets, "var", ddof=1)
+
+
+@pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)
+def test_segments_of_which_some_are_no_plain_sums(row):
+    """Of what is folded together some take an accumulator, for NaN, or exponents that lie apart."""
+    a = np.random.default_rng(10).standard_normal(4000)
+    a[1000:1100] *= 2.0 ** np.arange(-400, 500, 9)
+    a[[2000, 2500]] = np.nan, np.inf
+    a[3000:3200] = -0.0
+    for n in (1, 4, 25):
+        for op in ("sum", "mean", "std", "norm", "min", "ptp", "argmax"):
+            check(row, "segment_reduce", a, np.arange(0, 4000, n), op)
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("row", rows("segment_reduce"), ids=str)
