@@ -202,13 +202,21 @@ def test_equal_bins_of_floats(device, bins):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_ties_of_many_bins(device, dtype, bins):
     """Bins whose sums lie halfway between two numbers, or next to it, and those that are whole."""
-    half = 2.0 ** (20 - ml_dtypes.finfo(np.dtype(dtype).type().real.dtype).nmant - 1)
+    digits = ml_dtypes.finfo(np.dtype(dtype).type().real.dtype).nmant + 1
+    half, more = 2.0 ** (20 - digits), 2.0 ** (-9 if digits == 53 else -34)
     rng = np.random.default_rng(bins)
-    each = np.array([2.0**20, -(2.0**20), half, -half, half * (1 + 2.0**-9), 0.125 + half, 0.125])
+    each = np.array([2.0**20, -(2.0**20), half, -half, half * more, 0.125 + half, 0.125])
     a = rng.integers(0, bins, 60, dtype=np.int32)[rng.integers(0, 60, 500)]
     for weights in (rng.choice(each, 500), rng.choice(each[2:], 500) * 2.0**-60):
         two = weights if dtype[0] == "f" else joined(weights, weights[::-1])
         check(device, a, two.astype(dtype), bins)
+
+
+@pytest.mark.parametrize("bins", [64, 100_003])
+def test_sums_of_more_bits_than_their_words_take_as_doubles(device, bins):
+    rng = np.random.default_rng(bins)
+    weights = np.r_[1 + 2.0**-52, (1 + rng.random(3999)) * 2.0**46]
+    check(device, rng.integers(0, 64, 4000, dtype=np.int32), weights, bins)
 
 
 @pytest.mark.parametrize("outside", [False, True])
