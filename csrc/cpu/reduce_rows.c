@@ -57,8 +57,9 @@ wk_has_rows(const wk_reduction *r)
 int64_t
 wk_rows_most(const wk_reduction *r)
 {
+    if (!is_few(r)) return WK_WIDTH;
     const int64_t turned = TURN / (r->args->n * r->item) & ~(int64_t)7;
-    return is_few(r) && turned < WK_WIDTH ? turned : WK_WIDTH;
+    return turned < WK_WIDTH ? turned : WK_WIDTH;
 }
 
 int

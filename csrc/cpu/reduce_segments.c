@@ -45,7 +45,8 @@ typedef struct batch { /* consecutive segments; a thread's */
     wk_call call;   /* the call, of rows of one length, ...            */
     wk_reduction r; /* ... and its results, before they are scattered  */
     int64_t first, count;
-    uint16_t order[BATCH]; /* by length, then by place: from the first on */
+    uint16_t order[BATCH];       /* by length, then by place: from the first on */
+    uint16_t start[LENGTHS + 2]; /* in the order, of each length                */
     int64_t offsets[WK_WIDTH];
     _Alignas(64) double room[WK_ROWS_ROOM];
     _Alignas(64) char results[16 * WK_WIDTH];
@@ -75,7 +76,6 @@ sort_batch(batch *b, int64_t first, int64_t end)
 {
     const int64_t *at = b->s->offsets + first;
     uint8_t length[BATCH];
-    uint16_t place[LENGTHS + 2] = {0};
     int64_t count = end - first < BATCH ? end - first : BATCH;
     if (at[count] - at[0] > NEAR)
         for (count = 1; at[count] - at[0] < NEAR;) count++;
@@ -88,10 +88,22 @@ sort_batch(batch *b, int64_t first, int64_t end)
         differ |= length[i] ^ length[0];
         b->order[i] = (uint16_t)i;
     }
+    b->start[length[0] + 1] = (uint16_t)count;
     if (!differ) return; /* counters of equal neighbours would wait for each other */
-    for (int64_t i = 0; i < count; i++) place[length[i] + 1]++;
-    for (int l = 1; l <= LENGTHS; l++) place[l] += place[l - 1];
-    for (int64_t i = 0; i < count; i++) b->order[place[length[i]]++] = (uint16_t)i;
+    memset(b->start, 0, sizeof b->start);
+    for (int64_t i = 0; i < count; i++) b->start[length[i]]++;
+    for (int l = 1; l <= LENGTHS; l++) b->start[l] += b->start[l - 1];
+    for (int64_t i = count - 1; i >= 0; i--) b->order[--b->start[length[i]]] = (uint16_t)i;
+}
+
+/* How many of n elements each come next. */
+static int64_t
+run_at(const batch *b, int64_t i, int64_t n)
+{
+    int64_t count = 1;
+    if (n < LENGTHS) return b->start[n + 1] - i;
+    while (i + count < b->count && length_of(b, i + count) == n) count++;
+    return count;
 }
 
 #define SCATTER(U)                                                                             \
@@ -163,10 +175,8 @@ fold_task(void *arg, int64_t begin, int64_t end, int thread)
     for (int64_t i = first_from(s, begin); i < last && !wk_interrupted(); i += b.count) {
         sort_batch(&b, i, last);
         for (int64_t k = 0, width; k < b.count; k += width) {
-            const int64_t n = length_of(&b, k);
-            for (width = 1; width < WK_WIDTH && k + width < b.count; width++)
-                if (length_of(&b, k + width) != n) break;
-            width = fold_run(&b, b.order + k, n, width);
+            const int64_t n = length_of(&b, k), most = run_at(&b, k, n);
+            width = fold_run(&b, b.order + k, n, most < WK_WIDTH ? most : WK_WIDTH);
         }
     }
     wk_fp_end(state);
@@ -226,6 +236,7 @@ static int
 is_long(const segments *s)
 {
     int64_t most = 0;
+    if (s->n <= 4 * TASK) return 0;
     for (int64_t o = 0; o < s->outputs; o++)
         if (s->offsets[o + 1] - s->offsets[o] > most) most = s->offsets[o + 1] - s->offsets[o];
     return most > 4 * TASK && most > s->n / 16;

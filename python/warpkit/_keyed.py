@@ -260,6 +260,7 @@ SegmentOp = Literal[
     "all", "count_nonzero", "count",
 ]  # fmt: skip
 SEGMENT_OPS = get_args(SegmentOp)
+INT64 = np.dtype(np.int64)
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
@@ -372,7 +373,7 @@ def segment_reduce(
 
 def _are_whole(a: Any, offsets: Any) -> bool:
     """Are they arrays on the host of one axis each, as kernels want them?"""
-    if not type(a) is type(offsets) is np.ndarray or offsets.dtype != np.int64:
+    if not type(a) is type(offsets) is np.ndarray or offsets.dtype != INT64:
         return False
     whole = a.flags.c_contiguous and offsets.flags.c_contiguous
     return bool(whole and a.ndim == offsets.ndim == 1 and offsets.size)
@@ -384,7 +385,7 @@ def _checked_offsets(a: Any, at: Any) -> Any:
         raise kind(f"offsets must be integers of shape (s + 1,), not {at.dtype} of {at.shape}")
     if a.ndim != 1:
         raise ValueError(f"segment_reduce takes an array of one axis, not of {a.ndim}")
-    return _contiguous(_core.operand(_as_dtype(at, np.dtype(np.int64)))[0])
+    return _contiguous(_core.operand(_as_dtype(at, INT64))[0])
 
 
 def _contiguous(a: Any) -> Any:

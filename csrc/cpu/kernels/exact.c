@@ -21,6 +21,25 @@ finite_lanes(const double *lane, int words, int64_t stride, int64_t width)
     return !bad;
 }
 
+/* The sums of the elements of even and of odd places. */
+typedef double two_sums __attribute__((vector_size(16)));
+
+static inline two_sums
+sums_by_parity(wk_vd v)
+{
+#if defined(__AVX512F__)
+    const __m256d half =
+        _mm512_castpd512_pd256((__m512d)v) + _mm512_extractf64x4_pd((__m512d)v, 1);
+#elif defined(__AVX__)
+    const __m256d half = (__m256d)v;
+#endif
+#if defined(__AVX__)
+    return (two_sums)(_mm256_castpd256_pd128(half) + _mm256_extractf128_pd(half, 1));
+#else
+    return (two_sums)v;
+#endif
+}
+
 static void
 commit(wk_exact *e, const double *lane, int64_t stride)
 {

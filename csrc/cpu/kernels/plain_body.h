@@ -31,12 +31,7 @@ FN(row)(const T *x, int64_t n, double *lane, int64_t stride, int parts)
         for (int half = SETS / 2; half > 0; half /= 2)
 #pragma GCC unroll 8
             for (int s = 0; s < half; s++) sum[s][k] += sum[s + half][k];
-        double one[WK_VD];
-        memcpy(one, &sum[0][k], sizeof one);
-#pragma GCC unroll 8
-        for (int half = WK_VD / 2; half > 1; half /= 2)
-#pragma GCC unroll 8
-            for (int l = 0; l < half; l++) one[l] += one[l + half];
+        const two_sums one = sums_by_parity(sum[0][k]);
         lane[k * stride] = parts == 1 ? one[0] + one[1] : one[0];
         if (parts > 1) lane[k * stride + 1] = one[1];
     }

@@ -84,11 +84,9 @@ FN(row)(const T *x, int64_t n, double *lane, int64_t stride, int parts)
         FN(take)(s[0], i + WK_VD <= n ? LOAD(x + i) : FN(load_rest)(x, i, n));
 #pragma GCC unroll 4
     for (int k = 0; k < WORDS; k++) {
-        double one[WK_VD];
         wk_vd sum = s[0][k] - wk_splat(FN(magic)(first, k));
         for (int j = 1; j < SETS; j++) sum += s[j][k] - wk_splat(FN(magic)(first, k));
-        memcpy(one, &sum, sizeof one);
-        for (int l = 2; l < WK_VD; l++) one[l % 2] += one[l];
+        const two_sums one = sums_by_parity(sum);
         lane[k * stride] = parts == 1 ? one[0] + one[1] : one[0];
         if (parts > 1) lane[k * stride + 1] = one[1];
     }
