@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 17, /* elements a task: 50 us of work                        */
-    EACH = 16,      /* elements that a segment's beginning and end cost      */
-    BATCH = 1024,   /* segments that are sorted by their lengths, ...        */
-    NEAR = 1 << 15, /* ... and their elements: a second-level cache has them */
-    LENGTHS = 255   /* that they are sorted by                               */
+    TASK = 1 << 17, /* elements a task: 50 us of work                       */
+    EACH = 16,      /* elements that a segment's beginning and end cost     */
+    BATCH = 1024,   /* segments that are sorted by their lengths, ...       */
+    NEAR = 1 << 20, /* ... and bytes of theirs: a second-level cache's      */
+    LENGTHS = 255   /* that they are sorted by; longer ones are as they lie */
 };
 
 typedef struct segments {
@@ -76,9 +76,10 @@ sort_batch(batch *b, int64_t first, int64_t end)
 {
     const int64_t *at = b->s->offsets + first;
     uint8_t length[BATCH];
+    const int64_t near = NEAR / b->s->r->item;
     int64_t count = end - first < BATCH ? end - first : BATCH;
-    if (at[count] - at[0] > NEAR)
-        for (count = 1; at[count] - at[0] < NEAR;) count++;
+    if (at[count] - at[0] > near)
+        for (count = 1; at[count] - at[0] < near;) count++;
     b->first = first;
     b->count = count;
     int differ = 0;
