@@ -1,4 +1,8 @@
-/* reduce_segments.c -- folds of stretches of any lengths, by the accumulators of all reductions. */
+/* reduce_segments.c -- folds of stretches of any lengths.
+ *
+ * An accumulator's beginning and end cost more than few elements do. So segments that lie near each
+ * other are sorted by their lengths, and those of one length go by lanes, as rows do. Where lanes do
+ * not hold, or a segment is too long for them, it has the accumulator of all reductions. */
 #include "cpu/fp.h"
 #include "cpu/reduce_way.h"
 #include "cpu/threads.h"

@@ -9,6 +9,7 @@
  *                     which is some 150 bits of exponents and digits for 16 million weights
  *   wider than that   up to 67 words: all exponents of float64, each weight added to the three words
  *                     or so that it meets
+ *   few elements      only bins that are met have words
  * Memory    MOST_BYTES of words for all threads; bins that do not fit are done range by range, each
  *           reading the input again: a million bins of 67 words take three.
  * Source    R. Neal, "Fast exact summation using small and large superaccumulators" (2015). */
