@@ -30,13 +30,20 @@ typedef struct wide {
     uint64_t low, high;
 } wide;
 
+/* An offset that another thread may have changed since it was checked: it is read once. */
+static int64_t
+offset_of(const segments *s, int64_t i, int64_t least)
+{
+    const int64_t at = __atomic_load_n(&s->offsets[i], __ATOMIC_RELAXED);
+    return at < least ? least : at > s->n ? s->n : at;
+}
+
 static void
-fold_one(const segments *s, int64_t output)
+fold_one(const segments *s, int64_t output, int64_t begin, int64_t n)
 {
     const wk_reduction *r = s->r;
     const wk_way way = {.r = r};
     wk_acc_room room;
-    const int64_t begin = s->offsets[output], n = s->offsets[output + 1] - begin;
     wk_acc_start(r, &room.acc);
     if (n > 0) wk_way_run(&way, &room.acc, 0, begin, n);
     r->foldings->finish(r, &room.acc, output);
@@ -48,7 +55,7 @@ typedef struct batch { /* consecutive segments; a thread's */
     const segments *s;
     wk_call call;   /* the call, of rows of one length, ...            */
     wk_reduction r; /* ... and its results, before they are scattered  */
-    int64_t first, count;
+    int64_t first, count, at[BATCH + 1];
     uint16_t order[BATCH];       /* by length, then by place: from the first on */
     uint16_t start[LENGTHS + 2]; /* in the order, of each length                */
     int64_t offsets[WK_WIDTH];
@@ -70,7 +77,7 @@ start_batches(batch *b, const segments *s)
 static int64_t
 length_of(const batch *b, int64_t i)
 {
-    const int64_t *at = b->s->offsets + b->first + b->order[i];
+    const int64_t *at = b->at + b->order[i];
     return at[1] - at[0];
 }
 
@@ -78,10 +85,11 @@ length_of(const batch *b, int64_t i)
 static void
 sort_batch(batch *b, int64_t first, int64_t end)
 {
-    const int64_t *at = b->s->offsets + first;
     uint8_t length[BATCH];
     const int64_t near = NEAR / b->s->r->item;
-    int64_t count = end - first < BATCH ? end - first : BATCH;
+    int64_t *at = b->at, count = end - first < BATCH ? end - first : BATCH;
+    at[0] = offset_of(b->s, first, 0);
+    for (int64_t i = 0; i < count; i++) at[i + 1] = offset_of(b->s, first + i + 1, at[i]);
     if (at[count] - at[0] > near)
         for (count = 1; at[count] - at[0] < near;) count++;
     b->first = first;
@@ -142,13 +150,14 @@ fold_run(batch *b, const uint16_t *order, int64_t n, int64_t width)
     args->outputs = width;
     const int rows = wk_has_rows(&b->r);
     if (rows && width > wk_rows_most(&b->r)) width = wk_rows_most(&b->r);
-    for (int64_t w = 0; w < width; w++) b->offsets[w] = b->s->offsets[b->first + order[w]];
+    for (int64_t w = 0; w < width; w++) b->offsets[w] = b->at[order[w]];
     wk_lanes_place(&b->r, &lanes, b->room, width);
     if (rows && wk_rows_fold(&b->r, &lanes, b->offsets, width)) {
         b->r.foldings->finish_lanes(&b->r, lanes.of, width, 0, 1);
         scatter(b, order, width);
     } else {
-        for (int64_t w = 0; w < width; w++) fold_one(b->s, b->first + order[w]);
+        for (int64_t w = 0; w < width; w++)
+            fold_one(b->s, b->first + order[w], b->offsets[w], n);
     }
     return width;
 }
@@ -215,10 +224,10 @@ part_task(void *arg, int64_t begin, int64_t end, int thread)
 }
 
 static wk_status
-fold_long(wk_call *call, const segments *s, int64_t output)
+fold_long(wk_call *call, const segments *s, int64_t output, int64_t begin, int64_t end)
 {
     const wk_reduction *r = s->r;
-    long_one l = {.s = s, .begin = s->offsets[output], .end = s->offsets[output + 1]};
+    long_one l = {.s = s, .begin = begin, .end = end};
     l.part = ((l.end - l.begin + 63) / 64 + WK_BLOCK - 1) / WK_BLOCK * WK_BLOCK;
     const int64_t parts = (l.end - l.begin + l.part - 1) / l.part;
     l.accs = malloc((size_t)(parts * r->acc_bytes));
@@ -256,12 +265,13 @@ fold_all(wk_call *call, segments *s)
         return WK_OK;
     }
     for (int64_t o = 0; o < s->outputs && !wk_interrupted(); o++) {
-        if (s->offsets[o + 1] - s->offsets[o] > TASK) {
-            if (fold_long(call, s, o) != WK_OK) return call->error.status;
+        const int64_t begin = offset_of(s, o, 0), end = offset_of(s, o + 1, begin);
+        if (end - begin > TASK) {
+            if (fold_long(call, s, o, begin, end) != WK_OK) return call->error.status;
             continue;
         }
         const wk_fp_state state = wk_fp_begin();
-        fold_one(s, o);
+        fold_one(s, o, begin, end - begin);
         wk_fp_end(state);
     }
     return WK_OK;

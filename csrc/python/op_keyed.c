@@ -71,9 +71,12 @@ multiply(wk_frame *f, int conjugate, int whole)
 {
     wk_dot_args *d = &f->call.args.dot;
     const wk_array *in = &f->call.in;
-    if (whole && wk_place(f) < 0) return -1;
-    if (whole && !f->operand.on_device && f->options.device.kind != WK_CPU) return 1;
-    if ((!whole && place(f) < 0) || place_beside(f, "b") < 0) return -1;
+    if (whole && !f->operand.on_device) {
+        wk_device *device = &f->options.device;
+        if (wk_choose_device(f->state, device) < 0) return -1;
+        if (device->given == 2 || device->kind != WK_CPU) return 1; /* 2: "auto", by all bytes */
+    }
+    if (place(f) < 0 || place_beside(f, "b") < 0) return -1;
     if (in->ndim < 1 || in->dtype != f->call.beside.dtype) {
         PyErr_Format(PyExc_TypeError,
                      "arrays of at least one axis and one dtype, not %s and %s",
