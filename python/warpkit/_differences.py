@@ -181,7 +181,7 @@ def gradient1d(
     for i in range(side):
         ends = (first, i, range(-i, window - i)), (last, n - 1 - i, range(i - window + 1, i + 1))
         for these, at, offsets in ends:
-            taps = finite_difference(derivative, h=h, offsets=offsets)
+            taps = _taps(derivative, None, h, tuple(offsets))
             place = part(target, at, at + 1)
             stencil1d(these, taps, axis, mode="valid", out=place, **options)
     return library.finish(result) if library is not None and (new or out is None) else result
@@ -194,7 +194,7 @@ def differences(
     derivative, accuracy = _integer(derivative, "derivative"), _even(accuracy)
     if derivative < 1:
         raise ValueError(f"derivative must be at least 1, not {derivative}")
-    central = finite_difference(derivative, accuracy, h)
+    central = _taps(derivative, accuracy, h, None)
     axis = normalize_axis_index(axis, array.ndim)
     n, window = array.shape[axis], derivative + accuracy
     if n < window:
@@ -203,6 +203,24 @@ def differences(
             f"{window} elements are required for accuracy {accuracy}, not {n}"
         )
     return central, axis, derivative, window
+
+
+def _taps(
+    derivative: int, accuracy: int | None, h: Any, offsets: tuple[int, ...] | None
+) -> np.ndarray:
+    """finite_difference's, which takes longer than small arrays' stencils: remembered."""
+    if type(h) in (int, float):
+        return _remembered(derivative, accuracy, h, offsets)
+    return finite_difference(derivative, accuracy, h, offsets=offsets)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _remembered(
+    derivative: int, accuracy: int | None, h: float, offsets: tuple[int, ...] | None
+) -> np.ndarray:
+    found = finite_difference(derivative, accuracy, h, offsets=offsets)
+    found.flags.writeable = False
+    return found
 
 
 def difference_dtype(dtype: Any) -> Any:

@@ -28,9 +28,15 @@ class _Place(NamedTuple):
     def call(
         self, function: Any, *arguments: Any, out: Any = None, progress: Progress = False
     ) -> Any:
-        given = [_dense(x) if isinstance(x, np.ndarray) else x for x in arguments]
-        options = (out, self.device, self.stream, self.variant, progress)
-        return with_options(function, tuple(given), *options)
+        given = tuple([_dense(x) if isinstance(x, np.ndarray) else x for x in arguments])
+        return with_options(
+            function, given, out, self.device, self.stream, self.variant, progress
+        )
+
+    def aside(self, function: Any, *arguments: Any, progress: Progress = False) -> Any:
+        """Another operation's, which has variants of its own."""
+        given = tuple([_dense(x) if isinstance(x, np.ndarray) else x for x in arguments])
+        return with_options(function, given, None, self.device, self.stream, None, progress)
 
     def give(self, result: Any) -> Any:
         """A result in the caller's kind of array; NumPy's scalar where none of its axes is left."""
@@ -477,18 +483,17 @@ def group_reduce(
         if found is not None:
             return place.give(found)
     order, offsets, stray, mask = place.call(_core.group, keys, groups)
-    place = place._replace(variant=None)
     if stray >= 0:
         raise_stray(keys, stray, groups)
     arguments = (a, op, ddof, None, offsets, order, mask)
-    result, _, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
+    result, _, empty = place.aside(_core.segment_reduce, *arguments, progress=progress)
     check_lengths(op, a.dtype, empty, "group")
     return place.give(result)
 
 
 def _fold(a: Any, op: str | tuple[str, ...], place: _Place) -> Any:
     arguments = (a, op, None, False, None, NO_VALUE, True, 0)
-    return place._replace(variant=None).call(_core.reduce, *arguments)
+    return place.aside(_core.reduce, *arguments)
 
 
 def check_keys(keys: Any, a: Any) -> None:
@@ -534,12 +539,15 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Pro
             _raise_first(keys, groups)
         empty = np.zeros(0, np.int64 if sums is None else sums)
         return beside(empty, keys) if there else empty
-    if op != "count" and not there and keys.size:  # on a device the call tells
+    told = op == "count" or there or (op == "mean" and groups <= keys.size)  # by call or counts
+    if not told and keys.size:
         low, high = _fold(keys, ("min", "max"), place)
         if low < 0 or high >= groups:
             _raise_first(keys, groups)
     if op == "mean":
         counts = _count_by(keys, groups, place, None, None, None, False)
+        if told and not there and int(_fold(counts, "sum", place)) != keys.size:
+            _raise_first(keys, groups)
     found = _count_by(keys, groups, place, counts, weights, how, progress)
     if op != "count" and there:
         found, stray = found
@@ -581,7 +589,7 @@ def _count_by(
 ) -> Any:
     pair = isinstance(keys, DeviceArray)
     arguments = (keys, "values", groups, counts, None, weights, sums, False, pair)
-    return place._replace(variant=None).call(_core.histogram, *arguments, progress=progress)
+    return place.aside(_core.histogram, *arguments, progress=progress)
 
 
 def _raise_first(keys: Any, groups: int) -> None:
