@@ -330,14 +330,16 @@ range_of(const job *j, int64_t item)
     return (range){output, output * j->n + first, output * j->n + last};
 }
 
+/* powers: of both parts' products, as it seems, and then as they were. */
 static near_dots
-near_part(const job *j, range r)
+near_part(const job *j, range r, int *powers)
 {
     const int64_t some = wk_is_complex(j->dtype) ? SOME : NEAR;
-    near_dots d = {.sum = {{.power = NO_POWER}, {.power = NO_POWER}}};
+    near_dots d = {.sum = {{.power = powers[0]}, {.power = powers[1]}}};
     for (int64_t i = r.first; i < r.last && !(d.sum[0].unknown | d.sum[1].unknown); i += some)
         near_block(j, &d, j->x + i * j->item, j->y + i * j->item,
                    r.last - i < some ? r.last - i : some);
+    for (int p = 0; p < 2; p++) powers[p] = d.sum[p].unknown ? NO_POWER : d.sum[p].power;
     return d;
 }
 
@@ -351,21 +353,32 @@ add_part(const job *j, range r, dots *d)
                   r.last - i < some ? r.last - i : some);
 }
 
+/* Do doubles tell? The powers are those of the output before; where they do not do, they are looked for. */
+static int
+tell_near(const job *j, range r, int *powers)
+{
+    const int guessed = powers[0] != NO_POWER || powers[1] != NO_POWER;
+    near_dots near = near_part(j, r, powers);
+    if (finish_near(j, &near, r.output)) return 1;
+    powers[0] = powers[1] = NO_POWER;
+    if (!guessed) return 0;
+    near = near_part(j, r, powers);
+    return finish_near(j, &near, r.output);
+}
+
 /* What is done with the parts of a task: its stage. */
 static void
-take_item(const job *j, int64_t item)
+take_item(const job *j, int64_t item, int *powers)
 {
     const range r = range_of(j, item);
     if (j->stage == NEAR_PARTS) {
-        j->near[item] = near_part(j, r);
+        int none[2] = {NO_POWER, NO_POWER};
+        j->near[item] = near_part(j, r, none);
     } else if (j->stage == EXACT_PARTS) {
         if (!(j->told >> r.output & 1)) add_part(j, r, &j->room[item]);
     } else {
         dots alone;
-        if (j->try_near) {
-            const near_dots near = near_part(j, r);
-            if (finish_near(j, &near, r.output)) return;
-        }
+        if (j->try_near && tell_near(j, r, powers)) return;
         add_part(j, r, &alone);
         finish(j, &alone, r.output);
     }
@@ -377,7 +390,9 @@ task(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
     (void)thread;
-    for (int64_t item = begin; item < end && !wk_interrupted(); item++) take_item(j, item);
+    int powers[2] = {NO_POWER, NO_POWER};
+    for (int64_t item = begin; item < end && !wk_interrupted(); item++)
+        take_item(j, item, powers);
     wk_fp_end(state);
 }
 
