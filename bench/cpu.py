@@ -1,6 +1,6 @@
 """warpkit's CPU backend against NumPy and SciPy, side by side in one process.
 
-    python bench/cpu.py [--quick] [--only REGEX] [--output PATH]
+    python bench/cpu.py [--quick] [--only REGEX] [--drawn N] [--seed S] [--output PATH]
 
 Medians of interleaved runs after a warm-up, on random data. Every call makes a new result, on both
 sides, as in everyday use. The peers run on one thread, which is all they have; warpkit uses
@@ -10,7 +10,8 @@ thread or on as many as warpkit has, whichever is faster. "read" is a reduction'
 at which np.max reads that array on as many threads; what lies in a cache has neither limit. Results
 are compared; a "!" marks a row whose results differ.
 
-NumPy has no warp_histogram. Its peer is warpkit.reference.warp_histogram: a sort along rows of
+Beside the cases here, which are chosen, some hundred cells are drawn by a seed, small ones too:
+cpu_cells.py. NumPy has no warp_histogram. Its peer is warpkit.reference.warp_histogram: a sort along rows of
 32, comparisons of neighbours, and boolean masks.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import common
+import cpu_cells
 import numpy as np
 import warpkit
 from common import Run
@@ -281,6 +283,15 @@ def histograms() -> Iterator[Case]:
     yield warp_histogram("tiny", "i4", 1024, 100)
 
 
+def drawn(seed: int, count: int) -> list[Case]:
+    found = []
+    for op, what, dtype, shape, peer, prepare in cpu_cells.drawn(seed, count):
+        short = dtype in ("f2", "f4", "c8")  # of which NumPy's own sums are not always near
+        tolerance = 0.0 if op in ("transpose", "unique_counts") else 1e-2 if short else 1e-6
+        found.append(Case(op, what, dtype, shape, peer, prepare, tolerance))
+    return found
+
+
 def cases() -> list[Case]:
     return [*reductions(), *transpositions(), *stencils(), *histograms()]
 
@@ -303,12 +314,14 @@ def arrays(result: Any) -> list[Array]:
 
 def agree(ours: list[Array], theirs: list[Array], tolerance: float) -> bool:
     return all(
-        x.dtype == y.dtype and x.shape == y.shape and np.allclose(x, y, tolerance, 0)
+        x.dtype == y.dtype
+        and x.shape == y.shape
+        and np.allclose(x, y, tolerance, 0, equal_nan=True)
         for x, y in zip(ours, theirs, strict=True)
     )
 
 
-def measure(case: Case, budget: float) -> dict[str, Any]:
+def measure(case: Case, budget: float, rest: float = 0.0) -> dict[str, Any]:
     row: dict[str, Any] = {
         "op": case.op,
         "case": case.what,
@@ -321,7 +334,7 @@ def measure(case: Case, budget: float) -> dict[str, Any]:
     row["agree"] = agree(results, arrays(theirs()), case.tolerance)
     nbytes = a.nbytes + sum(x.nbytes for x in results)
     del results
-    mine, peers = common.interleaved((ours, theirs), budget)
+    mine, peers = common.interleaved((ours, theirs), budget, rest)
     row |= {"ms": 1e3 * mine, "peer_ms": 1e3 * peers, "ratio": peers / mine}
     return row | {"bytes": nbytes, "gb_s": 1e-9 * nbytes / mine}
 
@@ -348,41 +361,52 @@ def show(rows: list[dict[str, Any]]) -> str:
     return common.table((*head, "ratio", "GB/s", "copy", "read", ""), cells, "<<<<<>>>>>><")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="small sizes: does every case run?")
-    parser.add_argument("--only", metavar="REGEX", help="the cases whose name it finds")
-    parser.add_argument("--output", type=Path, help="default: bench/results/cpu.json, if all ran")
-    options = parser.parse_args()
-
-    chosen = [c for c in cases() if re.search(options.only or "", c.name)]
-    if not chosen:
-        parser.error(f"no case is called {options.only}")
-    if options.quick:
-        chosen = [replace(c, shape=shrunk(c.shape)) for c in chosen]
-    machine = common.machine()
-    copy = common.CopyRate(2**24 if options.quick else LARGE, machine["threads"])
-    print(", ".join(f"{k} {v}" for k, v in machine.items() if v is not None))
-
+def run(chosen: list[Case], budget: float, copy: common.CopyRate) -> list[dict[str, Any]]:
     rows = []
     for i, case in enumerate(chosen):
         if sys.stderr.isatty():
             print(f"\r{i + 1}/{len(chosen)} {case.name:70.70}", end="", file=sys.stderr, flush=True)
+        blas = case.op == "dot" or case.what.startswith("norm")  # its threads are busy for a while
         try:
-            rows.append(measure(case, 0.02 if options.quick else 1.0))
+            rows.append(measure(case, budget, 0.01 if blas else 0.0))
         except Exception as error:  # one case that fails must not cost the others
             print(f"\n{case.name}: {type(error).__name__}: {error}", file=sys.stderr)
-        copy.sample()
+        if i % 8 == 0:
+            copy.sample()
     if sys.stderr.isatty():
         print(f"\r{'':80}\r", end="", file=sys.stderr)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="small sizes: does every case run?")
+    parser.add_argument("--only", metavar="REGEX", help="the cases whose name it finds")
+    parser.add_argument("--drawn", type=int, default=600, metavar="N", help="cells that are drawn")
+    parser.add_argument("--seed", type=int, default=1, help="by which; default: 1")
+    parser.add_argument("--output", type=Path, help="default: bench/results/cpu.json, if all ran")
+    options = parser.parse_args()
+
+    every_case = [cases(), drawn(options.seed, options.drawn)]
+    both = [[c for c in all_ if re.search(options.only or "", c.name)] for all_ in every_case]
+    if not any(both):
+        parser.error(f"no case is called {options.only}")
+    if options.quick:
+        both = [[replace(c, shape=shrunk(c.shape)) for c in some] for some in both]
+    machine = common.machine()
+    copy = common.CopyRate(2**24 if options.quick else LARGE, machine["threads"])
+    print(", ".join(f"{k} {v}" for k, v in machine.items() if v is not None))
+
+    rows = run(both[0], 0.02 if options.quick else 1.0, copy)
+    cells = run(both[1], 0.02 if options.quick else 0.1, copy)
 
     (one, every), read = copy.rates(), copy.read_rate()
-    for row in rows:
+    for row in (*rows, *cells):
         row["copy_share"] = row["gb_s"] / max(one, every)
         if row["op"] == "reduce":
             row["read_share"] = row["gb_s"] / read
     imports = common.import_times(3 if options.quick else 15)
-    print(show(rows))
+    print(show([*rows, *sorted(cells, key=lambda row: row["ratio"])]))
     print(f"copy: {one:.1f} GB/s with one thread, {every:.1f} with {machine['threads']}")
     print(f"read: {read:.1f} GB/s with {machine['threads']}")
     print(f"import: numpy {imports['numpy']:.0f} ms, warpkit {imports['warpkit']:.0f} ms")
@@ -393,7 +417,7 @@ def main() -> None:
     if path is not None:
         rates = {"one_thread": one, "all_threads": every}
         result = {"machine": machine, "copy_gb_s": rates, "read_gb_s": read, "import_ms": imports}
-        result["rows"] = rows
+        result |= {"rows": rows, "seed": options.seed, "drawn": cells}
         common.write(path, result)
         print(f"written: {path}")
 

@@ -41,6 +41,16 @@ def milliseconds(x: float) -> str:
     return f"{x:.{max(0, 2 - math.floor(math.log10(x)))}f}"
 
 
+def result_of(name: str) -> dict[str, Any] | None:
+    """bench/results/name.json, which bench/name.py writes."""
+    path = RESULTS / f"{name}.json"
+    if path.exists():
+        found: dict[str, Any] = json.loads(path.read_text())
+        return found
+    complain(f"no {path.relative_to(ROOT)}: run bench/{name}.py; its table stays")
+    return None
+
+
 def gpu_tables(
     script: str, section: str, make: Callable[[list[Row]], str], more: Sequence[str] = ()
 ) -> str | None:

@@ -7,7 +7,8 @@
 - <!-- cells --> ... <!-- /cells -->: how many cells lead, and docs/speed.png, of all that
   bench/results has of one GPU.
 - <!-- kernels --> ... <!-- /kernels -->: every kernel, from warpkit.variants().
-- <!-- cpu --> ... <!-- /cpu -->: a selection of bench/results/cpu.json.
+- <!-- drawn --> ... <!-- /drawn -->, <!-- cpu --> ... <!-- /cpu -->: bench/results/cpu.json, its
+  drawn cells counted, and a selection of the others.
 - <!-- dask --> ... <!-- /dask -->: bench/results/scale_out.json.
 - <!-- emu --> ... <!-- /emu -->: bench/results/emu.json.
 - <!-- transfer --> ... <!-- /transfer -->: a table for each GPU in bench/results/transfer_*.json.
@@ -52,6 +53,7 @@ from collections.abc import Callable
 from typing import Any
 
 import chart
+import cpu_tables
 import histogram_tables
 import keyed_tables
 import ncu
@@ -66,6 +68,7 @@ from pages import (
     ROOT,
     complain,
     milliseconds,
+    result_of,
     table,
 )
 
@@ -74,29 +77,6 @@ TRANSFER_RESULTS = "transfer_*.json"  # beside them, one for each GPU
 EXAMPLE = re.compile(
     r"^```python\n(?P<code>(?:(?!```).*\n)*)```\n\s*^```text\n(?P<output>(?:(?!```).*\n)*)```$",
     re.MULTILINE,
-)
-
-# (operation, case, dtype, words for it) of bench/cpu.py, in the table's order
-SHOWN = (
-    ("reduce", "sum flat", "f4", "sum of 2^26"),
-    ("reduce", "sum flat", "i4", "sum of 2^26"),
-    ("reduce", "max flat", "f8", "max of 2^25"),
-    ("reduce", "mean flat", "i1", "mean of 2^28"),
-    ("reduce", "sum square axis 0", "f4", "sum along axis 0, 8192 x 8192"),
-    ("reduce", "sum tall axis 0", "f4", "sum along axis 0, 2^20 x 16"),
-    ("reduce", "sum tiny", "f4", "sum of 1000"),
-    ("transpose", "square", "f4", "8192 x 8192"),
-    ("transpose", "odd", "u1", "8191 x 8209"),
-    ("transpose", "NCHW to NHWC", "f4", "NCHW to NHWC"),
-    ("transpose", "tiny", "f4", "32 x 32"),
-    ("stencil1d", "radius 4 last axis", "f4", "9 taps along axis 1, 4096 x 8192"),
-    ("stencil1d", "radius 4 first axis", "f8", "9 taps along axis 0, 4096 x 8192"),
-    ("histogram", "100 bins", "f4", "100 bins, 2^25"),
-    ("histogram", "100 bins", "u1", "100 bins, 2^26"),
-    ("bincount", "1000 values", "i8", "1000 values, 2^25"),
-    ("bincount", "2**20 values", "i8", "2^20 values, 2^24"),
-    ("bincount", "tiny", "i8", "1000 of 1000 values"),
-    ("warp_histogram", "random", "i4", "2^24"),
 )
 
 
@@ -141,41 +121,6 @@ def kernel_table() -> str:
         for row in warpkit.variants()
     ]
     return table(("operation", "device", "variant", "production", "what it teaches"), rows, "<<<<<")
-
-
-def result_of(name: str) -> dict[str, Any] | None:
-    """bench/results/name.json, which bench/name.py writes."""
-    path = RESULTS / f"{name}.json"
-    if path.exists():
-        found: dict[str, Any] = json.loads(path.read_text())
-        return found
-    complain(f"no {path.relative_to(ROOT)}: run bench/{name}.py; its table stays")
-    return None
-
-
-def cpu_table() -> str | None:
-    if (result := result_of("cpu")) is None:
-        return None
-    # where a case has several shapes, the first
-    measured: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for row in result["rows"]:
-        measured.setdefault((row["op"], row["case"], row["dtype"]), row)
-    rows = []
-    for op, case, dtype, words in SHOWN:
-        row = measured.get((op, case, dtype))
-        if row is None:
-            complain(f"cpu.json has no {op} {case} {dtype}; its row is left out")
-            continue
-        times = milliseconds(row["peer_ms"]), milliseconds(row["ms"])
-        rows.append((f"`{op}`", words, dtype, row["peer"], *times, f"{row['ratio']:.1f}"))
-    m = result["machine"]
-    head = ("operation", "case", "dtype", "peer", "peer ms", "warpkit ms", "ratio")
-    source = (
-        f"{m['cpu']}, {m['cores']} cores, {m['threads']} threads, {m['isa']}; "
-        f"Python {m['python']}, NumPy {m['numpy']}, SciPy {m['scipy']}, warpkit {m['warpkit']}; "
-        f"{m['date'][:10]}."
-    )
-    return f"{table(head, rows, '<<<<>>>')}\n{source}\n"
 
 
 def emu_table() -> str | None:
@@ -316,7 +261,8 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
     "docs/variants.md": {"kernels": kernel_table},
     "docs/benchmarks.md": {
         "cells": chart.summary,
-        "cpu": cpu_table,
+        "drawn": cpu_tables.drawn,
+        "cpu": cpu_tables.chosen,
         "ladder table": reduce_tables.ladder,
         "reduce gpu": reduce_tables.selection,
         "transpose gpu": transpose_tables.selection,
