@@ -11,8 +11,8 @@ at which np.max reads that array on as many threads; what lies in a cache has ne
 are compared; a "!" marks a row whose results differ.
 
 Beside the cases here, which are chosen, some hundred cells are drawn by a seed, small ones too:
-cpu_cells.py. NumPy has no warp_histogram. Its peer is warpkit.reference.warp_histogram: a sort along rows of
-32, comparisons of neighbours, and boolean masks.
+cpu_cells.py. NumPy has no warp_histogram. Its peer is warpkit.reference.warp_histogram: a sort
+along rows of 32, comparisons of neighbours, and boolean masks.
 """
 
 from __future__ import annotations

@@ -23,40 +23,17 @@ Calls = tuple[Callable[[], Any], Callable[[], Any]]  # warpkit's, the peer's
 Prepare = Callable[[Shape], tuple[Callable[[], Any], Callable[[], Any], Array]]
 Drawn = tuple[str, str, str, Shape, str, Prepare]  # op, what, dtype, shape, peer, calls
 
-DTYPES = ["bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
-FOLDS = [
-    "sum",
-    "mean",
-    "var",
-    "std",
-    "min",
-    "max",
-    "argmin",
-    "argmax",
-    "any",
-    "all",
-    "prod",
-    "ptp",
-    "count_nonzero",
-    "norm",
-]
-SKIPPING = ["nansum", "nanmean", "nanstd", "nanmax", "nanmin", "nanargmax"]
+DTYPES = ("bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")
+FOLDS = (
+    "sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "prod", "ptp",
+    "count_nonzero", "norm",
+)  # fmt: skip
+SKIPPING = ("nansum", "nanmean", "nanstd", "nanmax", "nanmin", "nanargmax")
 MASKED = ("sum", "mean", "std", "any", "prod")
-LAYOUTS = [
-    "flat",
-    "flat",
-    "a[::2]",
-    "a[::-1]",
-    "axis0",
-    "axis1",
-    "middle",
-    "n,3",
-    "n,16",
-    "3,n",
-    "16,n",
-    "T0",
-    "T1",
-]
+LAYOUTS = (
+    "flat", "flat", "a[::2]", "a[::-1]", "axis0", "axis1", "middle", "n,3", "n,16", "3,n", "16,n",
+    "T0", "T1",
+)  # fmt: skip
 OPS = ("reduce",) * 10 + (
     *("transpose", "transpose", "stencil1d", "histogram", "bincount"),
     *("dot", "cumsum", "segment_reduce", "unique_counts"),
