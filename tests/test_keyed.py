@@ -605,6 +605,15 @@ def test_prefixes_of_long_lines_begin_where_others_ended(row):
         x[k] = -0.0
 
 
+@pytest.mark.parametrize("n", [32_703, 32_704, 32_705, 32_767])
+@pytest.mark.parametrize("row", rows("cumsum"), ids=str)
+def test_prefixes_of_lines_that_nearly_fill_a_chunk(row, n):
+    for dtype in ("uint8", "float32", "complex64"):
+        x = np.random.default_rng(n).integers(0, 99, (2, n)).astype(dtype)
+        for a in (x, x[0]):
+            assert_same(row(a, -1), np.cumsum(a, -1, dtype="u8" if dtype == "uint8" else dtype))
+
+
 @pytest.mark.parametrize("row", rows("cumsum"), ids=str)
 def test_cumsum_takes_axes_dtypes_and_out_as_numpy(row):
     a = values("float32", (5, 6, 7))

@@ -457,7 +457,7 @@ WK_CPU_LAUNCHER(cumsum, chunks)
         }
     }
     if (!wk_interrupted())
-        wk_parallel(call->context, j.series * j.chunks, a->n < CHUNK ? CHUNK / (a->n + 64) : 1,
+        wk_parallel(call->context, j.series * j.chunks, 1 + CHUNK / (a->n + 64),
                     scan_task, &j);
     free(j.state);
     return WK_OK;
