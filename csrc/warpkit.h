@@ -251,7 +251,8 @@ typedef struct wk_group_args {
  * element, its first two, ...; of floats each exact, and rounded once. */
 typedef struct wk_cumsum_args {
     int64_t lines, n;
-    int skip_nan; /* NaN counts as 0 */
+    int64_t inner; /* elements side by side, each of a line of its own; 1 on a GPU */
+    int skip_nan;  /* NaN counts as 0                                             */
 } wk_cumsum_args;
 
 typedef enum {

@@ -7,7 +7,7 @@
  *     gives (results, first offset out of place or -1, first empty segment or -1)
  *   _core.group(keys, groups, options ...)
  *     gives (places, offsets, first place whose key is no group's or -1, mask)
- *   _core.cumsum(a, skip_nan, dtype, options ...)       along the last axis
+ *   _core.cumsum(a, axis, skip_nan, dtype, options ...)    axis: None, or an int; on a GPU the last one
  * The Python side has brought host arrays to the GPU that is to work on them. */
 #include "reduce_request.h"
 
@@ -209,16 +209,30 @@ wk_py_group(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* ---- cumsum ------------------------------------------------------------------------------- */
 
+/* axis: None, or an integer; on a GPU the last one. */
 static int
-scan(wk_frame *f, int skip_nan, int dtype)
+scan(wk_frame *f, PyObject *axis, int skip_nan, int dtype)
 {
     wk_cumsum_args *c = &f->call.args.cumsum;
     const wk_array *in = &f->call.in;
     if (place(f) < 0) return -1;
-    const int64_t n = in->ndim > 0 ? in->shape[in->ndim - 1] : 1;
-    c->n = n;
-    c->lines = n > 0 ? wk_size(in) / n : 0;
+    const npy_intp size = wk_size(in);
+    const npy_intp *shape = axis == Py_None || in->ndim == 0 ? &size : in->shape;
+    const int ndim = shape == &size ? 1 : in->ndim;
+    const Py_ssize_t which =
+        axis == Py_None ? 0 : PyNumber_AsSsize_t(axis, PyExc_OverflowError);
+    if (which == -1 && PyErr_Occurred()) return -1;
+    const int along = wk_check_axis(f->state, which, ndim);
+    if (along < 0) return -1;
+    c->n = shape[along];
+    c->inner = 1;
+    for (int d = along + 1; d < ndim; d++) c->inner *= shape[d];
+    c->lines = size > 0 ? size / c->n / c->inner : 0;
     c->skip_nan = skip_nan && in->dtype >= WK_F16;
+    if (along < ndim - 1 && f->options.device.kind != WK_CPU) {
+        PyErr_SetString(PyExc_ValueError, "a GPU sums along the last axis");
+        return -1;
+    }
     if (dtype < 0) dtype = wk_fold_dtype(WK_SUM, in->dtype);
     if (in->dtype >= WK_F16 ? (wk_dtype)dtype != in->dtype
                             : dtype == WK_BOOL || dtype >= WK_F16) {
@@ -226,7 +240,7 @@ scan(wk_frame *f, int skip_nan, int dtype)
                      wk_dtype_names[dtype]);
         return -1;
     }
-    if (wk_result_new(f, 0, (wk_dtype)dtype, in->ndim, in->shape) < 0) return -1;
+    if (wk_result_new(f, 0, (wk_dtype)dtype, ndim, shape) < 0) return -1;
     return wk_call_row(f);
 }
 
@@ -235,11 +249,11 @@ wk_py_cumsum(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     wk_frame f;
     int dtype = -1;
-    if (wk_check_count("cumsum", count, 3 + WK_OPTIONS) < 0) return NULL;
-    const int skip_nan = PyObject_IsTrue(args[1]);
+    if (wk_check_count("cumsum", count, 4 + WK_OPTIONS) < 0) return NULL;
+    const int skip_nan = PyObject_IsTrue(args[2]);
     if (skip_nan < 0) return NULL;
-    if (args[2] != Py_None && (dtype = wk_dtype_arg(args[2])) < 0) return NULL;
-    int status = wk_begin(module, &f, WK_CUMSUM, 1, args[0], args + 3);
-    if (status == 0) status = scan(&f, skip_nan, dtype);
+    if (args[3] != Py_None && (dtype = wk_dtype_arg(args[3])) < 0) return NULL;
+    int status = wk_begin(module, &f, WK_CUMSUM, 1, args[0], args + 4);
+    if (status == 0) status = scan(&f, args[1], skip_nan, dtype);
     return wk_end(&f, status, 0);
 }

@@ -1,35 +1,36 @@
-/* cumsum / cpu chunks -- each line's sums of its first element, its first two, ...; each rounded once.
+/* cumsum / cpu chunks -- sums along an axis of its first element, its first two, ...; each rounded once.
  *
- * In, out   x[lines][n] -> sums[lines][n], of floats, of both parts of complex numbers, of integers.
- * How       the exact sums of chunks, and what stands before each of them; then each chunk by itself,
- *           block after block. In a block elements are cut into one to three parts, each a multiple of
- *           a unit such that no sum of a block's parts has more than 53 bits: these are scanned
- *           plainly, by vectors. A prefix is the three doubles that stand before the block and the
- *           parts' sums, added up with what each addition rounds off.
- * Rounding  h + t is a prefix but for e, |t| at most half a unit of h, and e bounds what no double
- *           took. Of float64 h + (t - e) and h + (t + e) are the same double, or the block goes another
- *           way; rounding is monotonic, so that is what h + t + any of it is rounded to. Of less digits
- *           h is made odd towards t, whose sign is the rest's if |t| > e: rounded to odd with more than
- *           two digits to spare, and then to nearest, is rounded once.
- * Else      integers: limbs, of which each prefix is rounded. Half a microsecond an element. */
+ * In, out   x[lines][n][width] -> sums[lines][n][width] of floats or of integers; what lies side by
+ *           side are series of their own: columns, both parts of complex numbers.
+ * How       Series are lanes of vectors: columns that lie side by side, neighbouring lines turned in
+ *           cache, or stretches of one line, turned likewise, of which the sums are found first. What
+ *           stands before an element is two doubles, to which additions add what they round off.
+ *           Long lines are cut into chunks: their exact sums, what stands before each, then each.
+ * Rounding  (cumsum_lanes.h) While nothing is left of that, two doubles are the prefix, and their sum is it rounded. Of
+ *           less digits it is made odd towards what is left: rounded to odd with more than two
+ *           digits to spare, and then to nearest, is rounded once.
+ * Else      A third double takes what is left. h + t is then a prefix but for e, |t| at most half a
+ *           unit of h. Of float64 h + (t - e) and h + (t + e) are the same double, or the block goes
+ *           another way; rounding is monotonic, so that is what h + t + any of it is rounded to.
+ * Last      integers: limbs, of which each prefix is rounded. Half a microsecond an element. */
 #include "cpu/fp.h"
 #include "cpu/threads.h"
-#include "exact_slow.h"
+#include "cumsum_lanes.h"
 #include "finish.h"
 #include "near.h"
+#include "stencil.h"
 #include "store.h"
-#include "vector.h"
-#include "weights.h"
 
 #include <stdlib.h>
 
 enum {
-    CHUNK = 1 << 15,      /* elements a task: 50 us                */
-    BLOCK = WK_BIN_BLOCK, /* whose parts and sums stay in L1       */
-    LOG_BLOCK = 9,
-    PARTS = 3
+    CHUNK = 1 << 15, /* elements a task, 30 us                                   */
+    BLOCK = 2048,    /* numbers that stay in L1, as they lie and turned          */
+    WIDTH = 8,       /* series side by side that are lanes only when turned      */
+    COLUMNS = 64,    /* columns a task                                           */
+    SPACE = BLOCK + WK_VD * (WIDTH + WK_VD) /* a block, turned in whole vectors  */
 };
-_Static_assert(BLOCK == 1 << LOG_BLOCK, "the windows are made for so many");
+_Static_assert(COLUMNS % WK_VD == 0, "columns are taken by vectors");
 
 typedef struct before { /* a chunk's series: its sum, and then all that stands before it */
     wk_exact sum;
@@ -40,16 +41,26 @@ typedef struct before { /* a chunk's series: its sum, and then all that stands b
 typedef struct job {
     const wk_call *call;
     const char *in;
-    wk_dtype dtype, out;
-    int64_t n, chunks, series;
-    int parts, digits; /* series of a line; digits of an element */
-    before *state;     /* [series][chunks]                       */
+    char *out;
+    wk_dtype dtype, to; /* of parts, where numbers are complex */
+    int64_t lines, n, width;
+    enum { BY_CHUNKS, BY_LINES, BY_COLUMNS } by;
+    int64_t each; /* chunks or groups of columns that a line has */
+    kind kind;    /* of float prefixes */
+    wk_stencil_load *load;
+    wk_stencil_store *store;
+    before *state; /* [lines][chunks][width] */
 } job;
+
+/* Series side by side: element i of them is `width` numbers, from at + i step on. */
+typedef struct strip {
+    int64_t at, step, width;
+} strip;
 
 /* What stands before a block: three doubles, if they are all of it. */
 typedef struct carry {
     double c[PARTS];
-    int known, minus; /* minus: -0.0 alone */
+    int known;
 } carry;
 
 static void
@@ -71,54 +82,99 @@ copy(before *to, const before *from)
 
 /* ---- floats: elements and carries --------------------------------------------------------- */
 
+/* n elements to rows of `pitch` doubles. */
 static void
-load(const job *j, int64_t series, int64_t first, int64_t n, double *x)
+load(const job *j, strip s, int64_t first, int64_t n, int64_t pitch, double *x)
 {
-    const int64_t at = series / j->parts * j->n + first;
-    WK_ISA_NAME(wk_weights_load)(j->dtype, (int)(series % j->parts), j->in, at, n, x);
-    for (int64_t i = 0; j->call->args.cumsum.skip_nan && i < n; i++)
+    const int64_t size = wk_itemsize[j->dtype];
+    const char *from = j->in + (s.at + first * s.step) * size;
+    if (pitch == s.width && (pitch == 1 || pitch == s.step))
+        j->load(from, pitch == 1 ? s.step : 1, n * pitch, x);
+    else
+        for (int64_t i = 0; i < n; i++) {
+            j->load(from + i * s.step * size, 1, s.width, x + i * pitch);
+            for (int64_t k = s.width; k < pitch; k++) x[i * pitch + k] = 0;
+        }
+    for (int64_t i = 0; j->call->args.cumsum.skip_nan && i < n * pitch; i++)
         x[i] = x[i] == x[i] ? x[i] : 0;
-    for (int64_t i = n; i < n + WK_VD; i++) x[i] = 0;
+}
+
+static void
+store(const job *j, strip s, int64_t first, int64_t n, int64_t pitch, const double *x)
+{
+    const int64_t size = wk_itemsize[j->to];
+    char *to = j->out + (s.at + first * s.step) * size;
+    if (pitch == s.step)
+        j->store(x, n * pitch, to);
+    else
+        for (int64_t i = 0; i < n; i++)
+            j->store(x + i * pitch, s.width, to + i * s.step * size);
 }
 
 extern const wk_folding WK_ISA_NAME(wk_folding_sum_float)[WK_DTYPES];
 
-/* The elements first .. end - 1 of a series, exactly. */
-static void
-add_range(const job *j, int64_t series, int64_t first, int64_t end, before *b)
+/* Elements of each series to its lanes' sums; 0: they are more than two doubles. */
+static int
+add_lanes(const job *j, strip s, int64_t first, int64_t end, before *b)
 {
-    const wk_folding *f = &WK_ISA_NAME(wk_folding_sum_float)[WK_F64];
-    wk_acc acc = {.sum = {b->sum}};
-    double x[BLOCK + WK_VD];
+    const int64_t w = s.width, most = BLOCK / w / WK_VD * WK_VD;
+    _Alignas(64) double x[SPACE];
+    wk_vd sum[WIDTH][PARTS];
+    wk_vl open = {0};
+    for (int64_t v = 0; v < w; v++) start_lanes(sum[v]);
     for (int64_t i = first, n; i < end; i += n) {
-        n = end - i < BLOCK ? end - i : BLOCK;
-        load(j, series, i, n, x);
-        f->run(&acc, x, n, i);
+        n = end - i < most ? end - i : most;
+        const int64_t rows = (n + WK_VD - 1) / WK_VD;
+        load(j, s, i, n, w, x);
+        for (int64_t k = n * w; k < rows * WK_VD * w; k++) x[k] = -0.0;
+        for (int64_t v = 0; v < w; v++)
+            open |= scan_lanes(x + v * WK_VD, rows, w * WK_VD, sum[v], 2, SUMS);
+        if (any(open)) return 0;
     }
-    b->sum = acc.sum[0];
+    for (int64_t v = 0; v < w * WK_VD; v++)
+        for (int k = 0; k < 2; k++) wk_exact_add(&b[v % w].sum, sum[v / WK_VD][k][v % WK_VD]);
+    return 1;
 }
 
-/* Adds x to three doubles; what is left of it. */
+/* The elements first .. end - 1 of each series, exactly. */
+static void
+add_range(const job *j, strip s, int64_t first, int64_t end, before *b)
+{
+    const wk_folding *f = &WK_ISA_NAME(wk_folding_sum_float)[WK_F64];
+    _Alignas(64) double x[BLOCK];
+    if (first == end || add_lanes(j, s, first, end, b)) return;
+    for (int64_t i = first, n; i < end; i += n) {
+        n = end - i < BLOCK ? end - i : BLOCK;
+        for (int64_t p = 0; p < s.width; p++) {
+            wk_acc acc = {.sum = {b[p].sum}};
+            load(j, (strip){s.at + p, s.step, 1}, i, n, 1, x);
+            f->run(&acc, x, n, i);
+            b[p].sum = acc.sum[0];
+        }
+    }
+}
+
+/* Adds x to three doubles; what is left of it. Zeros have signs as two_sum's of vectors. */
 static double
 put(double *c, double x)
 {
     for (int k = 0; k < PARTS; k++) {
-        const wk_pair s = wk_two_sum(c[k], x);
-        c[k] = s.high;
-        x = s.low;
+        const double s = c[k] + x, other = s - c[k];
+        x = -(((s - other) - c[k]) + (other - x));
+        c[k] = s;
     }
     return x;
 }
 
+/* c[0] is -0.0 if there are none but such. */
 static carry
 carry_of(const before *b)
 {
     const wk_exact *e = &b->sum;
-    carry c = {.known = 0};
+    carry c = {.c = {e->flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0, -0.0, -0.0}};
     if (e->flags & WK_IS_ODD) return c;
-    c.minus = !(e->flags & WK_NOT_MINUS_ZERO) && e->part[0].f == 0 && signbit(e->part[0].f) &&
-              e->part[1].f == 0;
-    double left = fabs(put(c.c, e->part[0].f)) + fabs(put(c.c, e->part[1].f));
+    double left = fabs(put(c.c, e->part[0].f));
+    if (e->part[1].f != 0) left += fabs(put(c.c, e->part[1].f)); /* it may be 0.0 */
     if (e->used) {
         int64_t room[WK_SUM_LIMBS];
         wk_limbs limbs = {room, WK_SUM_LIMBS, WK_SUM_BASE};
@@ -140,231 +196,165 @@ carry_of(const before *b)
     return c;
 }
 
-/* ---- floats: a block ----------------------------------------------------------------------- */
-
-#if __has_builtin(__builtin_shufflevector)
-#define SHUFFLE __builtin_shufflevector
-#endif
-#if defined(__AVX512F__)
-#define UP1(v) SHUFFLE(v, (wk_vd){0}, 8, 0, 1, 2, 3, 4, 5, 6)
-#define UP2(v) SHUFFLE(v, (wk_vd){0}, 8, 8, 0, 1, 2, 3, 4, 5)
-#define UP4(v) SHUFFLE(v, (wk_vd){0}, 8, 8, 8, 8, 0, 1, 2, 3)
-#define LAST(v) SHUFFLE(v, v, 7, 7, 7, 7, 7, 7, 7, 7)
-#elif defined(__AVX__)
-#define UP1(v) SHUFFLE(v, (wk_vd){0}, 4, 0, 1, 2)
-#define UP2(v) SHUFFLE(v, (wk_vd){0}, 4, 4, 0, 1)
-#define LAST(v) SHUFFLE(v, v, 3, 3, 3, 3)
-#else
-#define UP1(v) SHUFFLE(v, (wk_vd){0}, 2, 0)
-#define LAST(v) SHUFFLE(v, v, 1, 1)
-#endif
-
-static inline __attribute__((always_inline)) wk_vd
-scan_vector(wk_vd v)
-{
-    v += UP1(v);
-#ifdef UP2
-    v += UP2(v);
-#endif
-#ifdef UP4
-    v += UP4(v);
-#endif
-    return v;
-}
-
-static inline __attribute__((always_inline)) wk_vd
-two_sum(wk_vd a, wk_vd b, wk_vd *rest)
-{
-    const wk_vd s = a + b, other = s - a;
-    *rest = (a - (s - other)) + (b - other);
-    return s;
-}
-
-static inline __attribute__((always_inline)) wk_vd
-size_of(wk_vd v)
-{
-    return (wk_vd)((wk_vl)v & INT64_MAX);
-}
-
-/* The exponents of a block; 0: it has what is no number, or too large or too small for doubles. */
-static int
-spread_of(const double *x, int64_t n, int digits, int *top, int *low)
-{
-    const wk_range r = WK_ISA_NAME(wk_range_of)(x, n);
-    *top = *low = 0;
-    if (r.most == 0) {
-        uint64_t some = 0;
-        for (int64_t i = 0; i < n; i++) some |= wk_bits_f64(x[i]) << 1;
-        return some == 0;
-    }
-    *top = (int)(r.most >> 52) - 1023;
-    *low = (int)(r.least >> 52) - 1023 - (digits - 1);
-    return *top < 850 && *top > -700 && *low > -1000;
-}
-
-/* In place: prefixes that are doubles, of which the narrow dtypes' are odd where something is left; 0:
- * some are not known. */
-static inline __attribute__((always_inline)) int
-scan_parts(double *x, int64_t n, int top, const carry *c, int parts, int wide, double *sums)
-{
-    wk_vd before[PARTS] = {{0}}, bias[PARTS], c0 = wk_splat(c->c[0]), c1 = wk_splat(c->c[1]),
-          c2 = wk_splat(c->c[2]);
-    wk_vl unknown = {0};
-    for (int p = 0; p < parts - 1; p++) /* units of 2^(top + 1 + LOG_BLOCK - 52), and on */
-        bias[p] = wk_splat(1.5 * wk_power_of_two(top + 1 + LOG_BLOCK - 42 * p));
-    for (int64_t i = 0; i < n; i += WK_VD) {
-        wk_vd v = wk_load_f64(x + i), h = c0, m = c1, l = c2, lost = {0};
-#pragma GCC unroll 3
-        for (int p = 0; p < parts; p++) {
-            wk_vd own = v, rest;
-            if (p < parts - 1) {
-                own = (v + bias[p]) - bias[p];
-                v -= own;
-            }
-            own = scan_vector(own);
-            const wk_vd sum = own + before[p];
-            before[p] += LAST(own);
-            h = two_sum(h, sum, &rest);
-            m = two_sum(m, rest, &rest);
-            l = two_sum(l, rest, &rest);
-            lost += size_of(rest);
-        }
-        wk_vd t, w;
-        h = two_sum(h, m, &t);
-        t = two_sum(t, l, &w);
-        h = two_sum(h, t, &t);
-        const wk_vd off = lost + lost + size_of(w), spare = size_of(t) * 0x1p-50;
-        const wk_vd e = off + (wk_vd)((wk_vl)spare & (off > 0)); /* t + off may round it off */
-        if (wide) {
-            const wk_vd below = h + (t - e), above = h + (t + e);
-            unknown |= below != above;
-            h = below;
-        } else {
-            const wk_vl even = ((wk_vl)h & 1) - 1, left = t != 0,
-                        same = ((wk_vl)h ^ (wk_vl)t) >> 63;
-            unknown |= (e != 0) & (size_of(t) <= e);
-            h = (wk_vd)((wk_vl)h + (even & left & (same | 1)));
-        }
-        h += 0.0; /* no -0.0 */
-        memcpy(x + i, &h, sizeof h);
-    }
-    for (int p = 0; p < parts; p++) sums[p] = before[p][0];
-    int64_t any = 0;
-    for (int k = 0; k < WK_VD; k++) any |= unknown[k];
-    return any == 0;
-}
-
-static int
-scan_block(double *x, int64_t n, carry *c, int digits, int wide)
-{
-    int top, low;
-    double sums[PARTS] = {0}, left = 0;
-    int64_t minus = 0;
-    if (!c->known || !spread_of(x, n, digits, &top, &low)) return 0;
-    while (c->minus && minus < n && wk_bits_f64(x[minus]) == (uint64_t)1 << 63) minus++;
-    const int depth = top + 1 + LOG_BLOCK - low;
-    int held = 0;
-    if (depth <= 53)
-        held =
-            wide ? scan_parts(x, n, top, c, 1, 1, sums) : scan_parts(x, n, top, c, 1, 0, sums);
-    else if (depth <= 42 + 53)
-        held =
-            wide ? scan_parts(x, n, top, c, 2, 1, sums) : scan_parts(x, n, top, c, 2, 0, sums);
-    else if (depth <= 84 + 53)
-        held =
-            wide ? scan_parts(x, n, top, c, 3, 1, sums) : scan_parts(x, n, top, c, 3, 0, sums);
-    if (!held) return 0;
-    for (int64_t i = 0; i < minus; i++) x[i] = -0.0;
-    c->minus = minus == n && c->minus;
-    for (int p = 0; p < PARTS; p++) left += fabs(put(c->c, sums[p]));
-    c->known = left == 0;
-    return 1;
-}
-
 /* ---- floats: a chunk ------------------------------------------------------------------------ */
 
-static void
-store(const job *j, int64_t series, int64_t first, int64_t n, const double *x)
+/* Lanes are stretches of one series, each behind the other; 0: that takes more parts. */
+static int
+scan_stretches(double *t, int64_t rows, int64_t step, carry *c, int parts, kind kind)
 {
-    const wk_dtype real = wk_real_of(j->out);
-    const int64_t at = (series / j->parts * j->n + first) * j->parts + series % j->parts;
-    void *out = j->call->out[0].data;
-    if (real == WK_F32 && j->parts == 1) {
-        for (int64_t i = 0; i < n; i++) ((float *)out)[at + i] = (float)x[i];
-    } else if (real == WK_F64 && j->parts == 1) {
-        memcpy((double *)out + at, x, (size_t)n * sizeof *x);
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            const double v = wk_narrow((wk_near){x[i], 0, 1}, real);
-            wk_store_real(out, at + i * j->parts, real, v);
-        }
+    wk_vd sum[PARTS], from[PARTS];
+    double each[PARTS][WK_VD], before[PARTS][WK_VD], left = 0, third = 0;
+    start_lanes(sum);
+    if (any(scan_lanes(t, rows, step, sum, parts, SUMS))) return 0;
+    memcpy(each, sum, sizeof each);
+    for (int l = 0; l < WK_VD; l++) {
+        for (int k = 0; k < PARTS; k++) before[k][l] = c->c[k];
+        third += fabs(c->c[2]);
+        for (int k = 0; k < parts; k++) left += fabs(put(c->c, each[k][l]));
     }
+    memcpy(from, before, sizeof before);
+    if (left != 0 || (parts == 2 && third != 0)) return 0;
+    return !any(scan_lanes(t, rows, step, from, parts, kind));
 }
 
-/* From limbs, one by one. */
-static void
-scan_slowly(const job *j, int64_t series, int64_t first, int64_t n, before *b, double *x)
+/* Stores what it can; gives bits of the series that need limbs. */
+static unsigned
+scan_block(const job *j, strip s, int64_t first, int64_t n, carry *c, int *parts)
 {
-    const wk_dtype real = wk_real_of(j->out);
+    const int64_t rows = (n + WK_VD - 1) / WK_VD, pitch = rows * s.width;
+    _Alignas(64) double x[SPACE], t[SPACE];
+    carry had[WIDTH];
+    unsigned failed = 0;
+    load(j, s, first, n, s.width, x);
+    for (int64_t i = n * s.width; i < WK_VD * (pitch + WK_VD); i++) x[i] = -0.0;
+    memcpy(had, c, (size_t)s.width * sizeof *c);
+    for (;; *parts = 3) {
+        turn(x, pitch, t);
+        failed = 0;
+        for (int p = 0; p < s.width; p++)
+            if (c[p].known &&
+                !scan_stretches(t + p * WK_VD, rows, s.width * WK_VD, &c[p], *parts, j->kind))
+                failed |= 1u << p;
+        if (!failed || *parts == 3) break;
+        memcpy(c, had, (size_t)s.width * sizeof *c);
+    }
+    turn_back(t, pitch, x);
+    store(j, s, first, n, s.width, x);
+    for (int p = 0; p < s.width; p++) failed |= (unsigned)!c[p].known << p;
+    return failed;
+}
+
+/* From limbs, one by one: of a series whose elements from `taken` on b lacks. */
+static void
+scan_slowly(const job *j, strip s, int64_t taken, int64_t first, int64_t n, before *b)
+{
+    _Alignas(64) double x[BLOCK];
+    add_range(j, s, taken, first, b);
+    load(j, s, first, n, 1, x);
     for (int64_t i = 0; i < n; i++) {
         wk_exact_add(&b->sum, x[i]);
         x[i] = b->sum.flags & WK_IS_ODD
                    ? wk_odd_sum(b->sum.flags)
-                   : WK_ISA_NAME(wk_finish_exact)(&b->sum, first + i + 1, 0, real);
+                   : WK_ISA_NAME(wk_finish_exact)(&b->sum, first + i + 1, 0, j->to);
     }
-    const int64_t at = (series / j->parts * j->n + first) * j->parts + series % j->parts;
-    for (int64_t i = 0; i < n; i++)
-        wk_store_real(j->call->out[0].data, at + i * j->parts, real, x[i]);
+    store(j, s, first, n, 1, x);
+}
+
+/* given: what stands before each series. */
+static void
+scan_strip(const job *j, strip s, int64_t first, int64_t end, const before *given)
+{
+    const int64_t most = BLOCK / s.width;
+    carry c[WIDTH];
+    before b[WIDTH];
+    int64_t taken[WIDTH]; /* what b has, up to here; -1: not yet anything */
+    int parts = 2;
+    for (int p = 0; p < s.width; p++) {
+        c[p] = carry_of(&given[p]);
+        taken[p] = -1;
+    }
+    for (int64_t i = first, n; i < end; i += n) {
+        n = end - i < most ? end - i : most;
+        const unsigned slow = scan_block(j, s, i, n, c, &parts);
+        for (int p = 0; p < s.width; p++) {
+            if (!(slow >> p & 1)) continue;
+            if (taken[p] < 0) {
+                copy(&b[p], &given[p]);
+                taken[p] = first;
+            }
+            scan_slowly(j, (strip){s.at + p, s.step, 1}, taken[p], i, n, &b[p]);
+            taken[p] = i + n;
+            c[p] = carry_of(&b[p]);
+        }
+    }
+}
+
+/* ---- floats: short lines, columns ------------------------------------------------------------ */
+
+static void
+scan_whole(const job *j, strip s)
+{
+    before none[WIDTH];
+    for (int p = 0; p < s.width; p++) start(&none[p]);
+    scan_strip(j, s, 0, j->n, none);
+}
+
+/* WK_VD lines, or the last ones. */
+static void
+scan_lines(const job *j, int64_t line)
+{
+    const int64_t w = j->width, each = j->n * w;
+    const int64_t lines = j->lines - line < WK_VD ? j->lines - line : WK_VD;
+    const strip all = {line * each, each, each};
+    _Alignas(64) double x[SPACE], t[SPACE];
+    wk_vl open = {0};
+    load(j, all, 0, lines, each, x);
+    for (int64_t i = lines * each; i < WK_VD * (each + WK_VD); i++) x[i] = 0;
+    turn(x, each, t);
+    for (int64_t p = 0; p < w; p++) {
+        wk_vd sum[PARTS];
+        start_lanes(sum);
+        open |= scan_lanes(t + p * WK_VD, j->n, w * WK_VD, sum, 2, j->kind);
+    }
+    turn_back(t, each, x);
+    store(j, all, 0, lines, each, x);
+    for (int64_t l = 0; l < lines; l++)
+        if (open[l]) scan_whole(j, (strip){(line + l) * each, w, w});
 }
 
 static void
-scan_chunk(const job *j, int64_t series, int64_t first, int64_t end, const before *given)
+scan_columns(const job *j, int64_t line, int64_t first)
 {
-    const wk_dtype real = wk_real_of(j->out);
-    carry c = carry_of(given);
-    before b;
-    int64_t taken = -1; /* what b has, up to here; -1: not yet anything */
-    double x[BLOCK + WK_VD];
-    for (int64_t i = first, n; i < end; i += n) {
-        n = end - i < BLOCK ? end - i : BLOCK;
-        load(j, series, i, n, x);
-        const carry had = c;
-        if (scan_block(x, n, &c, j->digits, real == WK_F64)) {
-            store(j, series, i, n, x);
-            continue;
-        }
-        c = had;
-        load(j, series, i, n, x);
-        if (taken < 0) {
-            copy(&b, given);
-            taken = first;
-        }
-        add_range(j, series, taken, i, &b);
-        scan_slowly(j, series, i, n, &b, x);
-        taken = i + n;
-        c = carry_of(&b);
+    const int64_t width = j->width - first < COLUMNS ? j->width - first : COLUMNS;
+    const int64_t pitch = (width + WK_VD - 1) / WK_VD * WK_VD, most = BLOCK / pitch;
+    const strip s = {line * j->n * j->width + first, j->width, width};
+    _Alignas(64) double t[BLOCK];
+    wk_vd sum[COLUMNS / WK_VD][PARTS];
+    wk_vl open[COLUMNS / WK_VD] = {{0}};
+    for (int64_t v = 0; v < pitch / WK_VD; v++) start_lanes(sum[v]);
+    for (int64_t i = 0, n; i < j->n; i += n) {
+        n = j->n - i < most ? j->n - i : most;
+        load(j, s, i, n, pitch, t);
+        for (int64_t v = 0; v < pitch / WK_VD; v++)
+            open[v] |= scan_lanes(t + v * WK_VD, n, pitch, sum[v], 2, j->kind);
+        store(j, s, i, n, pitch, t);
     }
+    for (int64_t k = 0; k < width; k++)
+        if (open[k / WK_VD][k % WK_VD]) scan_whole(j, (strip){s.at + k, s.step, 1});
 }
 
 /* ---- integers ------------------------------------------------------------------------------- */
 
 #define EACH(E)                                                                                \
-    for (int64_t i = first; i < end; i++) {                                                    \
-        sum += (uint64_t)((const E *)j->in)[i];                                                \
-        if (to) wk_store_bits(to, i, j->out, sum);                                             \
-    }                                                                                          \
+    for (int64_t i = 0; i < n; i++) x[i] = (uint64_t)((const E *)j->in)[at + i];               \
     break
 
-/* The sum of what is there, which goes to `to`, if that is not NULL, step by step. */
-static uint64_t
-scan_integers(const job *j, int64_t first, int64_t end, uint64_t sum, void *to)
+static void
+load_integers(const job *j, int64_t at, int64_t n, uint64_t *restrict x)
 {
     switch (j->dtype) {
     case WK_BOOL:
-        for (int64_t i = first; i < end; i++) {
-            sum += ((const uint8_t *)j->in)[i] != 0;
-            if (to) wk_store_bits(to, i, j->out, sum);
-        }
+        for (int64_t i = 0; i < n; i++) x[i] = ((const uint8_t *)j->in)[at + i] != 0;
         break;
     case WK_I8: EACH(int8_t);
     case WK_U8: EACH(uint8_t);
@@ -374,10 +364,71 @@ scan_integers(const job *j, int64_t first, int64_t end, uint64_t sum, void *to)
     case WK_U32: EACH(uint32_t);
     default: EACH(uint64_t);
     }
+}
+#undef EACH
+
+#define EACH(E)                                                                                \
+    for (int64_t i = 0; i < n; i++) ((E *)j->out)[at + i] = (E)x[i];                           \
+    break
+
+static void
+store_integers(const job *j, int64_t at, int64_t n, const uint64_t *restrict x)
+{
+    switch (wk_itemsize[j->to]) {
+    case 1: EACH(uint8_t);
+    case 2: EACH(uint16_t);
+    case 4: EACH(uint32_t);
+    default: EACH(uint64_t);
+    }
+}
+
+/* The sum of a line's elements and of what stands before; write: of the first, the first two, ... */
+static uint64_t
+scan_integers(const job *j, int64_t at, int64_t n, uint64_t sum, int write)
+{
+    uint64_t x[BLOCK];
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = n - i < BLOCK ? n - i : BLOCK;
+        load_integers(j, at + i, some, x);
+        if (write) {
+            for (int64_t k = 0; k < some; k++) x[k] = sum += x[k];
+            store_integers(j, at + i, some, x);
+        } else {
+            for (int64_t k = 0; k < some; k++) sum += x[k];
+        }
+    }
     return sum;
 }
 
+static void
+scan_integer_columns(const job *j, int64_t line, int64_t first)
+{
+    const int64_t width = j->width - first < COLUMNS ? j->width - first : COLUMNS;
+    uint64_t sum[COLUMNS] = {0}, x[COLUMNS];
+    for (int64_t i = 0; i < j->n; i++) {
+        const int64_t at = (line * j->n + i) * j->width + first;
+        load_integers(j, at, width, x);
+        for (int64_t k = 0; k < width; k++) sum[k] += x[k];
+        store_integers(j, at, width, sum);
+    }
+}
+
 /* ---- the call ------------------------------------------------------------------------------- */
+
+/* Of a chunk: its series' sums, or with what stands before them its prefixes. */
+static void
+do_chunk(const job *j, int64_t item, int write, before *b)
+{
+    const int64_t line = item / j->each, first = item % j->each * CHUNK;
+    const int64_t last = first + CHUNK < j->n ? first + CHUNK : j->n;
+    const strip s = {line * j->n * j->width, j->width, j->width};
+    if (j->dtype < WK_F16)
+        b->bits = scan_integers(j, s.at + first, last - first, b->bits, write);
+    else if (write)
+        scan_strip(j, s, first, last, b);
+    else
+        add_range(j, s, first, last, b);
+}
 
 static void
 sum_task(void *arg, int64_t begin, int64_t end, int thread)
@@ -386,36 +437,38 @@ sum_task(void *arg, int64_t begin, int64_t end, int thread)
     const wk_fp_state state = wk_fp_begin();
     (void)thread;
     for (int64_t item = begin; item < end && !wk_interrupted(); item++) {
-        const int64_t series = item / j->chunks, first = item % j->chunks * CHUNK;
-        const int64_t last = first + CHUNK < j->n ? first + CHUNK : j->n;
-        before *b = &j->state[item];
-        start(b);
-        if (j->dtype >= WK_F16)
-            add_range(j, series, first, last, b);
-        else
-            b->bits = scan_integers(j, series * j->n + first, series * j->n + last, 0, NULL);
+        before *b = &j->state[item * j->width];
+        for (int64_t p = 0; p < j->width; p++) start(&b[p]);
+        do_chunk(j, item, 0, b);
     }
     wk_fp_end(state);
 }
 
 static void
+scan_item(const job *j, int64_t item)
+{
+    const int64_t line = item / j->each, column = item % j->each * COLUMNS;
+    before none[WIDTH];
+    if (j->by == BY_LINES) {
+        scan_lines(j, item * WK_VD);
+    } else if (j->by == BY_COLUMNS && j->dtype < WK_F16) {
+        scan_integer_columns(j, line, column);
+    } else if (j->by == BY_COLUMNS) {
+        scan_columns(j, line, column);
+    } else if (j->state) {
+        do_chunk(j, item, 1, &j->state[item * j->width]);
+    } else {
+        for (int64_t p = 0; p < j->width; p++) start(&none[p]);
+        do_chunk(j, item, 1, none);
+    }
+}
+
+static void
 scan_task(void *arg, int64_t begin, int64_t end, int thread)
 {
-    const job *j = arg;
     const wk_fp_state state = wk_fp_begin();
-    before none;
     (void)thread;
-    start(&none);
-    for (int64_t item = begin; item < end && !wk_interrupted(); item++) {
-        const int64_t series = item / j->chunks, first = item % j->chunks * CHUNK;
-        const int64_t last = first + CHUNK < j->n ? first + CHUNK : j->n;
-        const before *b = j->state ? &j->state[item] : &none;
-        if (j->dtype >= WK_F16)
-            scan_chunk(j, series, first, last, b);
-        else
-            scan_integers(j, series * j->n + first, series * j->n + last, b->bits,
-                          j->call->out[0].data);
-    }
+    for (int64_t item = begin; item < end && !wk_interrupted(); item++) scan_item(arg, item);
     wk_fp_end(state);
 }
 
@@ -423,42 +476,62 @@ scan_task(void *arg, int64_t begin, int64_t end, int thread)
 static void
 join(const job *j)
 {
+    const wk_fp_state state = wk_fp_begin();
     before all, own;
-    for (int64_t s = 0; s < j->series; s++) {
+    for (int64_t s = 0; s < j->lines * j->width; s++) {
         start(&all);
-        for (int64_t k = 0; k < j->chunks; k++) {
-            before *b = &j->state[s * j->chunks + k];
+        for (int64_t k = 0; k < j->each; k++) {
+            before *b = &j->state[(s / j->width * j->each + k) * j->width + s % j->width];
             copy(&own, b);
             copy(b, &all);
             wk_exact_merge(&all.sum, &own.sum);
             all.bits += own.bits;
         }
     }
+    wk_fp_end(state);
+}
+
+/* Numbers that an item has; of how many items, the job is told. */
+static int64_t
+plan(job *j)
+{
+    const int integers = j->dtype < WK_F16;
+    if (j->width > (integers ? 1 : WIDTH)) {
+        j->by = BY_COLUMNS;
+        j->each = (j->width + COLUMNS - 1) / COLUMNS;
+        return j->n * (j->width < COLUMNS ? j->width : COLUMNS);
+    }
+    if (!integers && j->lines >= WK_VD / 2 && j->n * j->width <= BLOCK / WK_VD) {
+        j->by = BY_LINES;
+        return j->n * j->width * WK_VD;
+    }
+    j->each = (j->n + CHUNK - 1) / CHUNK;
+    return (j->n < CHUNK ? j->n : CHUNK) * j->width;
 }
 
 WK_CPU_LAUNCHER(cumsum, chunks)
 {
     const wk_cumsum_args *a = &call->args.cumsum;
-    job j = {.call = call, .dtype = call->in.dtype, .out = call->out[0].dtype, .n = a->n};
+    const int parts = wk_is_complex(call->in.dtype) ? 2 : 1;
+    job j = {.call = call, .lines = a->lines, .n = a->n, .width = a->inner * parts, .each = 1};
     j.in = (const char *)call->in.data + call->in.first;
-    j.parts = wk_is_complex(j.dtype) ? 2 : 1;
-    j.digits = j.dtype < WK_F16 ? 0 : wk_format_of(wk_real_of(j.dtype)).digits;
-    j.series = a->lines * j.parts;
-    j.chunks = (a->n + CHUNK - 1) / CHUNK;
-    if (j.chunks > 1) {
-        j.state = malloc((size_t)(j.series * j.chunks) * sizeof *j.state);
+    j.out = call->out[0].data;
+    j.dtype = wk_real_of(call->in.dtype);
+    j.to = wk_real_of(call->out[0].dtype);
+    j.kind = j.to == WK_F64 ? WIDE : NARROW;
+    j.load = WK_ISA_NAME(wk_stencil_loader)(j.dtype, 1, 0);
+    j.store = WK_ISA_NAME(wk_stencil_storer)(1, j.to);
+    const int64_t numbers = plan(&j);
+    const int64_t items = j.by == BY_LINES ? (j.lines + WK_VD - 1) / WK_VD : j.lines * j.each;
+    if (j.by == BY_CHUNKS && j.each > 1) {
+        j.state = malloc((size_t)(items * j.width) * sizeof *j.state);
         if (j.state == NULL)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate sums of chunks");
-        wk_parallel(call->context, j.series * j.chunks, 1, sum_task, &j);
-        if (!wk_interrupted()) {
-            const wk_fp_state state = wk_fp_begin();
-            join(&j);
-            wk_fp_end(state);
-        }
+        wk_parallel(call->context, items, 1, sum_task, &j);
+        if (!wk_interrupted()) join(&j);
     }
     if (!wk_interrupted())
-        wk_parallel(call->context, j.series * j.chunks, 1 + CHUNK / (a->n + 64),
-                    scan_task, &j);
+        wk_parallel(call->context, items, 1 + CHUNK / (numbers + 64), scan_task, &j);
     free(j.state);
     return WK_OK;
 }

@@ -1,0 +1,156 @@
+/* cumsum_lanes.h -- sums of the first row, the first two, ... of rows of lanes; and how lines become lanes. */
+#ifndef WARPKIT_CUMSUM_LANES_H
+#define WARPKIT_CUMSUM_LANES_H
+
+#include "vector.h"
+
+enum { PARTS = 3 }; /* of a sum, at most: doubles */
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (wk_vl){__VA_ARGS__})
+#endif
+#if defined(__AVX512F__)
+#define LOW(a, b) PICK(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH(a, b) PICK(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#elif defined(__AVX__)
+#define LOW(a, b) PICK(a, b, 0, 4, 1, 5)
+#define HIGH(a, b) PICK(a, b, 2, 6, 3, 7)
+#else
+#define LOW(a, b) PICK(a, b, 0, 2)
+#define HIGH(a, b) PICK(a, b, 1, 3)
+#endif
+
+/* Lines of a square become its columns; they are from[k * step], and then to[k * pitch]. */
+static inline __attribute__((always_inline)) void
+turn_square(const double *from, int64_t step, double *to, int64_t pitch)
+{
+    wk_vd v[WK_VD], w[WK_VD];
+#pragma GCC unroll 8
+    for (int k = 0; k < WK_VD; k++) v[k] = wk_load_f64(from + k * step);
+#pragma GCC unroll 3
+    for (int times = 1; times < WK_VD; times *= 2) {
+#pragma GCC unroll 4
+        for (int k = 0; k < WK_VD / 2; k++) {
+            w[2 * k] = LOW(v[k], v[k + WK_VD / 2]);
+            w[2 * k + 1] = HIGH(v[k], v[k + WK_VD / 2]);
+        }
+#pragma GCC unroll 8
+        for (int k = 0; k < WK_VD; k++) v[k] = w[k];
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < WK_VD; k++) memcpy(to + k * pitch, &v[k], sizeof v[k]);
+}
+
+/* WK_VD lines of n numbers, one behind the other, to t[n][WK_VD]. */
+static void
+turn(const double *x, int64_t n, double *t)
+{
+    for (int64_t i = 0; i < n; i += WK_VD) turn_square(x + i, n, t + i * WK_VD, WK_VD);
+}
+
+/* And back. What is written beyond a line's end is the next one's start, which is written later. */
+static void
+turn_back(const double *t, int64_t n, double *x)
+{
+    for (int64_t i = (n - 1) / WK_VD * WK_VD; i >= 0; i -= WK_VD)
+        turn_square(t + i * WK_VD, WK_VD, x + i, n);
+}
+
+/* less: how much less the exact sum is, +0.0 if nothing. So what lies below sums of nothing but -0.0
+ * stays -0.0, if it was. */
+static inline __attribute__((always_inline)) wk_vd
+two_sum(wk_vd a, wk_vd b, wk_vd *less)
+{
+    const wk_vd s = a + b, other = s - a;
+    *less = ((s - other) - a) + (other - b);
+    return s;
+}
+
+static inline __attribute__((always_inline)) wk_vd
+size_of(wk_vd v)
+{
+    return (wk_vd)((wk_vl)v & INT64_MAX);
+}
+
+typedef enum {
+    SUMS,
+    NARROW,
+    WIDE
+} kind; /* the last sums alone; prefixes, odd where some is left */
+
+/* The prefix c, as a double; where it is not known open becomes so. */
+static inline __attribute__((always_inline)) wk_vd
+round_prefix(const wk_vd *c, int parts, kind kind, wk_vl *open)
+{
+    wk_vd less, w = {0};
+    wk_vd h = two_sum(c[0], c[1], &less);
+    if (parts == 3) {
+        const wk_vd t = two_sum(-less, c[2], &w);
+        h = two_sum(h, t, &less);
+    }
+    const wk_vd off = size_of(w), spare = size_of(less) * 0x1p-50;
+    const wk_vd e = off + (wk_vd)((wk_vl)spare & (off > 0)); /* less + off may round it off */
+    if (kind == NARROW) {
+        const wk_vl some = less != 0, towards_0 = ~((wk_vl)h ^ (wk_vl)less) >> 63;
+        if (parts == 3) *open |= (e != 0) & (size_of(less) <= e);
+        h = (wk_vd)(((wk_vl)h + (towards_0 & some)) | (some & 1));
+    } else if (parts == 3) {
+        const wk_vd below = h - (less + e), above = h - (less - e);
+        *open |= below != above;
+        h = below;
+    }
+    return h;
+}
+
+/* In place, rows of lanes, `step` apart, added to sum; lanes of what is given are not 0 where something
+ * was lost. */
+static inline __attribute__((always_inline)) wk_vl
+scan_rows(double *t, int64_t rows, int64_t step, wk_vd *sum, int parts, kind kind)
+{
+    wk_vd c[PARTS] = {sum[0], sum[1], sum[2]};
+    wk_vl open = {0};
+    for (int64_t i = 0; i < rows; i++) {
+        wk_vd x = wk_load_f64(t + i * step), less;
+#pragma GCC unroll 3
+        for (int k = 0; k < parts; k++) {
+            c[k] = two_sum(c[k], x, &less);
+            x = -less;
+        }
+        open |= (wk_vl)less;
+        if (kind == SUMS) continue;
+        const wk_vd h = round_prefix(c, parts, kind, &open);
+        memcpy(t + i * step, &h, sizeof h);
+    }
+    for (int k = 0; k < PARTS; k++) sum[k] = c[k];
+    return open;
+}
+
+static wk_vl
+scan_lanes(double *t, int64_t rows, int64_t step, wk_vd *sum, int parts, kind kind)
+{
+    if (parts == 2)
+        return kind == SUMS     ? scan_rows(t, rows, step, sum, 2, SUMS)
+               : kind == NARROW ? scan_rows(t, rows, step, sum, 2, NARROW)
+                                : scan_rows(t, rows, step, sum, 2, WIDE);
+    return kind == SUMS     ? scan_rows(t, rows, step, sum, 3, SUMS)
+           : kind == NARROW ? scan_rows(t, rows, step, sum, 3, NARROW)
+                            : scan_rows(t, rows, step, sum, 3, WIDE);
+}
+
+static void
+start_lanes(wk_vd *sum)
+{
+    for (int k = 0; k < PARTS; k++) sum[k] = wk_splat(-0.0);
+}
+
+static int
+any(wk_vl v)
+{
+    int64_t some = 0;
+    for (int k = 0; k < WK_VD; k++) some |= v[k];
+    return some != 0;
+}
+
+#endif
