@@ -614,6 +614,51 @@ def test_prefixes_of_lines_that_nearly_fill_a_chunk(row, n):
             assert_same(row(a, -1), np.cumsum(a, -1, dtype="u8" if dtype == "uint8" else dtype))
 
 
+@pytest.mark.parametrize("shape", [(40, 1), (5, 3), (33, 8), (17, 9), (70, 64), (9, 100), (300, 2)])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("cumsum", ALL_DTYPES))
+def test_prefixes_along_every_axis(row, dtype, shape):
+    a = values(dtype, (3, *shape), seed=shape[0])
+    for axis in (0, 1, 2):
+        check(row, "cumsum", a, axis)
+
+
+@pytest.mark.parametrize("shape", [(600, 20), (600, 3), (20, 60), (3, 600)])
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("cumsum", (*REALS, "complex64")))
+def test_one_of_many_lines_takes_more(row, dtype, shape):
+    """Others, and what stands beside it, are done as if it were not there."""
+    axis = 0 if shape[0] == 600 else 1
+    real = np.zeros(0, dtype).real.dtype
+    a = wide(real, 600 * 20, 20, seed=1)[: shape[0] * shape[1]].reshape(shape).astype(dtype)
+    lines = a.T if axis == 0 else a
+    n = lines.shape[1]
+    lines[0, :] = -0.0
+    lines[0, n // 2] = 1
+    lines[1] = wide(real, n, 40 if dtype == "float16" else 120, seed=2)
+    lines[2, n // 3], lines[2, n // 3 + 1], lines[2, n // 2] = np.inf, 1, -np.inf
+    if lines.shape[0] > 4:
+        lines[4] = wide(real, n, 250, seed=3)
+        lines[5, 7] = np.nan
+    check(row, "cumsum", a, axis)
+    want = reference.cumsum(np.where(a == a, a, 0).astype(dtype), axis)
+    assert_same(row.run("nancumsum", a, axis), want)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "complex128"])
+def test_prefixes_of_many_chunks(device, dtype):
+    """Whole numbers and small parts, so that NumPy's sums are exact."""
+    if device != "cpu":
+        pytest.skip("it is the CPU that has them")
+    a = np.random.default_rng(1).integers(0, 200, 300_000).astype(dtype)
+    if dtype != "uint8":
+        a[100_000:] *= 2.0**-20
+    for shape in ((300_000,), (2, 150_000), (150_000, 2), (100_000, 3), (10_000, 30)):
+        x = a.reshape(shape)
+        exact = np.cumsum(x, 0, dtype={"uint8": "u8", "float32": "f8"}.get(dtype, dtype))
+        want = exact.astype("u8" if dtype == "uint8" else dtype)
+        assert_same(warpkit.cumsum(x, 0, device=device), want)
+        assert_same(warpkit.cumsum(np.ascontiguousarray(x.T), -1, device=device), want.T)
+
+
 @pytest.mark.parametrize("row", rows("cumsum"), ids=str)
 def test_cumsum_takes_axes_dtypes_and_out_as_numpy(row):
     a = values("float32", (5, 6, 7))

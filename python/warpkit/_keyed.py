@@ -600,6 +600,13 @@ def _raise_first(keys: Any, groups: int) -> None:
 # ---- prefixes ----------------------------------------------------------------------------------
 
 
+def _lies_here(a: Any, out: Any, device: Device) -> bool:
+    """Is it NumPy's, and whole, and works the CPU?"""
+    if type(a) is not np.ndarray or isinstance(out, DeviceArray):
+        return False
+    return bool(a.flags.c_contiguous) and named("cumsum", device, a.nbytes) == "cpu"
+
+
 def _cumsum(
     a: Any,
     axis: int | None,
@@ -611,25 +618,27 @@ def _cumsum(
     variant: str | None,
     progress: Progress,
 ) -> Any:
-    if type(a) is np.ndarray and dtype is None and not isinstance(out, DeviceArray):
-        if a.flags.c_contiguous and named("cumsum", device, a.nbytes) == "cpu":
-            arguments = (a, axis, skip_nan, None)  # most of a short call's time is saved
-            return with_options(_core.cumsum, arguments, out, "cpu", stream, variant, progress)
+    if dtype is None and _lies_here(a, out, device):  # what follows is most of a short call's time
+        given = (a, axis, skip_nan, None)
+        return with_options(_core.cumsum, given, out, "cpu", stream, variant, progress)
     (a,), place = _bring("cumsum", (_array(a),), device, stream, variant, out)
-    given = None if dtype is None else np.dtype(dtype)
-    if given is not None and not (given.kind in "iu" and a.dtype.kind in "biu"):
-        a, given = _core.operand(_as_dtype(a, given))[0], None
+    wanted = None if dtype is None else np.dtype(dtype)
+    if wanted is not None and not (wanted.kind in "iu" and a.dtype.kind in "biu"):
+        a, wanted = _core.operand(_as_dtype(a, wanted))[0], None
     a = a.reshape(-1) if axis is None or a.ndim == 0 else a
     axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
-    turned = isinstance(a, DeviceArray) and axis < a.ndim - 1
-    arguments = (_last(a, axis) if turned else a, -1 if turned else axis, skip_nan, given)
-    result = place.call(_core.cumsum, *arguments, out=None if turned else out, progress=progress)
-    if turned:
-        out = None if out is ... else out
-        there = isinstance(result, DeviceArray)
-        where = None if there else "cpu"
-        result = moveaxis(result, -1, axis, out=out, device=where, stream=stream)
-    return place.give(result) if out is None or out is ... or not turned else result
+    if not isinstance(a, DeviceArray):
+        arguments = (a, axis, skip_nan, wanted)
+        return place.give(place.call(_core.cumsum, *arguments, out=out, progress=progress))
+    last = axis == a.ndim - 1
+    arguments = (_last(a, axis), -1, skip_nan, wanted)
+    result = place.call(_core.cumsum, *arguments, out=out if last else None, progress=progress)
+    if last:
+        return place.give(result)
+    out = None if out is ... else out
+    there = isinstance(result, DeviceArray)
+    turned = moveaxis(result, -1, axis, out=out, device=None if there else "cpu", stream=stream)
+    return place.give(turned) if out is None else turned
 
 
 def cumsum(

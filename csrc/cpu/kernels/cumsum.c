@@ -2,22 +2,21 @@
  *
  * In, out   x[lines][n][width] -> sums[lines][n][width] of floats or of integers; what lies side by
  *           side are series of their own: columns, both parts of complex numbers.
- * How       Series are lanes of vectors: columns that lie side by side, neighbouring lines turned in
- *           cache, or stretches of one line, turned likewise, of which the sums are found first. What
- *           stands before an element is two doubles, to which additions add what they round off.
- *           Long lines are cut into chunks: their exact sums, what stands before each, then each.
- * Rounding  (cumsum_lanes.h) While nothing is left of that, two doubles are the prefix, and their sum is it rounded. Of
- *           less digits it is made odd towards what is left: rounded to odd with more than two
- *           digits to spare, and then to nearest, is rounded once.
- * Else      A third double takes what is left. h + t is then a prefix but for e, |t| at most half a
- *           unit of h. Of float64 h + (t - e) and h + (t + e) are the same double, or the block goes
- *           another way; rounding is monotonic, so that is what h + t + any of it is rounded to.
+ * How       series are lanes of vectors: columns, neighbouring lines that are turned in cache, or stretches
+ *           of one line, turned likewise, of which the sums are found first. What stands before an
+ *           element is two doubles, to which each addition adds what it rounds off. Long lines are cut
+ *           into chunks: their exact sums, what stands before each of them, then each by itself.
+ * Rounding  while nothing is rounded off the second double, the prefix is the sum of both, which the chip
+ *           rounds. Of less digits that sum is made odd towards what it lacks: rounded to odd with more
+ *           than two digits to spare, and then to nearest, is rounded once.
+ * Else      a third double takes the rest. h + t is then a prefix but for e, |t| at most half a unit
+ *           of h. Of float64 h + (t - e) and h + (t + e) are the same double, or the block goes another
+ *           way; rounding is monotonic, so that is what h + t + any of it is rounded to.
  * Last      integers: limbs, of which each prefix is rounded. Half a microsecond an element. */
 #include "cpu/fp.h"
 #include "cpu/threads.h"
 #include "cumsum_lanes.h"
 #include "finish.h"
-#include "near.h"
 #include "stencil.h"
 #include "store.h"
 
@@ -45,8 +44,8 @@ typedef struct job {
     wk_dtype dtype, to; /* of parts, where numbers are complex */
     int64_t lines, n, width;
     enum { BY_CHUNKS, BY_LINES, BY_COLUMNS } by;
-    int64_t each; /* chunks or groups of columns that a line has */
-    kind kind;    /* of float prefixes */
+    int64_t chunk, each; /* elements of a chunk; chunks, or groups of columns, of a line */
+    kind kind;           /* of float prefixes */
     wk_stencil_load *load;
     wk_stencil_store *store;
     before *state; /* [lines][chunks][width] */
@@ -56,12 +55,6 @@ typedef struct job {
 typedef struct strip {
     int64_t at, step, width;
 } strip;
-
-/* What stands before a block: three doubles, if they are all of it. */
-typedef struct carry {
-    double c[PARTS];
-    int known;
-} carry;
 
 static void
 start(before *b)
@@ -113,9 +106,9 @@ store(const job *j, strip s, int64_t first, int64_t n, int64_t pitch, const doub
 
 extern const wk_folding WK_ISA_NAME(wk_folding_sum_float)[WK_DTYPES];
 
-/* Elements of each series to its lanes' sums; 0: they are more than two doubles. */
+/* To sums of lanes, of one double or two each; 0: they are more. */
 static int
-add_lanes(const job *j, strip s, int64_t first, int64_t end, before *b)
+add_lanes(const job *j, strip s, int64_t first, int64_t end, int parts, before *b)
 {
     const int64_t w = s.width, most = BLOCK / w / WK_VD * WK_VD;
     _Alignas(64) double x[SPACE];
@@ -128,7 +121,7 @@ add_lanes(const job *j, strip s, int64_t first, int64_t end, before *b)
         load(j, s, i, n, w, x);
         for (int64_t k = n * w; k < rows * WK_VD * w; k++) x[k] = -0.0;
         for (int64_t v = 0; v < w; v++)
-            open |= scan_lanes(x + v * WK_VD, rows, w * WK_VD, sum[v], 2, SUMS);
+            open |= scan_lanes(x + v * WK_VD, rows, w * WK_VD, sum[v], parts, SUMS);
         if (any(open)) return 0;
     }
     for (int64_t v = 0; v < w * WK_VD; v++)
@@ -142,7 +135,9 @@ add_range(const job *j, strip s, int64_t first, int64_t end, before *b)
 {
     const wk_folding *f = &WK_ISA_NAME(wk_folding_sum_float)[WK_F64];
     _Alignas(64) double x[BLOCK];
-    if (first == end || add_lanes(j, s, first, end, b)) return;
+    if (first == end) return;
+    for (int parts = first_parts(j->kind); parts <= 2; parts++)
+        if (add_lanes(j, s, first, end, parts, b)) return;
     for (int64_t i = first, n; i < end; i += n) {
         n = end - i < BLOCK ? end - i : BLOCK;
         for (int64_t p = 0; p < s.width; p++) {
@@ -154,68 +149,7 @@ add_range(const job *j, strip s, int64_t first, int64_t end, before *b)
     }
 }
 
-/* Adds x to three doubles; what is left of it. Zeros have signs as two_sum's of vectors. */
-static double
-put(double *c, double x)
-{
-    for (int k = 0; k < PARTS; k++) {
-        const double s = c[k] + x, other = s - c[k];
-        x = -(((s - other) - c[k]) + (other - x));
-        c[k] = s;
-    }
-    return x;
-}
-
-/* c[0] is -0.0 if there are none but such. */
-static carry
-carry_of(const before *b)
-{
-    const wk_exact *e = &b->sum;
-    carry c = {.c = {e->flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0, -0.0, -0.0}};
-    if (e->flags & WK_IS_ODD) return c;
-    double left = fabs(put(c.c, e->part[0].f));
-    if (e->part[1].f != 0) left += fabs(put(c.c, e->part[1].f)); /* it may be 0.0 */
-    if (e->used) {
-        int64_t room[WK_SUM_LIMBS];
-        wk_limbs limbs = {room, WK_SUM_LIMBS, WK_SUM_BASE};
-        memcpy(room, b->limbs, sizeof room);
-        const double sign = wk_limbs_magnitude(&limbs) ? -1 : 1;
-        int top = WK_SUM_LIMBS - 1;
-        while (top > 0 && room[top] == 0) top--;
-        const int e2 =
-            32 * top + WK_SUM_BASE; /* of the uppermost; its numbers are all doubles */
-        if (e2 > 900 || (room[top] && e2 < -800)) return c;
-        for (int i = top; i >= 0 && i > top - 6; i--) {
-            const int e1 = 32 * i + WK_SUM_BASE;
-            if (room[i] == 0) continue;
-            left += fabs(put(c.c, sign * (double)room[i] * wk_power_of_two(e1)));
-        }
-        for (int i = top - 6; i >= 0; i--) left += room[i] != 0;
-    }
-    c.known = left == 0;
-    return c;
-}
-
 /* ---- floats: a chunk ------------------------------------------------------------------------ */
-
-/* Lanes are stretches of one series, each behind the other; 0: that takes more parts. */
-static int
-scan_stretches(double *t, int64_t rows, int64_t step, carry *c, int parts, kind kind)
-{
-    wk_vd sum[PARTS], from[PARTS];
-    double each[PARTS][WK_VD], before[PARTS][WK_VD], left = 0, third = 0;
-    start_lanes(sum);
-    if (any(scan_lanes(t, rows, step, sum, parts, SUMS))) return 0;
-    memcpy(each, sum, sizeof each);
-    for (int l = 0; l < WK_VD; l++) {
-        for (int k = 0; k < PARTS; k++) before[k][l] = c->c[k];
-        third += fabs(c->c[2]);
-        for (int k = 0; k < parts; k++) left += fabs(put(c->c, each[k][l]));
-    }
-    memcpy(from, before, sizeof before);
-    if (left != 0 || (parts == 2 && third != 0)) return 0;
-    return !any(scan_lanes(t, rows, step, from, parts, kind));
-}
 
 /* Stores what it can; gives bits of the series that need limbs. */
 static unsigned
@@ -228,14 +162,14 @@ scan_block(const job *j, strip s, int64_t first, int64_t n, carry *c, int *parts
     load(j, s, first, n, s.width, x);
     for (int64_t i = n * s.width; i < WK_VD * (pitch + WK_VD); i++) x[i] = -0.0;
     memcpy(had, c, (size_t)s.width * sizeof *c);
-    for (;; *parts = 3) {
+    for (;; ++*parts) {
         turn(x, pitch, t);
         failed = 0;
         for (int p = 0; p < s.width; p++)
             if (c[p].known &&
                 !scan_stretches(t + p * WK_VD, rows, s.width * WK_VD, &c[p], *parts, j->kind))
                 failed |= 1u << p;
-        if (!failed || *parts == 3) break;
+        if (!failed || *parts == PARTS) break;
         memcpy(c, had, (size_t)s.width * sizeof *c);
     }
     turn_back(t, pitch, x);
@@ -268,12 +202,12 @@ scan_strip(const job *j, strip s, int64_t first, int64_t end, const before *give
     carry c[WIDTH];
     before b[WIDTH];
     int64_t taken[WIDTH]; /* what b has, up to here; -1: not yet anything */
-    int parts = 2;
+    int parts = first_parts(j->kind);
     for (int p = 0; p < s.width; p++) {
-        c[p] = carry_of(&given[p]);
+        c[p] = carry_of(&given[p].sum);
         taken[p] = -1;
     }
-    for (int64_t i = first, n; i < end; i += n) {
+    for (int64_t i = first, n; i < end && !wk_interrupted(); i += n) {
         n = end - i < most ? end - i : most;
         const unsigned slow = scan_block(j, s, i, n, c, &parts);
         for (int p = 0; p < s.width; p++) {
@@ -284,7 +218,7 @@ scan_strip(const job *j, strip s, int64_t first, int64_t end, const before *give
             }
             scan_slowly(j, (strip){s.at + p, s.step, 1}, taken[p], i, n, &b[p]);
             taken[p] = i + n;
-            c[p] = carry_of(&b[p]);
+            c[p] = carry_of(&b[p].sum);
         }
     }
 }
@@ -307,15 +241,19 @@ scan_lines(const job *j, int64_t line)
     const int64_t lines = j->lines - line < WK_VD ? j->lines - line : WK_VD;
     const strip all = {line * each, each, each};
     _Alignas(64) double x[SPACE], t[SPACE];
-    wk_vl open = {0};
+    int parts = first_parts(j->kind);
+    wk_vl open;
     load(j, all, 0, lines, each, x);
     for (int64_t i = lines * each; i < WK_VD * (each + WK_VD); i++) x[i] = 0;
-    turn(x, each, t);
-    for (int64_t p = 0; p < w; p++) {
-        wk_vd sum[PARTS];
-        start_lanes(sum);
-        open |= scan_lanes(t + p * WK_VD, j->n, w * WK_VD, sum, 2, j->kind);
-    }
+    do {
+        turn(x, each, t);
+        open = (wk_vl){0};
+        for (int64_t p = 0; p < w; p++) {
+            wk_vd sum[PARTS];
+            start_lanes(sum);
+            open |= scan_lanes(t + p * WK_VD, j->n, w * WK_VD, sum, parts, j->kind);
+        }
+    } while (parts++ == 1 && any(open));
     turn_back(t, each, x);
     store(j, all, 0, lines, each, x);
     for (int64_t l = 0; l < lines; l++)
@@ -329,14 +267,26 @@ scan_columns(const job *j, int64_t line, int64_t first)
     const int64_t pitch = (width + WK_VD - 1) / WK_VD * WK_VD, most = BLOCK / pitch;
     const strip s = {line * j->n * j->width + first, j->width, width};
     _Alignas(64) double t[BLOCK];
-    wk_vd sum[COLUMNS / WK_VD][PARTS];
+    const int64_t vectors = pitch / WK_VD;
+    wk_vd sum[COLUMNS / WK_VD][PARTS], had[COLUMNS / WK_VD][PARTS];
     wk_vl open[COLUMNS / WK_VD] = {{0}};
-    for (int64_t v = 0; v < pitch / WK_VD; v++) start_lanes(sum[v]);
-    for (int64_t i = 0, n; i < j->n; i += n) {
+    int parts = first_parts(j->kind), again;
+    for (int64_t v = 0; v < vectors; v++) start_lanes(sum[v]);
+    for (int64_t i = 0, n; i < j->n && !wk_interrupted(); i += n) {
         n = j->n - i < most ? j->n - i : most;
-        load(j, s, i, n, pitch, t);
-        for (int64_t v = 0; v < pitch / WK_VD; v++)
-            open[v] |= scan_lanes(t + v * WK_VD, n, pitch, sum[v], 2, j->kind);
+        memcpy(had, sum, (size_t)vectors * sizeof *sum);
+        do {
+            wk_vl more = {0};
+            load(j, s, i, n, pitch, t);
+            for (int64_t v = 0; v < vectors; v++) {
+                const wk_vl own = scan_lanes(t + v * WK_VD, n, pitch, sum[v], parts, j->kind);
+                more |= own;
+                if (parts > 1) open[v] |= own;
+            }
+            again = parts == 1 && any(more);
+            if (again) memcpy(sum, had, (size_t)vectors * sizeof *sum);
+            parts += again;
+        } while (again);
         store(j, s, i, n, pitch, t);
     }
     for (int64_t k = 0; k < width; k++)
@@ -387,7 +337,7 @@ static uint64_t
 scan_integers(const job *j, int64_t at, int64_t n, uint64_t sum, int write)
 {
     uint64_t x[BLOCK];
-    for (int64_t i = 0, some; i < n; i += some) {
+    for (int64_t i = 0, some; i < n && !wk_interrupted(); i += some) {
         some = n - i < BLOCK ? n - i : BLOCK;
         load_integers(j, at + i, some, x);
         if (write) {
@@ -406,6 +356,7 @@ scan_integer_columns(const job *j, int64_t line, int64_t first)
     const int64_t width = j->width - first < COLUMNS ? j->width - first : COLUMNS;
     uint64_t sum[COLUMNS] = {0}, x[COLUMNS];
     for (int64_t i = 0; i < j->n; i++) {
+        if (i % BLOCK == 0 && wk_interrupted()) return;
         const int64_t at = (line * j->n + i) * j->width + first;
         load_integers(j, at, width, x);
         for (int64_t k = 0; k < width; k++) sum[k] += x[k];
@@ -419,15 +370,15 @@ scan_integer_columns(const job *j, int64_t line, int64_t first)
 static void
 do_chunk(const job *j, int64_t item, int write, before *b)
 {
-    const int64_t line = item / j->each, first = item % j->each * CHUNK;
-    const int64_t last = first + CHUNK < j->n ? first + CHUNK : j->n;
+    const int64_t line = item / j->each, first = item % j->each * j->chunk;
+    const int64_t end = first + j->chunk < j->n ? first + j->chunk : j->n;
     const strip s = {line * j->n * j->width, j->width, j->width};
     if (j->dtype < WK_F16)
-        b->bits = scan_integers(j, s.at + first, last - first, b->bits, write);
+        b->bits = scan_integers(j, s.at + first, end - first, b->bits, write);
     else if (write)
-        scan_strip(j, s, first, last, b);
+        scan_strip(j, s, first, end, b);
     else
-        add_range(j, s, first, last, b);
+        add_range(j, s, first, end, b);
 }
 
 static void
@@ -493,9 +444,10 @@ join(const job *j)
 
 /* Numbers that an item has; of how many items, the job is told. */
 static int64_t
-plan(job *j)
+plan(job *j, int threads)
 {
     const int integers = j->dtype < WK_F16;
+    j->each = 1;
     if (j->width > (integers ? 1 : WIDTH)) {
         j->by = BY_COLUMNS;
         j->each = (j->width + COLUMNS - 1) / COLUMNS;
@@ -505,15 +457,19 @@ plan(job *j)
         j->by = BY_LINES;
         return j->n * j->width * WK_VD;
     }
-    j->each = (j->n + CHUNK - 1) / CHUNK;
-    return (j->n < CHUNK ? j->n : CHUNK) * j->width;
+    j->chunk = j->n; /* so that nothing is read twice, where that keeps the threads busy */
+    if (j->n > 3 * CHUNK && threads > 1 && j->lines < 4 * threads) {
+        j->chunk = CHUNK;
+        j->each = (j->n + CHUNK - 1) / CHUNK;
+    }
+    return j->chunk * j->width;
 }
 
 WK_CPU_LAUNCHER(cumsum, chunks)
 {
     const wk_cumsum_args *a = &call->args.cumsum;
     const int parts = wk_is_complex(call->in.dtype) ? 2 : 1;
-    job j = {.call = call, .lines = a->lines, .n = a->n, .width = a->inner * parts, .each = 1};
+    job j = {.call = call, .lines = a->lines, .n = a->n, .width = a->inner * parts};
     j.in = (const char *)call->in.data + call->in.first;
     j.out = call->out[0].data;
     j.dtype = wk_real_of(call->in.dtype);
@@ -521,7 +477,7 @@ WK_CPU_LAUNCHER(cumsum, chunks)
     j.kind = j.to == WK_F64 ? WIDE : NARROW;
     j.load = WK_ISA_NAME(wk_stencil_loader)(j.dtype, 1, 0);
     j.store = WK_ISA_NAME(wk_stencil_storer)(1, j.to);
-    const int64_t numbers = plan(&j);
+    const int64_t numbers = plan(&j, j.n > CHUNK ? wk_thread_count(call->context) : 1);
     const int64_t items = j.by == BY_LINES ? (j.lines + WK_VD - 1) / WK_VD : j.lines * j.each;
     if (j.by == BY_CHUNKS && j.each > 1) {
         j.state = malloc((size_t)(items * j.width) * sizeof *j.state);

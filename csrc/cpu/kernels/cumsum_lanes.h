@@ -1,8 +1,12 @@
-/* cumsum_lanes.h -- sums of the first row, the first two, ... of rows of lanes; and how lines become lanes. */
+/* cumsum_lanes.h -- prefixes of rows of lanes, each lane by itself; and how lines become lanes. See
+ * cumsum.c. */
 #ifndef WARPKIT_CUMSUM_LANES_H
 #define WARPKIT_CUMSUM_LANES_H
 
+#include "cpu/reduction.h"
 #include "vector.h"
+
+#include <math.h>
 
 enum { PARTS = 3 }; /* of a sum, at most: doubles */
 
@@ -74,17 +78,22 @@ size_of(wk_vd v)
     return (wk_vd)((wk_vl)v & INT64_MAX);
 }
 
-typedef enum {
-    SUMS,
-    NARROW,
-    WIDE
-} kind; /* the last sums alone; prefixes, odd where some is left */
+/* The last sums alone, or prefixes: of less digits than doubles odd where some is left. */
+typedef enum kind { SUMS, NARROW, WIDE } kind;
+
+/* So many mostly do: sums of less digits are mostly doubles. */
+static int
+first_parts(kind kind)
+{
+    return kind == NARROW ? 1 : 2;
+}
 
 /* The prefix c, as a double; where it is not known open becomes so. */
 static inline __attribute__((always_inline)) wk_vd
 round_prefix(const wk_vd *c, int parts, kind kind, wk_vl *open)
 {
     wk_vd less, w = {0};
+    if (parts == 1) return c[0];
     wk_vd h = two_sum(c[0], c[1], &less);
     if (parts == 3) {
         const wk_vd t = two_sum(-less, c[2], &w);
@@ -130,13 +139,16 @@ scan_rows(double *t, int64_t rows, int64_t step, wk_vd *sum, int parts, kind kin
 static wk_vl
 scan_lanes(double *t, int64_t rows, int64_t step, wk_vd *sum, int parts, kind kind)
 {
-    if (parts == 2)
-        return kind == SUMS     ? scan_rows(t, rows, step, sum, 2, SUMS)
-               : kind == NARROW ? scan_rows(t, rows, step, sum, 2, NARROW)
-                                : scan_rows(t, rows, step, sum, 2, WIDE);
-    return kind == SUMS     ? scan_rows(t, rows, step, sum, 3, SUMS)
-           : kind == NARROW ? scan_rows(t, rows, step, sum, 3, NARROW)
-                            : scan_rows(t, rows, step, sum, 3, WIDE);
+    if (kind == SUMS)
+        return parts == 1   ? scan_rows(t, rows, step, sum, 1, SUMS)
+               : parts == 2 ? scan_rows(t, rows, step, sum, 2, SUMS)
+                            : scan_rows(t, rows, step, sum, 3, SUMS);
+    if (parts == 1) return scan_rows(t, rows, step, sum, 1, kind);
+    if (kind == NARROW)
+        return parts == 2 ? scan_rows(t, rows, step, sum, 2, NARROW)
+                          : scan_rows(t, rows, step, sum, 3, NARROW);
+    return parts == 2 ? scan_rows(t, rows, step, sum, 2, WIDE)
+                      : scan_rows(t, rows, step, sum, 3, WIDE);
 }
 
 static void
@@ -151,6 +163,74 @@ any(wk_vl v)
     int64_t some = 0;
     for (int k = 0; k < WK_VD; k++) some |= v[k];
     return some != 0;
+}
+
+/* ---- stretches of one series ------------------------------------------------------------------ */
+
+/* What stands before a block: three doubles, if they are all of it. */
+typedef struct carry {
+    double c[PARTS];
+    int known;
+} carry;
+
+/* Adds x to three doubles; what is left of it. Zeros have signs as two_sum's of vectors. */
+static double
+put(double *c, double x)
+{
+    for (int k = 0; k < PARTS; k++) {
+        const double s = c[k] + x, other = s - c[k];
+        x = -(((s - other) - c[k]) + (other - x));
+        c[k] = s;
+    }
+    return x;
+}
+
+/* c[0] is -0.0 if there are none but such. */
+static carry
+carry_of(const wk_exact *e)
+{
+    carry c = {.c = {e->flags & WK_NOT_MINUS_ZERO ? 0.0 : -0.0, -0.0, -0.0}};
+    if (e->flags & WK_IS_ODD) return c;
+    double left = fabs(put(c.c, e->part[0].f));
+    if (e->part[1].f != 0) left += fabs(put(c.c, e->part[1].f)); /* it may be 0.0 */
+    if (e->used) {
+        int64_t room[WK_SUM_LIMBS];
+        wk_limbs limbs = {room, WK_SUM_LIMBS, WK_SUM_BASE};
+        memcpy(room, e->limbs.limb, sizeof room);
+        const double sign = wk_limbs_magnitude(&limbs) ? -1 : 1;
+        int top = WK_SUM_LIMBS - 1;
+        while (top > 0 && room[top] == 0) top--;
+        const int e2 =
+            32 * top + WK_SUM_BASE; /* of the uppermost; its numbers are all doubles */
+        if (e2 > 900 || (room[top] && e2 < -800)) return c;
+        for (int i = top; i >= 0 && i > top - 6; i--) {
+            const int e1 = 32 * i + WK_SUM_BASE;
+            if (room[i] == 0) continue;
+            left += fabs(put(c.c, sign * (double)room[i] * wk_power_of_two(e1)));
+        }
+        for (int i = top - 6; i >= 0; i--) left += room[i] != 0;
+    }
+    c.known = left == 0;
+    return c;
+}
+
+/* Lanes are stretches of one series, each behind the other; 0: that takes more parts. */
+static int
+scan_stretches(double *t, int64_t rows, int64_t step, carry *c, int parts, kind kind)
+{
+    wk_vd sum[PARTS], from[PARTS];
+    double each[PARTS][WK_VD], before[PARTS][WK_VD], left = 0, more = 0;
+    start_lanes(sum);
+    if (any(scan_lanes(t, rows, step, sum, parts, SUMS))) return 0;
+    memcpy(each, sum, sizeof each);
+    for (int l = 0; l < WK_VD; l++) {
+        for (int k = 0; k < PARTS; k++) before[k][l] = c->c[k];
+        for (int k = parts; k < PARTS; k++) more += fabs(c->c[k]);
+        for (int k = 0; k < parts; k++) left += fabs(put(c->c, each[k][l]));
+    }
+    memcpy(from, before, sizeof before);
+    if (left != 0 || more != 0) return 0;
+    return !any(scan_lanes(t, rows, step, from, parts, kind));
 }
 
 #endif
