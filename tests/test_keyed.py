@@ -597,6 +597,12 @@ def test_prefixes_of_long_lines_begin_where_others_ended(row):
         got = row(x)
         for i in (0, 4095, 4096, 32_767, 32_768, 65_536, 70_001, 100_002):
             assert_same(got[i], warpkit.reduce(x[: i + 1], device="cpu"))
+    for dtype, digits in (("float32", 24), ("float64", 53)):  # a tie that a third double decides
+        x = np.zeros(140_000, dtype)
+        x[:3] = 1, 2.0**-digits, 2.0**-130
+        want = np.full_like(x, 1 + np.finfo(dtype).eps)
+        want[:2] = 1
+        assert_same(row(x), want)
     x = np.full(70_000, -0.0)
     for k, first in ((3, -1.0), (3, -1e-320), (40_000, 0.0)):
         x[k] = first
