@@ -1375,7 +1375,7 @@ def _of_part(a: np.ndarray, places: np.ndarray, op: str, ddof: float) -> Any:
     if op == "count":
         return len(places)
     if len(places) == 0 and op in ("min", "max", "ptp"):
-        return math.nan
+        return complex(math.nan, math.nan) if a.dtype.kind == "c" else math.nan
     found = reduce(a[places], op, ddof=ddof)
     return places[found] if op in ("argmin", "argmax") else found
 
