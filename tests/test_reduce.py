@@ -206,6 +206,27 @@ def test_integers_and_truth_values_are_numpys(device, dtype):
             assert_same(warpkit.reduce(a, op, axis, device=device), getattr(np, op)(a, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", [*COMPLEX, "float32", "float64", "float16"])
+@pytest.mark.parametrize("odd", ["nothing", "NaN", "zeros"])
+def test_extremes_among_many(device, dtype, odd):
+    """Of columns and of runs, of which few have what comparisons do not tell."""
+    rng = np.random.default_rng(5)
+    for shape, axis in (((5, 300), 0), ((300, 300), 0), ((40, 700), 1), ((3, 5000), None)):
+        a = rng.standard_normal((2, *shape)).astype(np.dtype(dtype).type(0).real.dtype)
+        a = a[0] + 1j * a[1] if dtype in COMPLEX else a[0]
+        places = tuple(rng.integers(0, n, 3) for n in shape)
+        if odd == "NaN":
+            a.real[places] = np.nan
+            (a.imag if dtype in COMPLEX else a)[places[0][::-1], places[1]] = np.nan
+        if odd == "zeros":  # among negative ones, as the greatest
+            a = -np.abs(a.real) + (1j * a.imag if dtype in COMPLEX else 0)
+            for sign in (0.0, -0.0):
+                a.real[tuple(rng.integers(0, n, 8) for n in shape)] = sign
+        a = a.astype(dtype)
+        for op in ("min", "max", "ptp", *ARGS, "nanmin", "nanmax", *NAN[-2:]):
+            check(device, a, op, axis)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "uint32"])
 def test_sums_of_integers_near_the_greatest_and_beyond_it(device, dtype):
     least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max

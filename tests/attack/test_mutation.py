@@ -253,6 +253,19 @@ def groups() -> Iterator[Case]:
         yield Case(f"group_reduce-{dtype}", varied, (low, a), (high, a))
 
 
+def segments() -> Iterator[Case]:
+    def folded(a: Any, offsets: Any, *, device: str) -> Any:
+        return tuple(
+            warpkit.segment_reduce(a, offsets, op, device=device) for op in ("sum", "var", "argmax")
+        )
+
+    a, offsets = numbers("float64", 1, 2), np.arange(N // 7 + 1)
+    wild = np.where(np.arange(offsets.size) % 5, offsets, hostile("int64", offsets.size))
+    yield Case("segment_reduce", folded, (a, offsets), (a, wild), moved=False)
+    far = np.where(np.arange(offsets.size) % 5, offsets, 5 * offsets)
+    yield Case("segment_reduce-far", folded, (a, offsets), (a, far), moved=False)
+
+
 def warps() -> Iterator[Case]:
     def assumed(a: Any, *, device: str) -> Any:
         return warpkit.warp_histogram(a, assume_sorted=True, device=device)
@@ -283,7 +296,7 @@ def warps() -> Iterator[Case]:
 
 CASES = [
     *(*folds(), *transposes(), *stencils(), *runs(), *distinct()),
-    *(*counts(), *sums(), *values_as_bins(), *groups(), *warps()),
+    *(*counts(), *sums(), *values_as_bins(), *groups(), *segments(), *warps()),
 ]
 
 # ---- the storms --------------------------------------------------------------------------------

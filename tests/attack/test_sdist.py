@@ -140,6 +140,19 @@ def test_without_sources_there_is_an_error_and_no_module(python, tree, tmp_path,
     assert missing == "cuda" or not list((partial / "python").rglob("*.so"))
 
 
+def test_what_a_macro_includes_is_an_input_of_an_object(python, tree):
+    """A header changes what includes it, also where a macro has its name."""
+    script = """
+import runpy
+setup = runpy.run_path("setup.py")
+kernels, found = setup["ROOT"] / "csrc" / "cpu" / "kernels", set()
+for source in setup["sources"]("csrc", ".c"):
+    setup["included"](source, (setup["ROOT"] / "csrc",), found)
+print(sorted(p.name for p in kernels.glob("*.h") if p not in found))
+"""
+    assert done(python, "-c", script, cwd=tree) == ["[]"]
+
+
 def test_trees_may_share_a_cache(python, tree, tmp_path):
     """Nothing of the place is in the name of an object."""
     script = """

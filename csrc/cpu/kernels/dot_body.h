@@ -154,7 +154,46 @@ FN(add)(wk_exact *e, const void *from, const void *by, int64_t n)
 
 /* ---- in two doubles ------------------------------------------------------------------------ */
 
-#if WK_HAS_FMA
+#if WK_HAS_FMA && !PAIRED
+/* Products are doubles. An addition is off by a 2^53rd of what is there at most, and that is no more than
+ * the sum of all magnitudes, which is no more than the product of both norms. */
+static void
+FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
+{
+    enum { SETS = 4, LANES = SETS * WK_VD };
+    wk_vd s[SETS] = {{0}}, xx[SETS] = {{0}}, yy[SETS] = {{0}};
+    double all = 0, squares[2] = {0, 0};
+    int64_t i = 0;
+#define ADD(k, a, b)                                                                           \
+    {                                                                                          \
+        const wk_vd u = (a), v = (b);                                                          \
+        s[k] = wk_fma(u, v, s[k]);                                                             \
+        xx[k] = wk_fma(u, u, xx[k]);                                                           \
+        yy[k] = wk_fma(v, v, yy[k]);                                                           \
+    }
+    for (; i + LANES <= n; i += LANES)
+#pragma GCC unroll 4
+        for (int k = 0; k < SETS; k++) ADD(k, LOAD(x + i + k * WK_VD), LOAD(y + i + k * WK_VD));
+    for (; i + WK_VD <= n; i += WK_VD) ADD(0, LOAD(x + i), LOAD(y + i));
+    if (i < n) ADD(1, FN(load_some)(x + i, n - i), FN(load_some)(y + i, n - i));
+#undef ADD
+#pragma GCC unroll 4
+    for (int k = 1; k < SETS; k++) {
+        s[0] += s[k];
+        xx[0] += xx[k];
+        yy[0] += yy[k];
+    }
+    for (int k = 0; k < WK_VD; k++) {
+        all += s[0][k];
+        squares[0] += xx[0][k];
+        squares[1] += yy[0][k];
+    }
+    const double most = sqrt(squares[0]) * sqrt(squares[1]);
+    if (!(most < wk_infinity(0))) sum->unknown = 1;
+    sum->lost += (double)(n / LANES + LANES + 8) * 0x1p-52 * most;
+    near_add(sum, all, 0);
+}
+#elif WK_HAS_FMA
 /* Products are below two to this, or MOST_POWER: some are no numbers, or too small to have all digits;
  * NO_POWER: all are zeros. */
 static int
