@@ -300,7 +300,8 @@ is_narrow(const wk_reduction *r, int axis)
 static int
 has_columns(const wk_reduction *r, int axis)
 {
-    int can = r->mask == NULL && r->in->strides[axis] == 1; /* both parts of a number in one tile */
+    int can =
+        r->mask == NULL && r->in->strides[axis] == 1; /* both parts of a number in one tile */
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
     return can &&
            !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);

@@ -95,7 +95,8 @@ wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t 
     const wk_reduction *r = way->r;
     const int kept = r->args->kept, axes = r->in->ndim - kept;
     const char *x = r->x + wk_offset_of(r->in, 0, kept, output) * r->item;
-    const int run = r->mask == NULL && (axes == 0 || (axes == 1 && r->in->strides[kept] == 1)) &&
+    const int run = r->mask == NULL &&
+                    (axes == 0 || (axes == 1 && r->in->strides[kept] == 1)) &&
                     !(r->args->skip_nan && r->args->planes == 2);
     int blocks = 0;
     for (int64_t i = start, m; i < start + n; i += m) {

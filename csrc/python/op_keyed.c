@@ -74,7 +74,8 @@ multiply(wk_frame *f, int conjugate, int whole)
     if (whole && !f->operand.on_device) {
         wk_device *device = &f->options.device;
         if (wk_choose_device(f->state, device) < 0) return -1;
-        if (device->given == 2 || device->kind != WK_CPU) return 1; /* 2: "auto", by all bytes */
+        if (device->given == 2 || device->kind != WK_CPU)
+            return 1; /* 2: "auto", by all bytes */
     }
     if (place(f) < 0 || place_beside(f, "b") < 0) return -1;
     if (in->ndim < 1 || in->dtype != f->call.beside.dtype) {

@@ -29,9 +29,7 @@ class _Place(NamedTuple):
         self, function: Any, *arguments: Any, out: Any = None, progress: Progress = False
     ) -> Any:
         given = tuple([_dense(x) if isinstance(x, np.ndarray) else x for x in arguments])
-        return with_options(
-            function, given, out, self.device, self.stream, self.variant, progress
-        )
+        return with_options(function, given, out, self.device, self.stream, self.variant, progress)
 
     def aside(self, function: Any, *arguments: Any, progress: Progress = False) -> Any:
         """Another operation's, which has variants of its own."""

@@ -11,7 +11,8 @@ FN(count_rows)(void *lanes, const void *from, const int64_t *offsets, int64_t n,
     for (int64_t w = 0; w < width; w++) {
         const U *x = (const U *)from + PER * offsets[w];
         int64_t count = 0, i = 0;
-        if (sizeof(U) > 1) { /* counters as wide as elements: a row is no longer than these hold */
+        if (sizeof(U) >
+            1) { /* counters as wide as elements: a row is no longer than these hold */
             U all = 0;
             for (; i < n; i++) all += (U)(NONZERO(i) != 0);
             count = (int64_t)all;

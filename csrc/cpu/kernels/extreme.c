@@ -92,8 +92,9 @@ take_row(double *restrict real, double *restrict imag, const void *x, int64_t wi
     int64_t odd = 0;
     for (int64_t w = 0; w < width; w++) {
         const element one = element_of(x, w, wide), best = {real[w], imag[w]};
-        const int64_t above = one.real > best.real, below = one.real < best.real,
-                      far = one.imag > best.imag, near = one.imag < best.imag;
+        const int64_t above = one.real > best.real,
+                      below = one.real<best.real, far = one.imag> best.imag,
+                      near = one.imag < best.imag;
         const int64_t wins = most ? above | (~below & far) : below | (~above & near);
         odd |= __builtin_isunordered(one.real, one.imag);
         real[w] = wins & 1 ? one.real : best.real;
@@ -133,9 +134,11 @@ best_of(const void *x, int64_t n, int wide, int most)
     if (rows > 1) {
         double real[WIDTH], imag[WIDTH];
         for (int64_t i = 0; i < rows; i++) offsets[i] = i * WIDTH;
-        if (take_rows(real, imag, x, offsets, rows, WIDTH, wide, most) == 0) done = rows * WIDTH;
+        if (take_rows(real, imag, x, offsets, rows, WIDTH, wide, most) == 0)
+            done = rows * WIDTH;
         for (int64_t w = 0; w < WIDTH && done; w++)
-            if (before((element){real[w], imag[w]}, best, most)) best = (element){real[w], imag[w]};
+            if (before((element){real[w], imag[w]}, best, most))
+                best = (element){real[w], imag[w]};
     }
     for (int64_t i = done; i < n; i++) {
         const element one = element_of(x, i, wide);
@@ -154,14 +157,15 @@ complex_columns(double *lane, const void *from, const int64_t *offsets, int64_t 
     double *imags = lane + wk_stride(width), real[SIDE], imag[SIDE];
     int nan = 0;
     for (int64_t begin = 0; begin < width; begin += SIDE) {
-        const char *x = (const char *)from + 2 * begin * (wide ? sizeof(double) : sizeof(float));
+        const char *x =
+            (const char *)from + 2 * begin * (wide ? sizeof(double) : sizeof(float));
         const int64_t some = width - begin < SIDE ? width - begin : SIDE;
         const int known = take_rows(real, imag, x, offsets, n, some, wide, most) == 0;
         for (int64_t i = 0; i < (known ? 1 : n); i++)
             for (int64_t w = 0; w < some; w++) {
                 const element before = {lane[begin + w], imags[begin + w]};
-                element one = known ? (element){real[w], imag[w]}
-                                    : element_of(x, offsets[i] + w, wide);
+                element one =
+                    known ? (element){real[w], imag[w]} : element_of(x, offsets[i] + w, wide);
                 if (__builtin_isunordered(one.real, one.imag)) one = (element){0, wk_nan()};
                 one = better(before, one, most);
                 lane[begin + w] = one.real;

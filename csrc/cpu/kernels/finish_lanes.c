@@ -212,7 +212,7 @@ square_results(const lanes *l, const result *to)
         for (int64_t w = 0; w < width; w++) out[w * step] = value;                             \
     } while (0)
 #define COPY(T) EACH(T, ((const T *)lane)[w])
-#define COMPLEX(T) /* NaN is in either part where there was one */                            \
+#define COMPLEX(T) /* NaN is in either part where there was one */                             \
     do {                                                                                       \
         T *restrict out = (T *)to->data + 2 * to->first;                                       \
         const double *restrict real = lane, *restrict imag = real + wk_stride(width);          \
