@@ -210,6 +210,22 @@ def test_segments_are_reduced_one_by_one(row, dtype):
         check(row, "segment_reduce", a, offsets, op)
 
 
+@pytest.mark.parametrize(
+    ("row", "dtype"),
+    rows_by_dtype("dot", ("float16", "bfloat16", "float32", "float64", "complex64")),
+)
+def test_products_next_to_a_tie(row, dtype):
+    """1, half a unit, and what no double has beside these: above, below, and not there."""
+    half = {"float16": 11, "bfloat16": 8, "float64": 53}.get(dtype, 24)
+    for least in (2.0**-20, -(2.0**-20), 0.0):
+        x, y = np.zeros((2, 5000))
+        x[0] = y[0] = 1
+        x[1024], y[1024] = 2.0 ** -(half // 2), 2.0 ** (half // 2 - half)
+        x[2048], y[2048] = (least, abs(least)) if dtype == "float16" else (least**3, 2.0**-50)
+        check(row, "dot", x.astype(dtype), y.astype(dtype))
+        check(row, "dot", np.stack([x, y]).astype(dtype), np.stack([y, y]).astype(dtype), axis=1)
+
+
 @pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("segment_reduce", FEW))
 def test_segments_of_any_lengths(row, dtype):
     """Many short ones, for which threads are enough; long ones, in parts; beginnings anywhere."""

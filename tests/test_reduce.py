@@ -206,6 +206,23 @@ def test_integers_and_truth_values_are_numpys(device, dtype):
             assert_same(warpkit.reduce(a, op, axis, device=device), getattr(np, op)(a, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_squares_of_a_run_next_to_a_tie(device, dtype):
+    """1, half a unit, and what no double has beside these: above, below, and not there."""
+    half = {"float16": 5.5, "bfloat16": 4, "float32": 12, "float64": 26.5}[dtype]
+    tiny = 2.0**-11 if dtype == "float16" else 2.0**-60  # of float16 a double has all of it
+    for root, least in itertools.product((False, True), (tiny, 0.0)):
+        a = np.zeros(5000, np.float64)
+        a[0] = 1
+        a[[1024, 2048]] = 2.0 ** -(half + 0.5)  # whose squares are half a unit together
+        a[3072] = least
+        for one in (a, np.where(a == 1, 1 + 2.0**-7, a)):
+            check(device, one.astype(dtype), "norm" if root else "sumsq")
+    if dtype == "float64":
+        for k in range(40, 60):  # a root next to a tie, or that is one
+            check(device, np.array([3.0 * 2**k, 4.0 * 2**k, 2.0 ** (k - 50)] * 40), "norm")
+
+
 @pytest.mark.parametrize("dtype", [*COMPLEX, "float32", "float64", "float16"])
 @pytest.mark.parametrize("odd", ["nothing", "NaN", "zeros"])
 def test_extremes_among_many(device, dtype, odd):

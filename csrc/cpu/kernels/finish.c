@@ -144,9 +144,11 @@ near_variance(const wk_acc *a, int sums, double ddof, int root)
     double slack, none;
     if (a->n >= 1 << 26 || ddof != floor(ddof) || !(fabs(ddof) < 1 << 26) || !(d > 0))
         return unknown;
-    if (!pair_of(&a->squares, &q, &slack) || !wk_moderate(q.high)) return unknown;
+    if (!pair_of(&a->squares, &q, &slack)) return unknown;
+    if (a->n == 1 || (q.high == 0 && slack == 0)) return (wk_near){0, 0, 1};
+    if (!wk_moderate(q.high)) return unknown;
     wk_pair v = wk_two_product(q.high, n);
-    double low = v.low + q.low * n;
+    double low = v.low + q.low * n, some = slack + fabs(v.low) + fabs(q.low);
     slack = v.high * 0x1p-97;
     for (int i = 0; i < sums; i++) {
         if (!pair_of(&a->sum[i], &s, &none)) return unknown;
@@ -155,9 +157,13 @@ near_variance(const wk_acc *a, int sums, double ddof, int root)
         const wk_pair square = wk_two_product(s.high, s.high);
         v = wk_two_sum(v.high, -square.high);
         low += v.low - square.low - (2 * s.high + s.low) * s.low;
+        some += fabs(v.low) + fabs(square.low) + fabs(s.low);
     }
+    if (some == 0 && v.high == 0) return (wk_near){0, 0, 1};
     v = wk_two_sum(v.high, low);
     const double x = v.high / d, r = fma(-x, d, v.high), c = (r + v.low) / d;
+    if (some == 0 && r == 0 && v.high > 0) /* of few integers: doubles all the way */
+        return root ? wk_near_root((wk_pair){x, 0}, 0) : (wk_near){x, 0, 1};
     if (!wk_moderate(v.high) || v.high < 0) return unknown;
     slack = slack / d + fabs(c) * 0x1p-48 + x * 0x1p-103;
     if (!root) return wk_settle(x, c, slack);
