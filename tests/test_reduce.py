@@ -206,6 +206,19 @@ def test_integers_and_truth_values_are_numpys(device, dtype):
             assert_same(warpkit.reduce(a, op, axis, device=device), getattr(np, op)(a, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_a_number_is_nan_if_one_part_is(device, dtype):
+    """Of runs, of what lies apart, and of columns: the other part counts no more."""
+    rng = np.random.default_rng(6)
+    a = (rng.standard_normal((40, 600)) + 1j * rng.standard_normal((40, 600))).astype(dtype)
+    for part, row in ((a.real, 3), (a.imag, 17)):
+        part[row, ::97] = np.nan
+    for op in ("nansum", "nanmean", "nanvar", "nanmax", "nanargmin", "nanprod"):
+        for x in (a, a[:, ::2], a[:, ::-1], np.ascontiguousarray(a.T).T):
+            for axis in (None, 0, 1):
+                check(device, 1 + x * 2.0**-10 if op == "nanprod" else x, op, axis)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_squares_of_a_run_next_to_a_tie(device, dtype):
     """1, half a unit, and what no double has beside these: above, below, and not there."""
