@@ -9,6 +9,7 @@
  * Source    T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product" (2005), for the two doubles. */
 #include "cpu/fp.h"
 #include "cpu/threads.h"
+#include "dot_rows.h"
 #include "exact_parts.h"
 #include "finish.h"
 #include "near.h"
@@ -154,6 +155,7 @@ typedef struct job {
     int64_t parts, part; /* of an output, and elements of each        */
     enum { WHOLE_OUTPUTS, NEAR_PARTS, EXACT_PARTS } stage;
     int try_near;    /* are two doubles to be tried?              */
+    int by_rows;     /* so many short ones at once as a vector has */
     near_dots *near; /* [outputs][parts]; NULL: one part          */
     dots *room;      /* likewise                                  */
     uint64_t told;   /* of several parts: outputs that are there  */
@@ -391,8 +393,18 @@ task(void *arg, int64_t begin, int64_t end, int thread)
     const wk_fp_state state = wk_fp_begin();
     (void)thread;
     int powers[2] = {NO_POWER, NO_POWER};
-    for (int64_t item = begin; item < end && !wk_interrupted(); item++)
-        take_item(j, item, powers);
+    for (int64_t item = begin, some; item < end && !wk_interrupted(); item += some) {
+        unsigned open = 1;
+        some = 1;
+        if (j->by_rows) {
+            const int64_t at = item * j->n * j->item;
+            some = end - item < WK_VD ? end - item : WK_VD;
+            open = WK_ISA_NAME(wk_dot_rows)(j->dtype, j->x + at, j->y + at, j->n, some,
+                                            j->call->out[0].data, item);
+        }
+        for (int64_t k = 0; k < some; k++)
+            if (open >> k & 1) take_item(j, item + k, powers);
+    }
     wk_fp_end(state);
 }
 
@@ -472,6 +484,8 @@ WK_CPU_LAUNCHER(dot, blocks)
         j.parts = (a->n + j.part - 1) / j.part;
         return in_parts(call, &j, a->outputs);
     }
+    j.by_rows = j.try_near && a->n > 0 && a->n <= WK_DOT_SHORT && a->outputs > 1 &&
+                !wk_is_complex(j.dtype) && call->out[0].dtype == j.dtype;
     const int64_t each = a->n + 64, grain = each < TASK ? TASK / each : 1;
     wk_parallel(call->context, a->outputs, grain, task, &j);
     return WK_OK;
