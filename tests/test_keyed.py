@@ -210,6 +210,22 @@ def test_segments_are_reduced_one_by_one(row, dtype):
         check(row, "segment_reduce", a, offsets, op)
 
 
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_products_that_no_lane_holds_decide_a_tie(row):
+    """1 and almost half a unit of float32; some that are rounded off, one by one, make it more."""
+    x, y = np.zeros((2, 2048), "float32")
+    x[0] = y[0] = y[32] = 1
+    x[32] = 2**-24 * (1 - 2**-24)
+    check(row, "dot", x, y)
+    x[64::32], y[64::32] = 2**-27 * 1.25, 2**-27 * 1.5
+    check(row, "dot", x, y)
+    assert reference.dot(x, y) > 1
+    x, y = np.ones((2, 9, 64))  # rows, of float64
+    x[:, 1:3] = y[:, 1:3] = 2**-27 * (1 - 2**-50)
+    x[:, 3:], y[:, 3:] = 2**-54, 2**-54 * (1.9 * np.arange(9)[:, None] / 8)
+    check(row, "dot", x, y, axis=1)
+
+
 @pytest.mark.parametrize(
     ("row", "dtype"),
     rows_by_dtype("dot", ("float16", "bfloat16", "float32", "float64", "complex64")),

@@ -135,6 +135,12 @@ squares_modulo(const wk_exact *e)
     return (uint64_t)limb[0] + ((uint64_t)limb[1] << 32);
 }
 
+static int
+are_few(int64_t n, double ddof)
+{
+    return n < 1 << 26 && ddof == floor(ddof) && fabs(ddof) < 1 << 26;
+}
+
 /* n Q - S^2 of `sums` sums, divided by n (n - ddof). */
 static wk_near
 near_variance(const wk_acc *a, int sums, double ddof, int root)
@@ -142,8 +148,7 @@ near_variance(const wk_acc *a, int sums, double ddof, int root)
     const double n = (double)a->n, d = n * (n - ddof);
     wk_pair q, s;
     double slack, none;
-    if (a->n >= 1 << 26 || ddof != floor(ddof) || !(fabs(ddof) < 1 << 26) || !(d > 0))
-        return unknown;
+    if (!are_few(a->n, ddof) || !(d > 0)) return unknown;
     if (!pair_of(&a->squares, &q, &slack)) return unknown;
     if (a->n == 1 || (q.high == 0 && slack == 0)) return (wk_near){0, 0, 1};
     if (!wk_moderate(q.high)) return unknown;
@@ -159,11 +164,10 @@ near_variance(const wk_acc *a, int sums, double ddof, int root)
         low += v.low - square.low - (2 * s.high + s.low) * s.low;
         some += fabs(v.low) + fabs(square.low) + fabs(s.low);
     }
-    if (some == 0 && v.high == 0) return (wk_near){0, 0, 1};
     v = wk_two_sum(v.high, low);
     const double x = v.high / d, r = fma(-x, d, v.high), c = (r + v.low) / d;
-    if (some == 0 && r == 0 && v.high > 0) /* of few integers: doubles all the way */
-        return root ? wk_near_root((wk_pair){x, 0}, 0) : (wk_near){x, 0, 1};
+    if (some == 0 && r == 0) /* of few integers: doubles all the way */
+        return root && x > 0 ? wk_near_root((wk_pair){x, 0}, 0) : (wk_near){x, 0, 1};
     if (!wk_moderate(v.high) || v.high < 0) return unknown;
     slack = slack / d + fabs(c) * 0x1p-48 + x * 0x1p-103;
     if (!root) return wk_settle(x, c, slack);
