@@ -214,7 +214,7 @@ def test_a_number_is_nan_if_one_part_is(device, dtype):
     for part, row in ((a.real, 3), (a.imag, 17)):
         part[row, ::97] = np.nan
     for op in ("nansum", "nanmean", "nanvar", "nanmax", "nanargmin", "nanprod"):
-        same = np.broadcast_to(a[:, :1], (40, 50))
+        same = np.broadcast_to(a[:, :1].copy(), (40, 50))
         for x in (a, a[:, ::2], a[:, ::-1], np.ascontiguousarray(a.T).T, same):
             for axis in (None, 0, 1):
                 check(device, 1 + x * 2.0**-10 if op == "nanprod" else x, op, axis)
