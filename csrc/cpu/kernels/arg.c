@@ -136,9 +136,10 @@ take_row(double *restrict real, double *restrict imag, int64_t *restrict at, con
     int64_t odd = 0;
     for (int64_t w = 0; w < width; w++) {
         const element one = x[w], best = {real[w], imag[w]};
-        const int64_t above = one.real > best.real,
-                      below = one.real<best.real, far = one.imag> best.imag,
-                      near = one.imag < best.imag;
+        const int64_t above = one.real > best.real;
+        const int64_t below = one.real < best.real;
+        const int64_t far = one.imag > best.imag;
+        const int64_t near = one.imag < best.imag;
         const int64_t wins = (most ? above | (~below & far) : below | (~above & near)) & 1;
         odd |= __builtin_isunordered(one.real, one.imag);
         real[w] = wins ? one.real : best.real;

@@ -92,9 +92,10 @@ take_row(double *restrict real, double *restrict imag, const void *x, int64_t wi
     int64_t odd = 0;
     for (int64_t w = 0; w < width; w++) {
         const element one = element_of(x, w, wide), best = {real[w], imag[w]};
-        const int64_t above = one.real > best.real,
-                      below = one.real<best.real, far = one.imag> best.imag,
-                      near = one.imag < best.imag;
+        const int64_t above = one.real > best.real;
+        const int64_t below = one.real < best.real;
+        const int64_t far = one.imag > best.imag;
+        const int64_t near = one.imag < best.imag;
         const int64_t wins = most ? above | (~below & far) : below | (~above & near);
         odd |= __builtin_isunordered(one.real, one.imag);
         real[w] = wins & 1 ? one.real : best.real;
