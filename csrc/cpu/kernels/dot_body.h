@@ -221,7 +221,7 @@ static void
 FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
 {
     enum { SETS = 4, LANES = SETS * WK_VD };
-    wk_vd upper[SETS], lower[SETS], most, bias;
+    wk_vd upper[SETS], lower[SETS], most[SETS], bias;
     int power = sum->power, e, own;
     if (power == NO_POWER) power = FN(power)(x, y, n);
     if (power == NO_POWER) return;
@@ -231,17 +231,16 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
         if (sum->unknown) return;
         e = power + 64 - __builtin_clzll((uint64_t)n); /* the sum is below 2^e */
         bias = wk_splat(1.5 * wk_power_of_two(e + 1)); /* and its unit 2^(e - 51) */
-        most = wk_splat(0);
 #pragma GCC unroll 4
         for (int k = 0; k < SETS; k++) {
             upper[k] = bias;
-            lower[k] = most;
+            lower[k] = most[k] = wk_splat(0);
         }
 #define ADD(k, a, b)                                                                           \
     {                                                                                          \
         const wk_vd u = (a), v = (b), next = wk_fma(u, v, upper[k]), less = upper[k] - next;   \
         lower[k] += wk_fma(u, v, less);                                                        \
-        most = wk_larger(less, most);                                                          \
+        most[k] = wk_larger(less, most[k]);                                                    \
         upper[k] = next;                                                                       \
     }
         for (; i + LANES <= n; i += LANES)
@@ -251,7 +250,9 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
         for (; i + WK_VD <= n; i += WK_VD) ADD(0, LOAD(x + i), LOAD(y + i));
         if (i < n) ADD(1, FN(load_some)(x + i, n - i), FN(load_some)(y + i, n - i));
 #undef ADD
-        own = power_of(most); /* of multiples of the unit */
+#pragma GCC unroll 4
+        for (int k = 1; k < SETS; k++) most[0] = wk_larger(most[k], most[0]);
+        own = power_of(most[0]); /* of multiples of the unit */
         if (own <= power) break;
         power = own < MOST_POWER ? own + 1 : own; /* once more */
     }
