@@ -9,6 +9,7 @@
  * Source    T. Ogita, S. Rump, S. Oishi, "Accurate sum and dot product" (2005), for the two doubles. */
 #include "cpu/fp.h"
 #include "cpu/threads.h"
+#include "dot_near.h"
 #include "dot_rows.h"
 #include "exact_parts.h"
 #include "finish.h"
@@ -53,35 +54,6 @@ expand_product(wk_vd x, wk_vd y, wk_vd *t)
 }
 
 #define PRODUCT(x, y, t) (t)[0] = (x) * (y)
-
-/* s[0] + s[1] is a sum but for `lost`; or nothing is known of it. */
-typedef struct near_sum {
-    double s[2], lost;
-    int unknown, power; /* products are below two to it, as far as is seen */
-} near_sum;
-
-enum { NO_POWER = -5000, MOST_POWER = 5000 };
-
-/* All are below two to it. */
-static inline int
-power_of(wk_vd sizes)
-{
-    double most = 0;
-    for (int k = 0; k < WK_VD; k++) most = sizes[k] > most ? sizes[k] : most;
-    const int raw = (int)(wk_bits_f64(most) >> 52);
-    if (most == 0) return NO_POWER;
-    return raw == 2047 ? MOST_POWER : (raw > 0 ? raw : 1) - 1022;
-}
-
-static inline void
-near_add(near_sum *sum, double high, double low)
-{
-    const wk_pair upper = wk_two_sum(sum->s[0], high), rest = wk_two_sum(sum->s[1], upper.low),
-                  lower = wk_two_sum(rest.high, low);
-    sum->s[0] = upper.high;
-    sum->s[1] = lower.high;
-    sum->lost += fabs(rest.low) + fabs(lower.low);
-}
 
 #define T uint16_t
 #define LOAD wk_load_f16
@@ -143,10 +115,6 @@ typedef struct dots {
     uint64_t bits; /* of integers */
 } dots;
 
-typedef struct near_dots {
-    near_sum sum[2];
-} near_dots;
-
 typedef struct job {
     const wk_call *call;
     const char *x, *y;
@@ -197,7 +165,6 @@ start(dots *d, wk_dtype dtype)
 COMPLEX(float, add, f32, dots)
 COMPLEX(double, add, f64, dots)
 #if WK_HAS_FMA
-COMPLEX(float, near, f32, near_dots)
 COMPLEX(double, near, f64, near_dots)
 #endif
 #undef COMPLEX
@@ -257,7 +224,7 @@ near_block(const job *j, near_dots *d, const void *x, const void *y, int64_t n)
     case WK_BF16: near_bf16(&d->sum[0], x, y, n); break;
     case WK_F32: near_f32(&d->sum[0], x, y, n); break;
     case WK_F64: near_f64(&d->sum[0], x, y, n); break;
-    case WK_C64: near_complex_f32(d, x, y, n, conjugate); break;
+    case WK_C64: near_pairs(d, x, y, n, conjugate); break;
     default: near_complex_f64(d, x, y, n, conjugate); break;
     }
 #else
