@@ -189,19 +189,26 @@ write_task(void *arg, int64_t begin, int64_t end, int thread)
 }
 
 int64_t
+WK_ISA_NAME(wk_write_runs_alone)(const void *in, int64_t n, wk_dtype dtype, int keys,
+                                 void *values, int64_t *counts)
+{
+    job j = {.in = in, .n = n, .values = values, .counts = counts};
+    int64_t before = 0, r = 0;
+    j.kind = (keys ? of_keys : plain) + dtype;
+    for (int64_t b = 0; b * GRAIN < n && !wk_interrupted(); b++)
+        r = j.kind->write(&j, b * GRAIN, end_of(&j, b), r, &before);
+    if (r > 0) counts[r - 1] = n - before; /* 0: stopped before the first */
+    return r;
+}
+
+int64_t
 WK_ISA_NAME(wk_write_runs)(wk_context *context, const void *in, int64_t n, wk_dtype dtype,
                            int keys, void *values, int64_t *counts)
 {
     job j = {.in = in, .n = n, .values = values, .counts = counts};
     j.kind = (keys ? of_keys : plain) + dtype;
-    if (n == 0) return 0;
-    if (n <= GRAIN || wk_thread_count(context) == 1) { /* read once */
-        int64_t before = 0, r = 0;
-        for (int64_t b = 0; b * GRAIN < n && !wk_interrupted(); b++)
-            r = j.kind->write(&j, b * GRAIN, end_of(&j, b), r, &before);
-        if (r > 0) counts[r - 1] = n - before; /* 0: stopped before the first */
-        return r;
-    }
+    if (n <= GRAIN || wk_thread_count(context) == 1) /* read once */
+        return WK_ISA_NAME(wk_write_runs_alone)(in, n, dtype, keys, values, counts);
     const int64_t blocks = (n + GRAIN - 1) / GRAIN;
     j.blocks = malloc((size_t)blocks * sizeof *j.blocks);
     if (j.blocks == NULL) return -1;

@@ -12,4 +12,8 @@
 int64_t WK_ISA_NAME(wk_write_runs)(wk_context *context, const void *in, int64_t n,
                                    wk_dtype dtype, int keys, void *values, int64_t *counts);
 
+/* The same, in the caller's thread. */
+int64_t WK_ISA_NAME(wk_write_runs_alone)(const void *in, int64_t n, wk_dtype dtype, int keys,
+                                         void *values, int64_t *counts);
+
 #endif

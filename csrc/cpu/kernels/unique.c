@@ -12,6 +12,7 @@
  *           leave bits unused cost nothing.
  * Source    P. McIlroy, K. Bostic, M. D. McIlroy, "Engineering Radix Sort" (1993). */
 #include "cpu/kernels/runs.h"
+#include "cpu/kernels/unique_simd.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,33 +23,45 @@ enum {
     FEW = 1024,        /* values: COPIES tables of them fill a first-level cache          */
     COPIES = 4,        /* an add that waits for the one before it takes 5 cycles          */
     SPARSE = 4,        /* values an element: beyond, reading the table takes longer        */
-    BUCKET = 1 << 14,  /* elements: with their copy they fill a quarter MiB                */
-    MOST_BITS = 10,    /* of the first digit: 1024 pages are still known to a processor    */
-    ROOM = 8 * BUCKET, /* elements that a thread has for work: skewed buckets are rare   */
     SOME = 512,        /* elements whose counters are found at once, in vectors           */
-    SORT_BITS = 11,    /* of digits in the cache                                          */
-    LEAF = 32          /* elements: fewer are put in order one by one                      */
+    BUCKET = 1 << 14,  /* keys: with their copy they fill a quarter MiB                    */
+    BUCKETS = 1 << 10, /* at most: a block has 64 keys for each                           */
+    SAMPLE = 16,       /* keys a bucket: then few buckets are twice as large as most       */
+    ROWS = 8           /* of registers that are sorted at once                             */
 };
 
 typedef struct job {
     const void *in;
     int64_t n;
     wk_dtype dtype;
+    const struct kind *kind;
     uint64_t low, high; /* keys of the smallest and the largest                            */
-    void *keys;         /* [n], then in order                                              */
-    int shift, bits;    /* of the first digit: of key - low                                */
-    int64_t *starts;    /* [blocks][1 << bits]: elements, then where they go               */
-    int64_t *buckets;   /* [(1 << bits) + 1]: where they begin                             */
-    void *scratch;      /* [threads][room]                                                */
-    int64_t room;       /* elements; larger buckets take what they need                    */
-    atomic_int failed;  /* they did not get it                                             */
+    void *values;
+    int64_t *counts;
+    void *keys;       /* [n], those of a block by buckets                                  */
+    int64_t buckets;  /* how many                                                          */
+    void *bounds;     /* [buckets]: the smallest keys there may be                         */
+    int32_t *begins;  /* [blocks][buckets + 1]: where they begin in a block                */
+    int64_t *places;  /* [buckets + 1]: and in the whole                                   */
+    int64_t *found;   /* [buckets]: runs                                                   */
+    void *scratch;    /* [threads][room]                                                   */
+    int64_t room;
     int64_t *tables;    /* [threads][values]                                               */
-    int64_t values, copies;
+    int64_t range, copies;
     char *used; /* [threads]: has a table that counts */
     struct ends {
         uint64_t low, high;
     } * ends; /* [blocks] */
 } job;
+
+typedef struct kind {
+    wk_task *ends, *count;
+    void (*keys)(const job *j, int64_t block);
+    void (*sample)(const job *j, void *to, int64_t n);
+} kind;
+
+/* Halvings that pivots may take: twice those of halves. */
+#define TRIES(n) (2 * (64 - __builtin_clzll((uint64_t)(n) | 1)))
 
 static int64_t
 blocks_of(const job *j)
@@ -62,12 +75,28 @@ end_of(const job *j, int64_t block)
     return (block + 1) * GRAIN < j->n ? (block + 1) * GRAIN : j->n;
 }
 
+/* Of element i of a sample: multiples of the golden ratio lie evenly, and in no period. */
+static int64_t
+place_of(const job *j, int64_t i)
+{
+    const uint64_t turn = (uint64_t)i * 0x9e3779b97f4a7c15u;
+    return (int64_t)((unsigned __int128)turn * (uint64_t)j->n >> 64);
+}
+
+/* Runs of n keys to the results, from element at on; how many. */
+static int64_t
+write_runs(const job *j, const void *keys, int64_t n, int64_t at)
+{
+    return WK_ISA_NAME(wk_write_runs_alone)(
+        keys, n, j->dtype, 1, (char *)j->values + at * wk_itemsize[j->dtype], j->counts + at);
+}
+
 /* One more of each of these values, by turns in the thread's tables. */
 static void
 tally(const job *j, int thread, const uint32_t *at, int64_t n)
 {
-    const int64_t next = j->copies > 1 ? j->values : 0;
-    int64_t *a = j->tables + thread * j->copies * j->values;
+    const int64_t next = j->copies > 1 ? j->range : 0;
+    int64_t *a = j->tables + thread * j->copies * j->range;
     int64_t *b = a + next, *c = b + next, *d = c + next, i = 0;
     for (; i + COPIES <= n; i += COPIES) {
         a[at[i]]++;
@@ -175,13 +204,9 @@ key_of_f64(uint64_t x)
 #define UNIQUE(name) name##_f64
 #include "cpu/kernels/unique_body.h"
 
-typedef struct kind {
-    wk_task *ends, *count, *digits, *deal;
-} kind;
-
 #define KIND(name)                                                                             \
     {                                                                                          \
-        ends_##name, count_##name, digits_##name, deal_##name                                  \
+        ends_##name, count_##name, keys_##name, sample_##name                                  \
     }
 static const kind kinds[WK_DTYPES] = {
     [WK_BOOL] = KIND(bool), [WK_I8] = KIND(i8),   [WK_U8] = KIND(u8),     [WK_I16] = KIND(i16),
@@ -211,28 +236,29 @@ bits_of(wk_dtype dtype, uint64_t key)
 
 /* The table's values that occur; how many. Little-endian, as everywhere. */
 static int64_t
-list(const job *j, int64_t threads, char *values, int64_t *counts)
+list(const job *j, int64_t threads)
 {
+    char *values = j->values;
     const int64_t item = wk_itemsize[j->dtype];
     int64_t found = 0;
-    for (int64_t v = 0; v < j->values; v++) {
+    for (int64_t v = 0; v < j->range; v++) {
         int64_t c = 0;
         for (int64_t t = 0; t < threads * j->copies; t++)
-            if (j->used[t / j->copies]) c += j->tables[t * j->values + v];
+            if (j->used[t / j->copies]) c += j->tables[t * j->range + v];
         if (c == 0) continue;
         const uint64_t bits = bits_of(j->dtype, j->low + (uint64_t)v);
         memcpy(values + found * item, &bits, (size_t)item);
-        counts[found++] = c;
+        j->counts[found++] = c;
     }
     return found;
 }
 
 static int64_t
-list_one(const job *j, char *values, int64_t *counts)
+list_one(const job *j)
 {
     const uint64_t bits = bits_of(j->dtype, j->low);
-    memcpy(values, &bits, (size_t)wk_itemsize[j->dtype]);
-    counts[0] = j->n;
+    memcpy(j->values, &bits, (size_t)wk_itemsize[j->dtype]);
+    j->counts[0] = j->n;
     return 1;
 }
 
@@ -240,65 +266,78 @@ static int64_t
 count_values(job *j, wk_call *call)
 {
     const int64_t threads = j->n > GRAIN ? wk_thread_count(call->context) : 1;
-    j->values = (int64_t)(j->high - j->low) + 1;
-    j->copies = j->values <= FEW ? COPIES : 1;
-    j->tables = calloc((size_t)(threads * j->copies * j->values), sizeof *j->tables);
+    j->range = (int64_t)(j->high - j->low) + 1;
+    j->copies = j->range <= FEW ? COPIES : 1;
+    j->tables = calloc((size_t)(threads * j->copies * j->range), sizeof *j->tables);
     j->used = calloc((size_t)threads, 1);
     if (j->tables == NULL || j->used == NULL) return -1;
-    wk_parallel(call->context, blocks_of(j), 1, kinds[j->dtype].count, j);
+    wk_parallel(call->context, blocks_of(j), 1, j->kind->count, j);
     if (wk_interrupted()) return -1;
-    return list(j, threads, call->out[0].data, call->out[1].data);
+    return list(j, threads);
 }
 
 /* ---- sorting ---------------------------------------------------------------------------- */
 
-/* From elements a block and digit to where each goes; the size of the largest bucket. */
-static int64_t
+/* Where buckets go; room for the largest that is to be sorted, and for its copy. */
+static void
 place_buckets(job *j)
 {
-    const int64_t digits = (int64_t)1 << j->bits, blocks = blocks_of(j);
-    int64_t at = 0, most = 0;
-    for (int64_t d = 0; d < digits; d++) {
-        j->buckets[d] = at;
+    const int64_t blocks = blocks_of(j);
+    int64_t at = 0;
+    for (int64_t d = 0; d < j->buckets; d++) {
+        j->places[d] = at;
         for (int64_t b = 0; b < blocks; b++) {
-            const int64_t own = j->starts[b * digits + d];
-            j->starts[b * digits + d] = at;
-            at += own;
+            const int32_t *piece = j->begins + b * (j->buckets + 1) + d;
+            at += piece[1] - piece[0];
         }
-        most = at - j->buckets[d] > most ? at - j->buckets[d] : most;
+        j->room = 2 * (at - j->places[d]) > j->room ? 2 * (at - j->places[d]) : j->room;
     }
-    j->buckets[digits] = at;
-    return most;
+    j->places[j->buckets] = at;
+}
+
+/* Buckets have written their runs where the first would be of keys that all differ. */
+static int64_t
+close_gaps(const job *j)
+{
+    const size_t item = (size_t)wk_itemsize[j->dtype];
+    char *values = j->values;
+    int64_t found = 0;
+    for (int64_t d = 0; d < j->buckets; d++) {
+        const int64_t at = j->places[d], own = j->found[d];
+        if (at > found && own) {
+            memmove(values + found * item, values + at * item, own * item);
+            memmove(j->counts + found, j->counts + at, own * sizeof *j->counts);
+        }
+        found += own;
+    }
+    return found;
 }
 
 static int64_t
 sort(job *j, wk_call *call)
 {
-    const kind *k = &kinds[j->dtype];
-    const int64_t threads = wk_thread_count(call->context);
+    const int64_t threads = j->n > GRAIN ? wk_thread_count(call->context) : 1;
     const size_t item = wk_itemsize[j->dtype] == 8 ? 8 : 4;
-    const int width = 64 - __builtin_clzll((j->high - j->low) | 1);
-    j->bits = 1;
-    while (j->bits < MOST_BITS && j->bits < width && j->n >> j->bits > BUCKET) j->bits++;
-    j->shift = width - j->bits;
-    const int64_t digits = (int64_t)1 << j->bits;
-    /* a block may deal more keys to a bucket than it counted there: as many as it has */
-    j->keys = malloc((size_t)(j->n + end_of(j, 0)) * item);
-    j->starts = calloc((size_t)(blocks_of(j) * digits), sizeof *j->starts);
-    j->buckets = malloc((size_t)(digits + 1) * sizeof *j->buckets);
-    if (j->keys == NULL || j->starts == NULL || j->buckets == NULL) return -1;
-    wk_parallel(call->context, blocks_of(j), 1, k->digits, j);
+    j->buckets = 1;
+    while (j->n > GRAIN && j->buckets < BUCKETS && j->n / j->buckets > BUCKET) j->buckets *= 2;
+    j->room = GRAIN < j->n ? GRAIN : j->n;
+    j->keys = malloc((size_t)j->n * item);
+    j->bounds = malloc((size_t)j->buckets * item);
+    j->begins = malloc((size_t)(blocks_of(j) * (j->buckets + 1)) * sizeof *j->begins);
+    j->places = malloc((size_t)(j->buckets + 1) * sizeof *j->places);
+    j->found = calloc((size_t)j->buckets, sizeof *j->found);
+    j->scratch = malloc((size_t)(threads * j->room) * item);
+    if (!j->keys || !j->bounds || !j->begins || !j->places || !j->found || !j->scratch) return -1;
+    if ((item == 8 ? choose_bounds_64 : choose_bounds_32)(j) < 0) return -1;
+    wk_parallel(call->context, blocks_of(j), 1, item == 8 ? spread_task_64 : spread_task_32, j);
     if (wk_interrupted()) return -1;
-    const int64_t most = place_buckets(j);
-    j->room = most < ROOM ? most : ROOM;
-    wk_parallel(call->context, blocks_of(j), 1, k->deal, j);
-    if (wk_interrupted()) return -1; /* places that nothing was dealt to */
+    place_buckets(j);
+    free(j->scratch);
     j->scratch = malloc((size_t)(threads * j->room) * item);
     if (j->scratch == NULL) return -1;
-    wk_parallel(call->context, digits, 1, item == 8 ? sort_task_64 : sort_task_32, j);
-    if (wk_interrupted() || atomic_load(&j->failed)) return -1;
-    return WK_ISA_NAME(wk_write_runs)(call->context, j->keys, j->n, j->dtype, 1,
-                                      call->out[0].data, call->out[1].data);
+    wk_parallel(call->context, j->buckets, 1, item == 8 ? bucket_task_64 : bucket_task_32, j);
+    if (wk_interrupted()) return -1;
+    return close_gaps(j);
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */
@@ -309,7 +348,7 @@ find_ends(job *j, wk_call *call)
     const int64_t blocks = blocks_of(j);
     j->ends = malloc((size_t)blocks * sizeof *j->ends);
     if (j->ends == NULL) return -1;
-    wk_parallel(call->context, blocks, 1, kinds[j->dtype].ends, j);
+    wk_parallel(call->context, blocks, 1, j->kind->ends, j);
     if (wk_interrupted()) return -1;
     j->low = UINT64_MAX;
     for (int64_t b = 0; b < blocks; b++) {
@@ -328,7 +367,7 @@ find(job *j, wk_call *call)
     else if (find_ends(j, call) < 0)
         return -1;
     const uint64_t range = j->high - j->low;
-    if (range == 0) return list_one(j, call->out[0].data, call->out[1].data);
+    if (range == 0) return list_one(j);
     if (range < SHORT && (range < 256 || (int64_t)(range / SPARSE) < j->n))
         return count_values(j, call);
     return sort(j, call);
@@ -337,14 +376,19 @@ find(job *j, wk_call *call)
 WK_CPU_LAUNCHER(unique_counts, radix)
 {
     job j = {.n = call->args.runs.n, .dtype = call->in.dtype};
+    j.kind = &kinds[j.dtype];
+    j.values = call->out[0].data;
+    j.counts = call->out[1].data;
     j.in = (const char *)call->in.data + call->in.first;
     const int64_t found = find(&j, call);
     free(j.ends);
     free(j.tables);
     free(j.used);
     free(j.keys);
-    free(j.starts);
-    free(j.buckets);
+    free(j.bounds);
+    free(j.begins);
+    free(j.places);
+    free(j.found);
     free(j.scratch);
     if (found < 0)
         return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate what sorting %lld keys takes",

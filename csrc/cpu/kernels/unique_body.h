@@ -2,7 +2,7 @@
  *   KEY(x)      element to key, in the same order
  *   IN_VECTORS  defined where a key takes several operations
  * Elements are read again after what was found of them, and another thread may write to them
- * meanwhile: their keys may be any, and meet no memory beyond a table or a bucket's end. */
+ * meanwhile: their keys may be any, and meet no memory beyond a table. */
 
 /* Of one byte every key has a counter. */
 #define ALL_COUNTED (sizeof(U) == 1)
@@ -33,7 +33,7 @@ UNIQUE(count)(void *arg, int64_t begin, int64_t end, int thread)
     const job *j = arg;
     const U *x = j->in;
     const K low = (K)j->low;
-    const uint32_t last = (uint32_t)(j->values - 1);
+    const uint32_t last = (uint32_t)(j->range - 1);
     const int64_t stop = end_of(j, end - 1);
     uint32_t at[SOME];
     j->used[thread] = 1;
@@ -52,9 +52,9 @@ UNIQUE(count)(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
     const U *x = j->in;
-    const K low = (K)j->low, values = (K)j->values;
-    const int64_t next = j->copies > 1 ? j->values : 0; /* neighbours count in tables apart */
-    int64_t *a = j->tables + thread * j->copies * j->values;
+    const K low = (K)j->low, values = (K)j->range;
+    const int64_t next = j->copies > 1 ? j->range : 0; /* neighbours count in tables apart */
+    int64_t *a = j->tables + thread * j->copies * j->range;
     int64_t *b = a + next, *c = b + next, *d = c + next;
     const int64_t stop = end_of(j, end - 1);
     int64_t i = begin * GRAIN;
@@ -74,41 +74,23 @@ UNIQUE(count)(void *arg, int64_t begin, int64_t end, int thread)
 }
 #endif
 
+/* Of a block, to where they are sorted. */
 static void
-UNIQUE(digits)(void *arg, int64_t begin, int64_t end, int thread)
+UNIQUE(keys)(const job *j, int64_t block)
 {
-    (void)thread;
-    const job *j = arg;
-    const U *x = j->in;
-    const K low = (K)j->low, mask = ((K)1 << j->bits) - 1;
-    const int shift = j->shift;
-    for (int64_t b = begin; b < end; b++) {
-        int64_t *counts = j->starts + (b << j->bits);
-        const int64_t stop = end_of(j, b);
-#pragma GCC unroll 4
-        for (int64_t i = b * GRAIN; i < stop; i++)
-            counts[(K)(KEY(x[i]) - low) >> shift & mask]++;
-    }
-}
-
-/* Each key to its bucket, after those of the blocks before. */
-static void
-UNIQUE(deal)(void *arg, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const job *j = arg;
+    const int64_t stop = end_of(j, block);
     const U *x = j->in;
     K *keys = j->keys;
-    const K low = (K)j->low, mask = ((K)1 << j->bits) - 1;
-    const int shift = j->shift;
-    for (int64_t b = begin; b < end; b++) {
-        int64_t *to = j->starts + (b << j->bits);
-        const int64_t stop = end_of(j, b);
-        for (int64_t i = b * GRAIN; i < stop; i++) {
-            const K key = (K)KEY(x[i]);
-            keys[to[(K)(key - low) >> shift & mask]++] = key;
-        }
-    }
+    for (int64_t i = block * GRAIN; i < stop; i++) keys[i] = (K)KEY(x[i]);
+}
+
+/* Of elements all over the array. */
+static void
+UNIQUE(sample)(const job *j, void *to, int64_t n)
+{
+    const U *x = j->in;
+    K *keys = to;
+    for (int64_t i = 0; i < n; i++) keys[i] = (K)KEY(x[place_of(j, i)]);
 }
 
 #undef U

@@ -1,7 +1,83 @@
-/* unique_sort_body.h -- one bucket of keys of type K, in order. No include guard. */
+/* unique_sort_body.h -- keys of type K, in order: parted about pivots, down to what registers hold.
+ * No include guard. */
+
+#ifdef WK_SORTS_IN_VECTORS
+#define LANES (ROW_BYTES / (int)sizeof(K))
+#define WORDS ((int)sizeof(K) / 4) /* lanes of 32 bits a key */
+#define LEAF (ROWS * LANES)
+
+/* The smaller keys of two rows, and the larger. */
+static inline __attribute__((always_inline)) void
+SORT(compare)(wk_keys *a, wk_keys *b)
+{
+    const wk_keys x = *a, y = *b;
+    *a = SORT(LOWER)(x, y);
+    *b = SORT(UPPER)(x, y);
+}
+
+/* Columns ascend, up to run of them one after the other, and become such of twice as many. */
+static inline __attribute__((always_inline)) void
+SORT(merge)(wk_keys *x, int run)
+{
+#pragma GCC unroll 8
+    for (int r = 0; r < ROWS / 2; r++) { /* with the neighbour from its end */
+        const wk_keys a = x[r], b = exchange(x[ROWS - 1 - r], (2 * run - 1) * WORDS);
+        const wk_keys low = SORT(LOWER)(a, b), high = SORT(UPPER)(a, b);
+        x[r] = choose(low, high, run * WORDS);
+        x[ROWS - 1 - r] = exchange(choose(high, low, run * WORDS), (2 * run - 1) * WORDS);
+    }
+#pragma GCC unroll 8
+    for (int by = run / 2; by > 0; by /= 2)
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS; r++) {
+            const wk_keys y = exchange(x[r], by * WORDS);
+            x[r] = choose(SORT(LOWER)(x[r], y), SORT(UPPER)(x[r], y), by * WORDS);
+        }
+#pragma GCC unroll 8
+    for (int by = ROWS / 2; by > 0; by /= 2)
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS; r++)
+            if (!(r & by)) SORT(compare)(x + r, x + r + by);
+}
+
+/* At most LEAF keys: Batcher's bitonic network of rows of registers. */
+static void
+SORT(leaf)(K *a, int64_t n)
+{
+    K keys[LEAF] __attribute__((aligned(64)));
+    wk_keys x[ROWS], y[ROWS];
+    memcpy(keys, a, (size_t)n * sizeof *a);
+    for (int64_t i = n; i < LEAF; i++) keys[i] = (K)-1;
+    memcpy(x, keys, sizeof x);
+#pragma GCC unroll 8
+    for (int run = 1; run < ROWS; run *= 2) { /* each column */
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS; r++)
+            if (!(r & run)) SORT(compare)(x + r, x + (r ^ (2 * run - 1)));
+#pragma GCC unroll 8
+        for (int by = run / 2; by > 0; by /= 2)
+#pragma GCC unroll 8
+            for (int r = 0; r < ROWS; r++)
+                if (!(r & by)) SORT(compare)(x + r, x + r + by);
+    }
+#pragma GCC unroll 8
+    for (int run = 1; run < LANES; run *= 2) SORT(merge)(x, run);
+#pragma GCC unroll 8
+    for (int left = ROWS; left > 1; left /= 2) { /* columns become rows */
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS / 2; r++)
+            SORT(zip)(x[r], x[r + ROWS / 2], y + 2 * r, y + 2 * r + 1);
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS; r++) x[r] = y[r];
+    }
+    memcpy(keys, x, sizeof x);
+    memcpy(a, keys, (size_t)n * sizeof *a);
+}
+#else
+#define LEAF 24
 
 static void
-SORT(insert)(K *a, int64_t n)
+SORT(leaf)(K *a, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
         const K key = a[i];
@@ -10,73 +86,148 @@ SORT(insert)(K *a, int64_t n)
         a[k] = key;
     }
 }
+#endif
 
-/* The last bits, of which the keys before them have all alike. */
-static inline int
-SORT(width)(const K *a, int64_t n)
+/* Keys below the pivot, then the others; how many are below. b has room for n. */
+static int64_t
+SORT(part)(K *a, int64_t n, K *b, K pivot)
 {
-    K all = (K)-1, any = 0;
-    for (int64_t i = 0; i < n; i++) {
-        all &= a[i];
-        any |= a[i];
+    int64_t below = 0, above = 0, i = 0;
+#ifdef WK_SORTS_IN_VECTORS
+    SORT(wk_pack) x;
+    const SORT(wk_pack) all = SORT(ALL)(pivot);
+    const int64_t lanes = (int64_t)(sizeof x / sizeof *a);
+    for (; i + lanes <= n; i += lanes) {
+        memcpy(&x, a + i, sizeof x);
+        below += SORT(split)(x, all, a + below, b + above);
+        above = i + lanes - below;
     }
-    return all == any ? 0 : 64 - __builtin_clzll(all ^ any);
+#endif
+    for (; i < n; i++) { /* no branch that nobody predicts */
+        const K key = a[i];
+        const int less = key < pivot;
+        a[below] = key;
+        b[above] = key;
+        below += less;
+        above += 1 - less;
+    }
+    memcpy(a + below, b, (size_t)above * sizeof *a);
+    return below;
 }
 
-/* The n keys of a, in order, to b if there, else back to a; the other array is for work. Where its
- * loops begin in lines of 64 bytes is worth 4 %: no code before it shall move them. */
-static __attribute__((aligned(64))) void
-SORT(sort)(K *a, K *b, int64_t n, int there)
+static inline K
+SORT(middle)(K a, K b, K c)
 {
-    int64_t ends[1 << SORT_BITS];
-    const int width = SORT(width)(a, n);
-    if (n <= LEAF || width == 0) {
-        if (width) SORT(insert)(a, n);
-        if (there) memcpy(b, a, (size_t)n * sizeof *a);
-        return;
+    const K low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c < high ? c : high;
+}
+
+/* From low + 1 to high. The middle of these halves what keys may be, and is asked where keys that
+ * were picked have not halved the keys. */
+static K
+SORT(pivot)(const K *a, int64_t n, K low, K high, int tries)
+{
+    const int64_t step = n / 9;
+    K some[3], pivot;
+    if (tries <= 0) return (K)(low + (high - low) / 2 + 1);
+    for (int i = 0; i < 3; i++)
+        some[i] = SORT(middle)(a[i * step], a[(3 + i) * step], a[(6 + i) * step]);
+    pivot = SORT(middle)(some[0], some[1], some[2]);
+    return pivot <= low ? (K)(low + 1) : pivot > high ? high : pivot;
+}
+
+/* The n keys of a, from low to high, in order; b is for work. */
+static void
+SORT(sort)(K *a, int64_t n, K *b, K low, K high, int tries)
+{
+    while (n > LEAF && low < high) {
+        if (n >= GRAIN && wk_interrupted()) return;
+        const K pivot = SORT(pivot)(a, n, low, high, tries--);
+        const int64_t below = SORT(part)(a, n, b, pivot);
+        SORT(sort)(a, below, b, low, (K)(pivot - 1), tries);
+        a += below;
+        n -= below;
+        low = pivot;
     }
-    const int wanted = 62 - __builtin_clzll((uint64_t)n) - 1; /* buckets of 4 to 7 */
-    const int most = wanted < SORT_BITS ? wanted : SORT_BITS,
-              bits = width < most ? width : most;
-    const int shift = width - bits, buckets = 1 << bits;
-    const K mask = (K)(buckets - 1);
-    memset(ends, 0, (size_t)buckets * sizeof *ends);
-    for (int64_t i = 0; i < n; i++) ends[a[i] >> shift & mask]++;
-    int64_t at = 0, largest = 0;
-    for (int d = 0; d < buckets; d++) {
-        const int64_t own = ends[d];
-        largest = own > largest ? own : largest;
-        ends[d] = at;
-        at += own;
+    if (n > 1 && low < high) SORT(leaf)(a, n);
+}
+
+/* ---- buckets ---------------------------------------------------------------------------- */
+
+/* Where buckets begin: at keys of a sample. What it has more than once has a bucket of its own. */
+static int
+SORT(choose_bounds)(job *j)
+{
+    const int64_t n = j->buckets * SAMPLE;
+    K *some = malloc((size_t)(2 * n) * sizeof *some), *bounds = j->bounds;
+    if (some == NULL) return -1;
+    j->kind->sample(j, some, n);
+    SORT(sort)(some, n, some + n, 0, (K)-1, TRIES(n));
+    bounds[0] = (K)j->low;
+    for (int64_t d = 1; d < j->buckets; d++) {
+        const K key = some[d * SAMPLE];
+        bounds[d] = key == some[(d - 1) * SAMPLE] && key != (K)-1 ? (K)(key + 1) : key;
     }
-    if (n >= GRAIN && wk_interrupted()) return;
-    for (int64_t i = 0; i < n; i++) b[ends[a[i] >> shift & mask]++] = a[i];
-    if (shift == 0 || largest <= LEAF) { /* all buckets are short: neighbours at most change */
-        if (shift) SORT(insert)(b, n);
-        if (!there) memcpy(a, b, (size_t)n * sizeof *a);
-        return;
-    }
-    for (int d = 0; d < buckets; d++) {
-        const int64_t begin = d ? ends[d - 1] : 0, own = ends[d] - begin;
-        if (own) SORT(sort)(b + begin, a + begin, own, !there);
-    }
+    free(some);
+    return 0;
+}
+
+/* The n keys of a, to buckets first .. last - 1; begins says where those begin. */
+static void
+SORT(spread)(const job *j, K *a, int64_t n, K *b, int64_t first, int64_t last, int32_t *begins)
+{
+    if (last - first == 1) return;
+    const int64_t middle = (first + last) / 2;
+    const int64_t below = SORT(part)(a, n, b, ((const K *)j->bounds)[middle]);
+    begins[middle] = begins[first] + (int32_t)below;
+    SORT(spread)(j, a, below, b, first, middle, begins);
+    SORT(spread)(j, a + below, n - below, b, middle, last, begins);
 }
 
 static void
-SORT(sort_task)(void *arg, int64_t begin, int64_t end, int thread)
+SORT(spread_task)(void *arg, int64_t begin, int64_t end, int thread)
+{
+    const job *j = arg;
+    K *scratch = (K *)j->scratch + thread * j->room;
+    for (int64_t b = begin; b < end; b++) {
+        int32_t *begins = j->begins + b * (j->buckets + 1);
+        const int64_t own = end_of(j, b) - b * GRAIN;
+        j->kind->keys(j, b);
+        begins[0] = 0;
+        begins[j->buckets] = (int32_t)own;
+        SORT(spread)(j, (K *)j->keys + b * GRAIN, own, scratch, 0, j->buckets, begins);
+    }
+}
+
+/* A bucket's keys from all blocks, together, in order, and as runs. */
+static void
+SORT(bucket_task)(void *arg, int64_t begin, int64_t end, int thread)
 {
     job *j = arg;
-    K *keys = j->keys, *scratch = (K *)j->scratch + thread * j->room;
+    const K *keys = j->keys, *bounds = j->bounds;
+    K *a = (K *)j->scratch + thread * j->room;
     for (int64_t d = begin; d < end; d++) {
-        const int64_t at = j->buckets[d], own = j->buckets[d + 1] - at;
-        K *large = own > j->room ? malloc((size_t)own * sizeof *large) : NULL;
-        if (own <= j->room || large)
-            SORT(sort)(keys + at, large ? large : scratch, own, 0);
-        else
-            atomic_store(&j->failed, 1);
-        free(large);
+        const int64_t at = j->places[d], own = j->places[d + 1] - at;
+        const K low = bounds[d], high = d + 1 < j->buckets ? (K)(bounds[d + 1] - 1) : (K)j->high;
+        if (own == 0) continue;
+        if (low == high) {
+            j->found[d] = write_runs(j, &low, 1, at);
+            j->counts[at] = own;
+            continue;
+        }
+        int64_t n = 0;
+        for (int64_t b = 0; b < blocks_of(j); b++) {
+            const int32_t *piece = j->begins + b * (j->buckets + 1) + d;
+            memcpy(a + n, keys + b * GRAIN + piece[0], (size_t)(piece[1] - piece[0]) * sizeof *a);
+            n += piece[1] - piece[0];
+        }
+        SORT(sort)(a, n, a + n, low, high, TRIES(n));
+        j->found[d] = write_runs(j, a, n, at);
     }
 }
 
 #undef K
 #undef SORT
+#undef LANES
+#undef WORDS
+#undef LEAF
