@@ -11,11 +11,13 @@
  *           for and begins at the highest bit that differs in it, so that ranges and exponents that
  *           leave bits unused cost nothing.
  * Source    P. McIlroy, K. Bostic, M. D. McIlroy, "Engineering Radix Sort" (1993). */
+#define _DEFAULT_SOURCE
 #include "cpu/kernels/runs.h"
 #include "cpu/kernels/unique_simd.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum {
     GRAIN = 1 << 16,   /* elements handed out at once: 50 us or more                      */
@@ -27,6 +29,7 @@ enum {
     BUCKET = 1 << 14,  /* keys: with their copy they fill a quarter MiB                    */
     BUCKETS = 1 << 10, /* at most: a block has 64 keys for each                           */
     SAMPLE = 16,       /* keys a bucket: then few buckets are twice as large as most       */
+    PAGE = 1 << 21,    /* bytes of a huge one                                              */
     ROWS = 8           /* of registers that are sorted at once                             */
 };
 
@@ -290,7 +293,8 @@ place_buckets(job *j)
             const int32_t *piece = j->begins + b * (j->buckets + 1) + d;
             at += piece[1] - piece[0];
         }
-        j->room = 2 * (at - j->places[d]) > j->room ? 2 * (at - j->places[d]) : j->room;
+        const int64_t room = (j->buckets > 1 ? 2 : 1) * (at - j->places[d]);
+        j->room = room > j->room ? room : j->room;
     }
     j->places[j->buckets] = at;
 }
@@ -313,6 +317,16 @@ close_gaps(const job *j)
     return found;
 }
 
+/* Memory that is new takes as long as two passes over the keys, in pages of 4 KiB. */
+static void *
+new_keys(size_t bytes)
+{
+    if (bytes < 2 * PAGE) return malloc(bytes);
+    void *keys = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    if (keys) madvise(keys, bytes, MADV_HUGEPAGE); /* may fail: then pages are small */
+    return keys;
+}
+
 static int64_t
 sort(job *j, wk_call *call)
 {
@@ -321,7 +335,7 @@ sort(job *j, wk_call *call)
     j->buckets = 1;
     while (j->n > GRAIN && j->buckets < BUCKETS && j->n / j->buckets > BUCKET) j->buckets *= 2;
     j->room = GRAIN < j->n ? GRAIN : j->n;
-    j->keys = malloc((size_t)j->n * item);
+    j->keys = new_keys((size_t)j->n * item);
     j->bounds = malloc((size_t)j->buckets * item);
     j->begins = malloc((size_t)(blocks_of(j) * (j->buckets + 1)) * sizeof *j->begins);
     j->places = malloc((size_t)(j->buckets + 1) * sizeof *j->places);
@@ -332,9 +346,9 @@ sort(job *j, wk_call *call)
     wk_parallel(call->context, blocks_of(j), 1, item == 8 ? spread_task_64 : spread_task_32, j);
     if (wk_interrupted()) return -1;
     place_buckets(j);
-    free(j->scratch);
-    j->scratch = malloc((size_t)(threads * j->room) * item);
-    if (j->scratch == NULL) return -1;
+    void *larger = realloc(j->scratch, (size_t)(threads * j->room) * item);
+    if (larger == NULL) return -1;
+    j->scratch = larger;
     wk_parallel(call->context, j->buckets, 1, item == 8 ? bucket_task_64 : bucket_task_32, j);
     if (wk_interrupted()) return -1;
     return close_gaps(j);

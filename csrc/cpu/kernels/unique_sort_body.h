@@ -40,13 +40,13 @@ SORT(merge)(wk_keys *x, int run)
             if (!(r & by)) SORT(compare)(x + r, x + r + by);
 }
 
-/* At most LEAF keys: Batcher's bitonic network of rows of registers. */
+/* At most LEAF keys, to a: Batcher's bitonic network of rows of registers. */
 static void
-SORT(leaf)(K *a, int64_t n)
+SORT(leaf)(const K *from, K *a, int64_t n)
 {
     K keys[LEAF] __attribute__((aligned(64)));
     wk_keys x[ROWS], y[ROWS];
-    memcpy(keys, a, (size_t)n * sizeof *a);
+    memcpy(keys, from, (size_t)n * sizeof *a);
     for (int64_t i = n; i < LEAF; i++) keys[i] = (K)-1;
     memcpy(x, keys, sizeof x);
 #pragma GCC unroll 8
@@ -77,10 +77,10 @@ SORT(leaf)(K *a, int64_t n)
 #define LEAF 24
 
 static void
-SORT(leaf)(K *a, int64_t n)
+SORT(leaf)(const K *from, K *a, int64_t n)
 {
-    for (int64_t i = 1; i < n; i++) {
-        const K key = a[i];
+    for (int64_t i = 0; i < n; i++) {
+        const K key = from[i];
         int64_t k = i;
         for (; k > 0 && a[k - 1] > key; k--) a[k] = a[k - 1];
         a[k] = key;
@@ -88,9 +88,10 @@ SORT(leaf)(K *a, int64_t n)
 }
 #endif
 
-/* Keys below the pivot, then the others; how many are below. b has room for n. */
+/* Keys below the pivot to a, the others to b, one of which they come from; how many are below. Each
+ * has room for n. */
 static int64_t
-SORT(part)(K *a, int64_t n, K *b, K pivot)
+SORT(part)(const K *from, int64_t n, K *a, K *b, K pivot)
 {
     int64_t below = 0, above = 0, i = 0;
 #ifdef WK_SORTS_IN_VECTORS
@@ -98,20 +99,19 @@ SORT(part)(K *a, int64_t n, K *b, K pivot)
     const SORT(wk_pack) all = SORT(ALL)(pivot);
     const int64_t lanes = (int64_t)(sizeof x / sizeof *a);
     for (; i + lanes <= n; i += lanes) {
-        memcpy(&x, a + i, sizeof x);
+        memcpy(&x, from + i, sizeof x);
         below += SORT(split)(x, all, a + below, b + above);
         above = i + lanes - below;
     }
 #endif
     for (; i < n; i++) { /* no branch that nobody predicts */
-        const K key = a[i];
+        const K key = from[i];
         const int less = key < pivot;
         a[below] = key;
         b[above] = key;
         below += less;
         above += 1 - less;
     }
-    memcpy(a + below, b, (size_t)above * sizeof *a);
     return below;
 }
 
@@ -136,20 +136,25 @@ SORT(pivot)(const K *a, int64_t n, K low, K high, int tries)
     return pivot <= low ? (K)(low + 1) : pivot > high ? high : pivot;
 }
 
-/* The n keys of a, from low to high, in order; b is for work. */
+/* The n keys that lie in a or in b, from low to high, to a in order. Those above a pivot stay in b
+ * until they are parted themselves, and those below work behind them. */
 static void
-SORT(sort)(K *a, int64_t n, K *b, K low, K high, int tries)
+SORT(sort)(const K *from, int64_t n, K *a, K *b, K low, K high, int tries)
 {
     while (n > LEAF && low < high) {
         if (n >= GRAIN && wk_interrupted()) return;
-        const K pivot = SORT(pivot)(a, n, low, high, tries--);
-        const int64_t below = SORT(part)(a, n, b, pivot);
-        SORT(sort)(a, below, b, low, (K)(pivot - 1), tries);
+        const K pivot = SORT(pivot)(from, n, low, high, tries--);
+        const int64_t below = SORT(part)(from, n, a, b, pivot);
+        SORT(sort)(a, below, a, b + n - below, low, (K)(pivot - 1), tries);
+        from = b;
         a += below;
         n -= below;
         low = pivot;
     }
-    if (n > 1 && low < high) SORT(leaf)(a, n);
+    if (low < high)
+        SORT(leaf)(from, a, n);
+    else if (from != a)
+        memcpy(a, from, (size_t)n * sizeof *a);
 }
 
 /* ---- buckets ---------------------------------------------------------------------------- */
@@ -159,11 +164,13 @@ static int
 SORT(choose_bounds)(job *j)
 {
     const int64_t n = j->buckets * SAMPLE;
-    K *some = malloc((size_t)(2 * n) * sizeof *some), *bounds = j->bounds;
+    K *bounds = j->bounds;
+    bounds[0] = (K)j->low;
+    if (j->buckets == 1) return 0;
+    K *some = malloc((size_t)(2 * n) * sizeof *some);
     if (some == NULL) return -1;
     j->kind->sample(j, some, n);
-    SORT(sort)(some, n, some + n, 0, (K)-1, TRIES(n));
-    bounds[0] = (K)j->low;
+    SORT(sort)(some, n, some, some + n, 0, (K)-1, TRIES(n));
     for (int64_t d = 1; d < j->buckets; d++) {
         const K key = some[d * SAMPLE];
         bounds[d] = key == some[(d - 1) * SAMPLE] && key != (K)-1 ? (K)(key + 1) : key;
@@ -172,16 +179,20 @@ SORT(choose_bounds)(job *j)
     return 0;
 }
 
-/* The n keys of a, to buckets first .. last - 1; begins says where those begin. */
+/* The n keys that lie in a or in b, to a by buckets first .. last - 1; begins says where those do. */
 static void
-SORT(spread)(const job *j, K *a, int64_t n, K *b, int64_t first, int64_t last, int32_t *begins)
+SORT(spread)(const job *j, const K *from, int64_t n, K *a, K *b, int64_t first, int64_t last,
+             int32_t *begins)
 {
-    if (last - first == 1) return;
+    if (last - first == 1) {
+        if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
+        return;
+    }
     const int64_t middle = (first + last) / 2;
-    const int64_t below = SORT(part)(a, n, b, ((const K *)j->bounds)[middle]);
+    const int64_t below = SORT(part)(from, n, a, b, ((const K *)j->bounds)[middle]);
     begins[middle] = begins[first] + (int32_t)below;
-    SORT(spread)(j, a, below, b, first, middle, begins);
-    SORT(spread)(j, a + below, n - below, b, middle, last, begins);
+    SORT(spread)(j, a, below, a, b + n - below, first, middle, begins);
+    SORT(spread)(j, b, n - below, a + below, b, middle, last, begins);
 }
 
 static void
@@ -192,36 +203,46 @@ SORT(spread_task)(void *arg, int64_t begin, int64_t end, int thread)
     for (int64_t b = begin; b < end; b++) {
         int32_t *begins = j->begins + b * (j->buckets + 1);
         const int64_t own = end_of(j, b) - b * GRAIN;
+        K *keys = (K *)j->keys + b * GRAIN;
         j->kind->keys(j, b);
         begins[0] = 0;
         begins[j->buckets] = (int32_t)own;
-        SORT(spread)(j, (K *)j->keys + b * GRAIN, own, scratch, 0, j->buckets, begins);
+        SORT(spread)(j, keys, own, keys, scratch, 0, j->buckets, begins);
     }
 }
 
-/* A bucket's keys from all blocks, together, in order, and as runs. */
+/* A bucket's keys from all blocks, to where they lie together. */
+static K *
+SORT(gather)(const job *j, int64_t d, K *to)
+{
+    const K *keys = j->keys;
+    K *a = to;
+    for (int64_t b = 0; b < blocks_of(j); b++) {
+        const int32_t *piece = j->begins + b * (j->buckets + 1) + d;
+        const int64_t n = piece[1] - piece[0];
+        memcpy(a, keys + b * GRAIN + piece[0], (size_t)n * sizeof *a);
+        a += n;
+    }
+    return to;
+}
+
 static void
 SORT(bucket_task)(void *arg, int64_t begin, int64_t end, int thread)
 {
     job *j = arg;
-    const K *keys = j->keys, *bounds = j->bounds;
-    K *a = (K *)j->scratch + thread * j->room;
+    const K *bounds = j->bounds;
+    K *b = (K *)j->scratch + thread * j->room;
     for (int64_t d = begin; d < end; d++) {
-        const int64_t at = j->places[d], own = j->places[d + 1] - at;
+        const int64_t at = j->places[d], n = j->places[d + 1] - at;
         const K low = bounds[d], high = d + 1 < j->buckets ? (K)(bounds[d + 1] - 1) : (K)j->high;
-        if (own == 0) continue;
+        if (n == 0) continue;
         if (low == high) {
             j->found[d] = write_runs(j, &low, 1, at);
-            j->counts[at] = own;
+            j->counts[at] = n;
             continue;
         }
-        int64_t n = 0;
-        for (int64_t b = 0; b < blocks_of(j); b++) {
-            const int32_t *piece = j->begins + b * (j->buckets + 1) + d;
-            memcpy(a + n, keys + b * GRAIN + piece[0], (size_t)(piece[1] - piece[0]) * sizeof *a);
-            n += piece[1] - piece[0];
-        }
-        SORT(sort)(a, n, a + n, low, high, TRIES(n));
+        K *a = j->buckets == 1 ? j->keys : SORT(gather)(j, d, b + n);
+        SORT(sort)(a, n, a, b, low, high, TRIES(n));
         j->found[d] = write_runs(j, a, n, at);
     }
 }
