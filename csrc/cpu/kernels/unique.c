@@ -24,7 +24,7 @@ enum {
     SHORT = 1 << 16,   /* values: tables of a few threads still lie in 2nd-level caches   */
     FEW = 1024,        /* values: COPIES tables of them fill a first-level cache          */
     COPIES = 4,        /* an add that waits for the one before it takes 5 cycles          */
-    SPARSE = 4,        /* values an element: beyond, reading the table takes longer        */
+    SPARSE = 1,        /* values an element: beyond, sorting them takes less than the table   */
     SOME = 512,        /* elements whose counters are found at once, in vectors           */
     BUCKET = 1 << 14,  /* keys: with their copy they fill a quarter MiB                    */
     BUCKETS = 1 << 10, /* at most: a block has 64 keys for each                           */
