@@ -21,12 +21,15 @@ enum {
     PAD_BYTES = 16, /* buffer rows 512 bytes apart would use every eighth cache set only */
     /* On the stack, so no more than this: 8192 x 8192 bytes take 12.2 ms, with 136 KiB 10.7 ms. */
     BUFFER_BYTES = 5 << 14,
+    /* The same, without a buffer: as many rows as an L1 has lines, a line or two of each. Xeon, one
+     * thread, 500 x 500 float64: 155 us; with 512 by 512 190, with a buffer 290. */
+    NEAR_IN = 128,
+    NEAR_OUT = 4096,
+    /* Rows a multiple of this apart share a few sets of an L1. 1000 x 320 float32: 300 us with a
+     * buffer, 540 without. */
+    SETS_BYTES = 1 << 8,
     NEAR_BYTES = 1 << 17, /* of an array that stays in an L2, however its rows lie */
-    /* The same, where rows are no multiple of this apart, and so do not share a few sets of an L1.
-     * Xeon, 490 x 490 float32: 78 us with a buffer, 43 without; 319 x 319 float64 55, 34. */
-    APART_BYTES = 1 << 21,
-    SETS_BYTES = 1 << 10,
-    FEW = 16, /* rows of the input that caches hold at once, also where they share a set */
+    FEW = 16,             /* rows of the input, 2048 bytes apart, that caches hold at once */
     /* Rows asked for ahead. 16 x 64 x 56 x 56 float32, NCHW to NHWC: 1.0 ms; with none, 1.3 ms. */
     AHEAD = 8,
     STRAIGHT_BYTES = 1 << 16, /* of a tile that is copied straight: any L2's worth */
@@ -195,13 +198,18 @@ face_forward(tiling *t)
     t->out_strides[t->p] *= -1;
 }
 
-/* A tile is RUN_IN by RUN_OUT bytes where the axes are long enough; what one axis lacks goes to
- * the other, as far as the buffer allows. */
+/* A tile is RUN_IN by RUN_OUT bytes where the axes are long enough, or NEAR_IN by NEAR_OUT; what one
+ * axis lacks goes to the other, as far as the buffer allows, which edges of near tiles may need. */
 static void
 choose_tile(tiling *t, int64_t total)
 {
     const int64_t p = t->shape[t->p], q = t->shape[t->q], item = t->item;
-    const int64_t rows = (RUN_IN + item - 1) / item, columns = (RUN_OUT + item - 1) / item;
+    /* moves of three bytes and the like read on after the last element */
+    const int straight = t->in_strides[t->p] == item && item % 3;
+    const int64_t apart = t->in_strides[t->q] & -t->in_strides[t->q]; /* a power of two */
+    t->near = straight && apart < SETS_BYTES;
+    const int64_t rows = ((t->near ? NEAR_IN : RUN_IN) + item - 1) / item;
+    const int64_t columns = ((t->near ? NEAR_OUT : RUN_OUT) + item - 1) / item;
     const int64_t least = LANE / item; /* registers load so many rows, there or not */
     t->rows = smaller(p, rows);
     t->columns = smaller(q, columns);
@@ -209,10 +217,9 @@ choose_tile(tiling *t, int64_t total)
     if (t->columns < columns) t->rows = smaller(p, rows * columns / t->columns);
     while ((t->rows * item + LANE - 1 + PAD_BYTES) * larger(t->columns, least) > BUFFER_BYTES)
         *(t->rows > t->columns ? &t->rows : &t->columns) /= 2;
-    /* moves of three bytes and the like read on after the last element */
-    const int close = t->columns <= FEW || t->in_strides[t->q] == t->rows * item;
-    const int64_t most = t->in_strides[t->q] % SETS_BYTES ? APART_BYTES : NEAR_BYTES;
-    t->near = t->in_strides[t->p] == item && item % 3 && (close || total <= most);
+    const int64_t held = FEW * larger(1, 2048 / larger(apart, 1));
+    const int close = t->columns <= held || t->in_strides[t->q] == t->rows * item;
+    if (straight && (close || total <= NEAR_BYTES)) t->near = 1;
 }
 
 /* The axes, what moves them, and the tiles; returns their number. */

@@ -49,7 +49,8 @@ static void
 TILE(squares)(const char *from, int64_t pitch, char *to, int64_t out_p, int64_t rows,
               int64_t columns)
 {
-    if (columns >= LANES * SIDE)
+    /* of wide elements, stores that cross lines undo what fewer loads and shuffles gain */
+    if (columns >= LANES * SIDE && (SIZE < 8 || out_p % 64 == 0))
         TILE(squares_wide)(from, pitch, to, out_p, rows, columns);
     else
         TILE(squares_narrow)(from, pitch, to, out_p, rows, columns);
