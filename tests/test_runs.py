@@ -181,6 +181,53 @@ def test_skewed_values_are_in_order(device, dtype):
         check("unique_counts", a.astype(dtype), device)
 
 
+FAR = ("int32", "uint32", "int64", "uint64", "float32", "float64")  # sorted by the CPU
+
+
+@pytest.mark.parametrize("dtype", FAR)
+def test_as_many_as_registers_hold_are_in_order(device, dtype):
+    rng = np.random.default_rng(11)
+    for n in sizes(*range(2, 35), *range(61, 68), *range(125, 132), 190, 300):
+        a = raw_bits(dtype, n)
+        a[rng.integers(0, n, n // 4)] = a[0]
+        a[rng.integers(0, n, n // 8)] = ends(dtype).max()  # as what fills the last register
+        check("unique_counts", a, device)
+        check("unique_counts", in_order(a)[::-1], device)
+
+
+def few_below_each_pivot(n):
+    """Where the sort of the CPU looks for pivots, a dozen of the smallest ranks left."""
+    rank = np.full(n, -1)
+    left, next_rank = np.arange(n), 0
+    while left.size > 300:
+        for at in left[:: left.size // 9][:9]:
+            if rank[at] < 0:
+                rank[at], next_rank = next_rank, next_rank + 1
+        pivot = np.sort(rank[left[:: left.size // 9][:9]])[4]
+        left = left[(rank[left] < 0) | (rank[left] >= pivot)]
+    rank[rank < 0] = next_rank + np.random.default_rng(n).permutation((rank < 0).sum())
+    return rank
+
+
+@pytest.mark.parametrize("dtype", FAR)
+def test_pivots_that_halve_nothing_are_given_up(device, dtype):
+    a = few_below_each_pivot(5_000)
+    check("unique_counts", (a * 99_991.0).astype(dtype), device)
+    check("unique_counts", (2.0 ** (a % 31)).astype(dtype), device)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("dtype", FAR)
+def test_values_that_many_elements_have_are_sorted_apart(device, dtype):
+    rng = np.random.default_rng(12)
+    n = 2**17 + 77
+    a = raw_bits(dtype, n)
+    for often in (*ends(dtype), a[0]):
+        check("unique_counts", np.where(rng.random(n) < 0.5, often, a), device)
+    check("unique_counts", rng.choice(a[:300], n), device)
+    check("unique_counts", rng.choice(ends(dtype), n), device)
+
+
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "uint32", "float16", "float64"])
 @pytest.mark.parametrize("name", sorted(testing.ARRAYS))

@@ -146,6 +146,17 @@ def test_every_way(device, name, setting):
         assert told.startswith((way, *others.get(way, ()))), told
 
 
+# Rows of the input that share cache sets, some of them or none, in tiles that end anywhere.
+@pytest.mark.large
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("rows", [16, 17, 33, 65, 129, 777])
+@pytest.mark.parametrize("pitch", [16, 48, 256, 272, 512, 768, 1008, 1024, 4096, 4112])
+def test_rows_any_number_of_bytes_apart(device, size, rows, pitch):
+    a = raw_bits(SIZES[size], rows * pitch // size).reshape(rows, pitch // size)
+    check(device, a, same, (1, 0))
+    check(device, a, lambda a: a[:, 1:], (1, 0))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_few_elements(device, size):
     for shape, axes in (((17, 31), (1, 0)), ((3, 5, 7), (2, 0, 1)), ((2,) * 8, range(7, -1, -1))):
