@@ -953,3 +953,13 @@ def test_any_array_like_is_taken(device):
                 assert_same(mine, want)
     assert_same(warpkit.histogram(2.0, 3, weights=5, device=device)[0], np.array([0, 5, 0]))
     assert_same(warpkit.histogram(np.int8(2), device=device)[0], np.histogram(np.int8(2))[0])
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float16", "float32", "float64"])
+def test_ends_that_are_the_same_again_give_the_same_edges(device, dtype):
+    for last in (0.0, -0.0, 0.0, -0.0):
+        a = np.array([-3, last, -1, -1], dtype)
+        want = np.histogram_bin_edges(a, 5)
+        edges = warpkit.histogram(a, 5, device=device)[1]
+        assert_same(edges, want)
+        edges[:] = 7  # the caller's own

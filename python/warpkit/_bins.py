@@ -29,6 +29,13 @@ class Bins(NamedTuple):
     dtype: np.dtype[Any]  # in which elements are compared
 
 
+# NumPy takes 2 us to say a dtype's name.
+@functools.lru_cache(maxsize=64)
+def is_taken(dtype: np.dtype[Any]) -> bool:
+    return dtype.name in TAKEN
+
+
+@functools.lru_cache(maxsize=64)
 def is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
@@ -42,10 +49,22 @@ def bins_of_range(dtype: np.dtype[Any], bins: Any, first: Any, last: Any) -> Bin
     return found._replace(edges=found.edges.copy())
 
 
+def bins_of_ends(dtype: np.dtype[Any], bins: Any, first: Any, last: Any) -> Bins:
+    """Between the smallest and the largest element: those of integers are often the same."""
+    ends = np.array([first, last])
+    if type(bins) is not int or bins > FEW_BINS:
+        return bins_between(dtype, bins, first, last, ends)
+    found = _remembered(dtype, bins, first, last, ends.tobytes())
+    return found._replace(edges=found.edges.copy())
+
+
 @functools.lru_cache(maxsize=64, typed=True)
-def _remembered(dtype: np.dtype[Any], bins: int, first: Any, last: Any, *shown: str) -> Bins:
-    """shown: what tells 0.0 and -0.0 apart."""
-    return bins_between(dtype, bins, first, last, None)
+def _remembered(
+    dtype: np.dtype[Any], bins: int, first: Any, last: Any, *shown: str | bytes
+) -> Bins:
+    """shown: what tells 0.0 and -0.0 apart, in bytes where the ends are elements."""
+    ends = np.array([first, last]) if isinstance(shown[0], bytes) else None
+    return bins_between(dtype, bins, first, last, ends)
 
 
 def bins_between(
@@ -153,7 +172,7 @@ def given_edges(bins: Any) -> tuple[np.ndarray, np.ndarray]:
     edges = np.asarray(_core.unmasked(bins))
     if edges.ndim != 1:
         raise ValueError(f"`bins` must be 1d, when an array, not {edges.ndim}d")
-    if edges.dtype.name not in TAKEN:
+    if not is_taken(edges.dtype):
         raise TypeError(f"edges must be real numbers of at most 64 bits, not {edges.dtype}")
     own = edges.copy()
     falls = ~(own[:-1] <= own[1:])  # true for NaN too
@@ -168,7 +187,12 @@ def given_edges(bins: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def comparable(dtype: np.dtype, edges: np.ndarray) -> np.ndarray:
     """The edges in the type in which numpy.searchsorted would compare them, widened."""
-    if is_float(dtype) or is_float(edges.dtype):
-        return edges.astype(np.float64, copy=False)
-    kind = np.result_type(np.uint8 if dtype.kind == "b" else dtype, edges.dtype).kind
-    return edges.astype({"f": np.float64, "i": np.int64, "u": np.uint64}[kind], copy=False)
+    return edges.astype(_searched(dtype, edges.dtype), copy=False)
+
+
+@functools.lru_cache(maxsize=64)
+def _searched(dtype: np.dtype, edges: np.dtype) -> type[np.generic]:
+    if is_float(dtype) or is_float(edges):
+        return np.float64
+    kind = np.result_type(np.uint8 if dtype.kind == "b" else dtype, edges).kind
+    return {"f": np.float64, "i": np.int64, "u": np.uint64}[kind]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple
@@ -11,7 +10,16 @@ import numpy as np
 
 from warpkit import _core, _interop
 from warpkit._array import DeviceArray, asarray, on_host
-from warpkit._bins import TAKEN, bins_between, bins_of_range, comparable, given_edges, is_float
+from warpkit._bins import (
+    TAKEN,
+    bins_between,
+    bins_of_ends,
+    bins_of_range,
+    comparable,
+    given_edges,
+    is_float,
+    is_taken,
+)
 from warpkit._ops import NO_VALUE, Device, Progress, ResultT, with_options
 
 MOST_INDEX = int(np.iinfo(np.intp).max)
@@ -224,18 +232,13 @@ def weigh(
 
 def _check_elements(a: Any, weights: Any, call: Call) -> Any:
     """The weights, beside a."""
-    if not _is_taken(a.dtype):
+    if not is_taken(a.dtype):
         raise TypeError(f"histogram does not take dtype {a.dtype}; there are: {', '.join(TAKEN)}")
     if weights is not None:
         weights = call.beside(a, weights)
         if weights.shape != a.shape:
             raise ValueError("weights should have the same shape as a.")
     return weights
-
-
-@functools.lru_cache(maxsize=64)
-def _is_taken(dtype: np.dtype[Any]) -> bool:
-    return dtype.name in TAKEN
 
 
 # ---- equal bins --------------------------------------------------------------------------------
@@ -254,7 +257,7 @@ def _equal_bins(
     else:
         a, weights = call.settle(a, weights, out)
         first, last = map(dtype.type, _extent(a, nan, call))
-        found = bins_between(dtype, bins, first, last, np.array([first, last]))
+        found = bins_of_ends(dtype, bins, first, last)
     if found.dtype != dtype:
         if a.ndim == 0:
             a, weights = a[None], None if weights is None else weights[None]
