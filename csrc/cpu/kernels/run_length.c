@@ -188,53 +188,57 @@ write_task(void *arg, int64_t begin, int64_t end, int thread)
     }
 }
 
-int64_t
-WK_ISA_NAME(wk_write_runs_alone)(const void *in, int64_t n, wk_dtype dtype, int keys,
-                                 void *values, int64_t *counts)
+static int64_t
+write_alone(const job *j)
 {
-    job j = {.in = in, .n = n, .values = values, .counts = counts};
     int64_t before = 0, r = 0;
-    j.kind = (keys ? of_keys : plain) + dtype;
-    for (int64_t b = 0; b * GRAIN < n && !wk_interrupted(); b++)
-        r = j.kind->write(&j, b * GRAIN, end_of(&j, b), r, &before);
-    if (r > 0) counts[r - 1] = n - before; /* 0: stopped before the first */
+    for (int64_t b = 0; b * GRAIN < j->n && !wk_interrupted(); b++)
+        r = j->kind->write(j, b * GRAIN, end_of(j, b), r, &before);
+    if (r > 0) j->counts[r - 1] = j->n - before; /* 0: stopped before the first */
     return r;
 }
 
 int64_t
-WK_ISA_NAME(wk_write_runs)(wk_context *context, const void *in, int64_t n, wk_dtype dtype,
-                           int keys, void *values, int64_t *counts)
+WK_ISA_NAME(wk_write_runs)(const void *keys, int64_t n, wk_dtype dtype, void *values,
+                           int64_t *counts)
 {
-    job j = {.in = in, .n = n, .values = values, .counts = counts};
-    j.kind = (keys ? of_keys : plain) + dtype;
-    if (n <= GRAIN || wk_thread_count(context) == 1) /* read once */
-        return WK_ISA_NAME(wk_write_runs_alone)(in, n, dtype, keys, values, counts);
-    const int64_t blocks = (n + GRAIN - 1) / GRAIN;
-    j.blocks = malloc((size_t)blocks * sizeof *j.blocks);
-    if (j.blocks == NULL) return -1;
-    wk_parallel(context, blocks, 1, count_task, &j);
+    const job j = {
+        .in = keys, .n = n, .values = values, .counts = counts, .kind = of_keys + dtype};
+    return write_alone(&j);
+}
+
+/* How many; -1 without memory. */
+static int64_t
+write_shared(job *j, wk_context *context)
+{
+    const int64_t blocks = (j->n + GRAIN - 1) / GRAIN;
+    j->blocks = malloc((size_t)blocks * sizeof *j->blocks);
+    if (j->blocks == NULL) return -1;
+    wk_parallel(context, blocks, 1, count_task, j);
     if (wk_interrupted()) {
-        free(j.blocks);
+        free(j->blocks);
         return 0;
     }
     int64_t total = 0, last = 0;
     for (int64_t b = 0; b < blocks; b++) {
-        const struct block own = j.blocks[b];
-        j.blocks[b] = (struct block){total, last};
+        const struct block own = j->blocks[b];
+        j->blocks[b] = (struct block){total, last};
         total += own.heads;
         if (own.heads) last = own.last;
     }
-    wk_parallel(context, blocks, 1, write_task, &j);
-    free(j.blocks);
+    wk_parallel(context, blocks, 1, write_task, j);
+    free(j->blocks);
     return total;
 }
 
 WK_CPU_LAUNCHER(run_length, heads)
 {
-    const char *in = (const char *)call->in.data + call->in.first;
-    const int64_t runs =
-        WK_ISA_NAME(wk_write_runs)(call->context, in, call->args.runs.n, call->in.dtype, 0,
-                                   call->out[0].data, call->out[1].data);
+    job j = {.n = call->args.runs.n, .kind = plain + call->in.dtype};
+    j.in = (const char *)call->in.data + call->in.first;
+    j.values = call->out[0].data;
+    j.counts = call->out[1].data;
+    const int alone = j.n <= GRAIN || wk_thread_count(call->context) == 1; /* read once */
+    const int64_t runs = alone ? write_alone(&j) : write_shared(&j, call->context);
     if (runs < 0) return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate a table of blocks");
     *(int64_t *)call->out[2].data = runs;
     return WK_OK;

@@ -7,13 +7,9 @@
 #include "cpu/threads.h"
 #include "num/keys.h"
 
-/* Runs of in[n] to values and counts; how many, or -1 without memory. Elements come as they are, or
- * as num/keys.h's ascending keys, then of 4 bytes where the dtype has fewer. */
-int64_t WK_ISA_NAME(wk_write_runs)(wk_context *context, const void *in, int64_t n,
-                                   wk_dtype dtype, int keys, void *values, int64_t *counts);
-
-/* The same, in the caller's thread. */
-int64_t WK_ISA_NAME(wk_write_runs_alone)(const void *in, int64_t n, wk_dtype dtype, int keys,
-                                         void *values, int64_t *counts);
+/* Runs of num/keys.h's ascending keys, of 4 bytes where the dtype has fewer, to values and counts; how
+ * many. In the caller's thread. */
+int64_t WK_ISA_NAME(wk_write_runs)(const void *keys, int64_t n, wk_dtype dtype, void *values,
+                                   int64_t *counts);
 
 #endif

@@ -3,14 +3,14 @@
  * In, out   in[n] -> values[distinct] ascending, counts[distinct], and how many.
  * How       1-byte elements, 2-byte ones, and others whose range is short are counted by value:
  *           a table for each thread, added at last, and no sort. All else is sorted as unsigned
- *           keys, in digits from the top: all threads deal elements out to buckets of about BUCKET
- *           by the first, then each bucket is one thread's, in its cache. What is sorted is counted
- *           as runs (run_length.c).
- * Better    than a sort by comparison, whose branches nobody predicts; than digits from the lowest,
- *           which go through memory once for each. The digit is as wide as the bucket's size asks
- *           for and begins at the highest bit that differs in it, so that ranges and exponents that
- *           leave bits unused cost nothing.
- * Source    P. McIlroy, K. Bostic, M. D. McIlroy, "Engineering Radix Sort" (1993). */
+ *           keys, parted about pivots until a few registers hold them, and these exchange them.
+ *           The pivots of large arrays come from a sample: each thread parts blocks of keys into
+ *           buckets, then each bucket is one thread's, in its cache, which writes its runs.
+ * Better    than digits: counting them and dealing keys out by them, one by one, takes twice as
+ *           long as parting keys by all bits of a register; and samples make even buckets of any
+ *           distribution, of which digits know nothing.
+ * Source    B. Bramas, "A Novel Hybrid Quicksort Algorithm Vectorized using AVX-512" (2017);
+ *           K. Batcher, "Sorting networks and their applications" (1968). */
 #define _DEFAULT_SOURCE
 #include "cpu/kernels/runs.h"
 #include "cpu/kernels/unique_simd.h"
@@ -41,15 +41,15 @@ typedef struct job {
     uint64_t low, high; /* keys of the smallest and the largest                            */
     void *values;
     int64_t *counts;
-    void *keys;       /* [n], those of a block by buckets                                  */
-    int64_t buckets;  /* how many                                                          */
-    void *bounds;     /* [buckets]: the smallest keys there may be                         */
-    int32_t *begins;  /* [blocks][buckets + 1]: where they begin in a block                */
-    int64_t *places;  /* [buckets + 1]: and in the whole                                   */
-    int64_t *found;   /* [buckets]: runs                                                   */
-    void *scratch;    /* [threads][room]                                                   */
+    void *keys;      /* [n], those of a block by buckets                                  */
+    int64_t buckets; /* how many                                                          */
+    void *bounds;    /* [buckets]: the smallest keys there may be                         */
+    int32_t *begins; /* [blocks][buckets + 1]: where they begin in a block                */
+    int64_t *places; /* [buckets + 1]: and in the whole                                   */
+    int64_t *found;  /* [buckets]: runs                                                   */
+    void *scratch;   /* [threads][room]                                                   */
     int64_t room;
-    int64_t *tables;    /* [threads][values]                                               */
+    int64_t *tables; /* [threads][values]                                               */
     int64_t range, copies;
     char *used; /* [threads]: has a table that counts */
     struct ends {
@@ -90,8 +90,8 @@ place_of(const job *j, int64_t i)
 static int64_t
 write_runs(const job *j, const void *keys, int64_t n, int64_t at)
 {
-    return WK_ISA_NAME(wk_write_runs_alone)(
-        keys, n, j->dtype, 1, (char *)j->values + at * wk_itemsize[j->dtype], j->counts + at);
+    char *values = (char *)j->values + at * wk_itemsize[j->dtype];
+    return WK_ISA_NAME(wk_write_runs)(keys, n, j->dtype, values, j->counts + at);
 }
 
 /* One more of each of these values, by turns in the thread's tables. */
@@ -113,9 +113,11 @@ tally(const job *j, int thread, const uint32_t *at, int64_t n)
 #define K uint32_t
 #define SORT(name) name##_32
 #include "cpu/kernels/unique_sort_body.h"
+#include "cpu/kernels/unique_buckets_body.h"
 #define K uint64_t
 #define SORT(name) name##_64
 #include "cpu/kernels/unique_sort_body.h"
+#include "cpu/kernels/unique_buckets_body.h"
 
 /* wk_sort_key_f32 and _f64 from the bits: branches would keep loops from vectorising. */
 static inline uint32_t
@@ -341,7 +343,8 @@ sort(job *j, wk_call *call)
     j->places = malloc((size_t)(j->buckets + 1) * sizeof *j->places);
     j->found = calloc((size_t)j->buckets, sizeof *j->found);
     j->scratch = malloc((size_t)(threads * j->room) * item);
-    if (!j->keys || !j->bounds || !j->begins || !j->places || !j->found || !j->scratch) return -1;
+    if (!j->keys || !j->bounds || !j->begins || !j->places || !j->found || !j->scratch)
+        return -1;
     if ((item == 8 ? choose_bounds_64 : choose_bounds_32)(j) < 0) return -1;
     wk_parallel(call->context, blocks_of(j), 1, item == 8 ? spread_task_64 : spread_task_32, j);
     if (wk_interrupted()) return -1;
