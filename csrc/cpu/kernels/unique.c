@@ -323,7 +323,7 @@ close_gaps(const job *j)
 static void *
 new_keys(size_t bytes)
 {
-    if (bytes < 2 * PAGE) return malloc(bytes);
+    if (bytes < PAGE) return malloc(bytes);
     void *keys = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
     if (keys) madvise(keys, bytes, MADV_HUGEPAGE); /* may fail: then pages are small */
     return keys;
