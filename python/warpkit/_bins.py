@@ -17,7 +17,7 @@ TAKEN = (
 )
 NUMBERS = (int, float, np.number)
 EXACT = 2**53  # integers below are floats
-FEW_BINS = 4096  # whose edges are remembered, 2 MiB at most
+FEW_BINS = 4096  # whose edges are remembered, 4 MiB at most
 
 
 class Bins(NamedTuple):
@@ -49,22 +49,25 @@ def bins_of_range(dtype: np.dtype[Any], bins: Any, first: Any, last: Any) -> Bin
     return found._replace(edges=found.edges.copy())
 
 
+@functools.lru_cache(maxsize=64, typed=True)
+def _remembered(dtype: np.dtype[Any], bins: int, first: Any, last: Any, *shown: str) -> Bins:
+    """shown: what tells 0.0 and -0.0 apart."""
+    return bins_between(dtype, bins, first, last, None)
+
+
 def bins_of_ends(dtype: np.dtype[Any], bins: Any, first: Any, last: Any) -> Bins:
-    """Between the smallest and the largest element: those of integers are often the same."""
+    """Between the smallest and the largest element: likewise, as integers often have the same."""
     ends = np.array([first, last])
     if type(bins) is not int or bins > FEW_BINS:
         return bins_between(dtype, bins, first, last, ends)
-    found = _remembered(dtype, bins, first, last, ends.tobytes())
-    return found._replace(edges=found.edges.copy())
+    found = _remembered_ends(dtype, bins, ends.tobytes())
+    return Bins(found[0].copy(), *found[1:])
 
 
-@functools.lru_cache(maxsize=64, typed=True)
-def _remembered(
-    dtype: np.dtype[Any], bins: int, first: Any, last: Any, *shown: str | bytes
-) -> Bins:
-    """shown: what tells 0.0 and -0.0 apart, in bytes where the ends are elements."""
-    ends = np.array([first, last]) if isinstance(shown[0], bytes) else None
-    return bins_between(dtype, bins, first, last, ends)
+@functools.lru_cache(maxsize=64)
+def _remembered_ends(dtype: np.dtype[Any], bins: int, ends: bytes) -> Bins:
+    both = np.frombuffer(ends, dtype.type)
+    return bins_between(dtype, bins, both[0], both[1], both)
 
 
 def bins_between(
