@@ -22,7 +22,7 @@
 enum {
     TASK = 1 << 17, /* elements a task: 50 us                            */
     PARTS = 64,     /* of a long output                                  */
-    SOME = 512,    /* complex numbers whose parts are brought side by side */
+    SOME = 512,     /* complex numbers whose parts are brought side by side */
     NEAR = 2048     /* elements that are added up before sums are joined    */
 };
 
