@@ -20,7 +20,9 @@ enum {
     COLUMNS = 4096,  /* ... but so few columns that a few rows and their lanes stay in L1   */
     LANES = 1 << 16, /* bytes of a block's lanes, in a second-level cache                  */
     AGAIN = 1 << 18, /* bytes of a tile that is read more than once: so is it              */
-    TURN = 1 << 15   /* bytes that are turned at once                                       */
+    TURN = 1 << 15,  /* bytes that are turned at once                                       */
+    CLEAN = 1 << 16, /* bytes of rows that are copied without their NaN                     */
+    ODD = 8          /* columns of one with NaN that are folded again alone                 */
 };
 
 typedef struct columns_job {
@@ -40,6 +42,7 @@ typedef struct block { /* what one task is at */
     const char *x;          /* row 0 of the first column */
     const uint8_t *mask;
     int64_t output, width; /* the first column's; how many */
+    uint8_t *odd;          /* columns that have NaN, which lanes left out; and of a tile */
     wk_acc *accs;          /* NULL: not needed yet */
     int64_t acc_step;      /* bytes */
 } block;
@@ -144,18 +147,99 @@ absorb(const block *b, const wk_lanes *lanes, int64_t group, int64_t rows)
     }
 }
 
-/* Adds a tile to the lanes; 0: it did not hold, and they are of no use. */
+/* Adds a tile from x on to the lanes; 0: it did not hold, and they are of no use. */
 static int
-lanes_tile(const block *b, wk_lanes *lanes, const int64_t *offsets, int64_t n, int64_t width)
+lanes_tile(const block *b, const char *x, const int64_t *offsets, int64_t n, int64_t width)
 {
     const wk_reduction *r = b->j->r;
     for (int64_t i = 0; wk_must_look(r) && i < n; i++)
-        if (r->foldings->any_nan(r->in->dtype, b->x + offsets[i] * r->item, width)) return 0;
+        if (r->foldings->any_nan(r->in->dtype, x + offsets[i] * r->item, width)) return 0;
     for (int c = 0; c < r->components; c++) {
         const wk_folding *f = r->folding[c];
-        if (!wk_lanes_held(r, f->columns(lanes->of[c], b->x, offsets, n, width))) return 0;
+        if (!wk_lanes_held(r, f->columns(b->lanes.of[c], x, offsets, n, width))) return 0;
     }
     return 1;
+}
+
+static int64_t
+marked(const uint8_t *marks, int64_t n)
+{
+    int64_t some = 0;
+    for (int64_t w = 0; w < n; w++) some += marks[w];
+    return some;
+}
+
+/* The same without NaN, whose columns are marked. 0 also where these are too many. */
+static int
+clean_tile(const block *b, const int64_t *offsets, int64_t n)
+{
+    const wk_reduction *r = b->j->r;
+    const int64_t bytes = b->width * r->item, most = CLEAN / bytes;
+    int64_t own[TILE];
+    uint8_t *marks = b->odd + b->width; /* of this tile */
+    char *clean = aligned_alloc(64, CLEAN);
+    int held = clean != NULL && most > 0;
+    memset(marks, 0, (size_t)b->width);
+    for (int64_t i = 0, rows; held && i < n; i += rows) {
+        rows = n - i < most ? n - i : most;
+        for (int64_t k = 0; k < rows; k++) {
+            own[k] = k * b->width;
+            memcpy(clean + k * bytes, b->x + offsets[i + k] * r->item, (size_t)bytes);
+        }
+        r->foldings->blank_nan(r->in->dtype, clean, rows, b->width, marks);
+        for (int64_t w = 0; r->args->planes == 2 && w < b->width; w += 2) /* a number's parts */
+            marks[w] = marks[w + 1] = marks[w] | marks[w + 1];
+        held = marked(marks, b->width) <= b->width / ODD + 1 &&
+               lanes_tile(b, clean, own, rows, b->width);
+    }
+    free(clean);
+    for (int64_t w = 0; held && w < b->width; w++) b->odd[w] |= marks[w];
+    return held;
+}
+
+/* Of lanes as they were before the i-th row. */
+static int
+clean_again(const block *b, int64_t held, int64_t i, const int64_t *offsets, int64_t n)
+{
+    wk_lanes lanes = b->lanes;
+    if (held)
+        memcpy(lanes.of[0], b->before.of[0], (size_t)b->bytes);
+    else
+        wk_lanes_start(b->j->r, &lanes, b->width, i);
+    return clean_tile(b, offsets, n);
+}
+
+/* Rows begin .. end - 1 of a block that go through no lanes. */
+static void
+turn_rows(const block *b, int64_t begin, int64_t end)
+{
+    const wk_reduction *r = b->j->r;
+    int64_t offsets[TILE], masks[TILE];
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < TILE ? end - i : TILE;
+        wk_list_offsets(r->in, r->args->kept, i, n, offsets);
+        if (r->mask) wk_list_offsets(r->where, r->args->kept, i, n, masks);
+        turned_tile(b, i, offsets, masks, n);
+    }
+}
+
+/* Columns that lanes left out. */
+static void
+fold_odd(const block *b, int64_t begin, int64_t end)
+{
+    const wk_reduction *r = b->j->r;
+    for (int64_t w = 0; w < b->width; w++) {
+        wk_acc_room room;
+        block one = *b;
+        if (!b->odd[w]) continue;
+        one.x += w * r->item;
+        one.output += w * b->j->step;
+        one.width = 1;
+        one.accs = b->accs ? acc_of(b, w) : &room.acc;
+        wk_acc_start(r, one.accs);
+        turn_rows(&one, begin, end);
+        if (b->accs == NULL) r->foldings->finish(r, one.accs, one.output);
+    }
 }
 
 /* Rows begin .. end - 1 of a block. */
@@ -166,7 +250,7 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
     const wk_reduction *r = j->r;
     const int kept = r->args->kept;
     int64_t offsets[TILE], masks[TILE], held = 0; /* rows in lanes */
-    int skip = 0, penalty = 0, tiles = 0;
+    int skip = 0, penalty = 0, tiles = 0, cleans = b->odd != NULL;
     if (j->lanes) wk_lanes_start(r, &b->lanes, b->width, begin);
     for (int64_t i = begin, n; i < end; i += n) {
         n = end - i < j->tile ? end - i : j->tile;
@@ -181,7 +265,8 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
         }
         if (j->lanes && skip == 0) {
             if (held) memcpy(b->before.of[0], b->lanes.of[0], (size_t)b->bytes);
-            if (lanes_tile(b, &b->lanes, offsets, n, b->width)) {
+            if (lanes_tile(b, b->x, offsets, n, b->width) ||
+                (cleans && (cleans = clean_again(b, held, i, offsets, n)))) {
                 held += n;
                 penalty = 0;
                 continue;
@@ -200,21 +285,8 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
         r->foldings->finish_lanes(r, b->lanes.of, b->width, b->output, j->step);
     else if (held)
         absorb(b, &b->lanes, 1, held);
+    if (b->odd) fold_odd(b, begin, end);
     return WK_OK;
-}
-
-/* Rows begin .. end - 1 of a block that go through no lanes. */
-static void
-turn_rows(const block *b, int64_t begin, int64_t end)
-{
-    const wk_reduction *r = b->j->r;
-    int64_t offsets[TILE], masks[TILE];
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = end - i < TILE ? end - i : TILE;
-        wk_list_offsets(r->in, r->args->kept, i, n, offsets);
-        if (r->mask) wk_list_offsets(r->where, r->args->kept, i, n, masks);
-        turned_tile(b, i, offsets, masks, n);
-    }
 }
 
 /* A few columns that lie side by side: `group` rows as one. */
@@ -229,7 +301,7 @@ fold_narrow(block *b, int64_t begin, int64_t end)
         const int64_t rest = (last - i) / group, n = rest < TILE ? rest : TILE;
         for (int64_t k = 0; k < n; k++) offsets[k] = (i + k * group) * stride;
         wk_lanes_start(r, &b->lanes, width, i);
-        if (lanes_tile(b, &b->lanes, offsets, n, width))
+        if (lanes_tile(b, b->x, offsets, n, width))
             absorb(b, &b->lanes, group, n);
         else
             turn_rows(b, i, i + n * group);
@@ -252,6 +324,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
     const wk_fp_state state = wk_fp_begin();
     const int64_t most = wk_lanes_bytes(r, j->width * j->group);
     char *lanes = aligned_alloc(64, (size_t)(2 * most));
+    uint8_t *odd = j->lanes && r->args->skip_nan ? malloc(2 * (size_t)j->width) : NULL;
     void *room = NULL;
     if (lanes == NULL) shared->failed = 1;
     for (int64_t i = begin; i < end && lanes; i++) {
@@ -259,12 +332,13 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
         const int64_t column = at % j->blocks * j->width, outer = at / j->blocks;
         const int64_t rest = r->args->n - start;
         const int64_t rows = rest < j->part ? rest : j->part;
-        block b = {.j = j};
+        block b = {.j = j, .odd = j->group > 1 ? NULL : odd};
         b.width = j->columns - column < j->width ? j->columns - column : j->width;
         b.output = (outer / j->step * j->columns + column) * j->step + outer % j->step;
         b.x = r->x + wk_offset_of(r->in, 0, r->args->kept, b.output) * r->item;
         if (r->mask) b.mask = r->mask + wk_offset_of(r->where, 0, r->args->kept, b.output);
         b.bytes = wk_lanes_bytes(r, b.width * j->group);
+        if (b.odd) memset(b.odd, 0, (size_t)b.width);
         wk_lanes_place(r, &b.lanes, lanes, b.width * j->group);
         wk_lanes_place(r, &b.before, lanes + most, b.width * j->group);
         if (j->accs) {
@@ -284,6 +358,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
             r->foldings->finish(r, acc_of(&b, w), b.output + w * j->step);
     }
     free(room);
+    free(odd);
     free(lanes);
     wk_fp_end(state);
 }

@@ -17,7 +17,8 @@ enum {
     SUMS = 8,       /* more; the same of sums alone,                                       */
     CHEAP = 3,      /* and where a row is a loop and no more                               */
     MANY = 16,      /* outputs that are worth it                                           */
-    TURN = 1 << 14  /* bytes that are turned at once: they stay in L1                      */
+    TURN = 1 << 14, /* bytes that are turned at once: they stay in L1                      */
+    ODD = 8         /* rows of one with NaN that are folded again alone                    */
 };
 
 /* ---- many short rows ------------------------------------------------------------------------ */
@@ -85,6 +86,24 @@ wk_rows_fold(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int
     return held;
 }
 
+/* In place of rows that have NaN, which are marked, one that has none. 0: there is none, or too many do:
+ * then offsets and marks are of no use. */
+static int
+leave_out_nan(const wk_reduction *r, int64_t *offsets, int64_t width, uint8_t *odd)
+{
+    int64_t good = -1, some = 0;
+    if (!r->args->skip_nan) return 0;
+    for (int64_t w = 0; w < width && some <= width / ODD; w++) {
+        odd[w] = (uint8_t)r->foldings->any_nan(r->in->dtype, r->x + offsets[w] * r->item,
+                                               r->args->n);
+        some += odd[w];
+        if (!odd[w]) good = offsets[w];
+    }
+    for (int64_t w = 0; good >= 0 && w < width; w++)
+        if (odd[w]) offsets[w] = good;
+    return good >= 0 && some > 0 && some <= width / ODD;
+}
+
 static void
 short_rows(void *arg, int64_t begin, int64_t end, int thread)
 {
@@ -110,11 +129,14 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
             index = 0;
             at = wk_offset_of(a, 0, last + 1, i + w + 1);
         }
+        uint8_t odd[WK_WIDTH] = {0};
         wk_lanes_place(r, &lanes, room, width);
-        if (wk_rows_fold(r, &lanes, offsets, width))
-            r->foldings->finish_lanes(r, lanes.of, width, i, 1);
-        else
-            for (int64_t w = 0; w < width; w++) wk_way_output(j->way, i + w);
+        const int held =
+            wk_rows_fold(r, &lanes, offsets, width) ||
+            (leave_out_nan(r, offsets, width, odd) && wk_rows_fold(r, &lanes, offsets, width));
+        if (held) r->foldings->finish_lanes(r, lanes.of, width, i, 1);
+        for (int64_t w = 0; w < width; w++)
+            if (!held || odd[w]) wk_way_output(j->way, i + w);
     }
     wk_fp_end(state);
 }

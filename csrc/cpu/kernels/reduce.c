@@ -40,6 +40,37 @@ WK_ISA_NAME(wk_any_nan)(wk_dtype dtype, const void *x, int64_t n)
     }
 }
 
+#define BLANK(T, PARTS)                                                                        \
+    for (int64_t i = 0; i < rows; i++) {                                                       \
+        T *row = (T *)x + i * width * PARTS;                                                   \
+        for (int64_t w = 0; w < width; w++) {                                                  \
+            const int nan = __builtin_isunordered(row[w * PARTS], row[(w + 1) * PARTS - 1]);   \
+            marks[w] |= (uint8_t)nan;                                                          \
+            for (int k = 0; k < PARTS; k++) row[w * PARTS + k] = nan ? 0 : row[w * PARTS + k]; \
+        }                                                                                      \
+    }
+#define BLANK_HALVES(top)                                                                      \
+    for (int64_t i = 0; i < rows * width; i++) {                                               \
+        uint16_t *h = (uint16_t *)x + i;                                                       \
+        const int nan = (*h & 0x7fff) > (top);                                                 \
+        marks[i % width] |= (uint8_t)nan;                                                      \
+        *h = nan ? 0 : *h;                                                                     \
+    }
+
+static void
+blank_nan(wk_dtype dtype, void *x, int64_t rows, int64_t width, uint8_t *marks)
+{
+    switch (dtype) {
+    case WK_F16: BLANK_HALVES(0x7c00); break;
+    case WK_BF16: BLANK_HALVES(0x7f80); break;
+    case WK_F32: BLANK(float, 1); break;
+    case WK_F64: BLANK(double, 1); break;
+    case WK_C64: BLANK(float, 2); break;
+    case WK_C128: BLANK(double, 2); break;
+    default: break;
+    }
+}
+
 static wk_foldings
 foldings_of(const wk_call *call)
 {
@@ -60,6 +91,7 @@ foldings_of(const wk_call *call)
                 [WK_C_ARGMAX] = FOLDING(argmax),
             },
         .any_nan = WK_ISA_NAME(wk_any_nan),
+        .blank_nan = blank_nan,
         .finish = WK_ISA_NAME(wk_finish),
         .finish_lanes = WK_ISA_NAME(wk_finish_lanes),
     };
