@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 18,  /* elements a task: 50 us of work, what waking another thread may cost */
     TILE = 256,      /* rows between two looks at the flag                                  */
     WIDE = 64,       /* columns that narrow rows side by side make: 8 vectors and more      */
     NARROW = 32,     /* bytes of a row that argmin and argmax need, which have no wide ones */
@@ -414,8 +413,9 @@ cut_up(columns_job *j, int threads)
     j->parts = 1;
     j->part = n;
     const int64_t tasks = outer * j->blocks;
-    if (tasks < wanted && n * j->width > 2 * TASK && n > 2 * TILE) {
-        const int64_t parts = (wanted + tasks - 1) / tasks, all = n * j->width / TASK;
+    const int64_t task = wk_task_of(r);
+    if (tasks < wanted && n * j->width > 2 * task && n > 2 * TILE) {
+        const int64_t parts = (wanted + tasks - 1) / tasks, all = n * j->width / task;
         j->part = n / (parts < all ? parts : all) + 1;
         j->part = (j->part + TILE - 1) / TILE * TILE;
         j->parts = (n + j->part - 1) / j->part;
@@ -458,11 +458,11 @@ wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis)
         if (j->accs == NULL)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
     }
-    const int64_t each = args->n / j->parts * j->width;
-    wk_parallel(call->context, tasks * j->parts, each < TASK ? TASK / (each + 1) + 1 : 1,
+    const int64_t each = args->n / j->parts * j->width, task = wk_task_of(r);
+    wk_parallel(call->context, tasks * j->parts, each < task ? task / (each + 1) + 1 : 1,
                 columns_task, &shared);
     if (j->accs && !shared.failed && !wk_interrupted())
-        wk_parallel(call->context, args->outputs, TASK / (64 * j->parts) + 1, finish_task,
+        wk_parallel(call->context, args->outputs, task / (64 * j->parts) + 1, finish_task,
                     &shared);
     free(j->accs);
     return shared.failed ? WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate totals") : WK_OK;

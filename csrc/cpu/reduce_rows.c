@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
     ROW = 64,       /* elements that a row's beginning and end cost                        */
     FEW = 16,       /* elements of a row that is turned: its own beginning and end cost    */
     SUMS = 8,       /* more; the same of sums alone,                                       */
@@ -182,7 +181,7 @@ told_early(const wk_way *way)
 {
     const wk_reduction *r = way->r;
     wk_acc_room room;
-    if (!r->only_logical || r->args->outputs != 1 || r->args->n <= TASK) return 0;
+    if (!r->only_logical || r->args->outputs != 1 || r->args->n <= wk_task_of(r)) return 0;
     if (r->call->part.mode != WK_WHOLE) return 0;
     const wk_fp_state state = wk_fp_begin();
     wk_acc_start(r, &room.acc);
@@ -199,15 +198,16 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
     wk_way way = {.r = r};
     rows_job j = {.r = r, .way = &way, .parts = 1, .part = r->args->n};
     const int64_t outputs = r->args->outputs, n = r->args->n;
-    const int64_t each = n + ROW;
+    const int64_t each = n + ROW
+    , task = wk_task_of(r);
     if (told_early(&way)) return WK_OK;
     if (wk_has_rows(r)) {
-        const int64_t grain = (TASK / each + WK_WIDTH) / WK_WIDTH * WK_WIDTH;
+        const int64_t grain = (task / each + WK_WIDTH) / WK_WIDTH * WK_WIDTH;
         wk_parallel(call->context, outputs, grain, short_rows, &j);
         return WK_OK;
     }
-    if (n > 2 * TASK && outputs < 64) {
-        const int64_t wanted = 64 / outputs, most = n / TASK;
+    if (n > 2 * task && outputs < 64) {
+        const int64_t wanted = 64 / outputs, most = n / task;
         const int64_t parts = wanted < most ? wanted : most;
         j.part = ((n + parts - 1) / parts + WK_BLOCK - 1) / WK_BLOCK * WK_BLOCK;
         j.parts = (n + j.part - 1) / j.part;
@@ -215,7 +215,7 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
         if (j.accs == NULL)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
     }
-    const int64_t grain = j.accs == NULL && each < TASK ? TASK / each : 1;
+    const int64_t grain = j.accs == NULL && each < task ? task / each : 1;
     wk_parallel(call->context, outputs * j.parts, grain, long_rows, &j);
     if (j.accs && !wk_interrupted()) {
         const wk_fp_state state = wk_fp_begin();

@@ -154,6 +154,13 @@ wk_is_arg(const wk_reduction *r)
     return r->component[0] == WK_C_ARGMIN || r->component[0] == WK_C_ARGMAX;
 }
 
+/* Elements a task: 50 us of work, what waking another thread may cost. */
+static inline int64_t
+wk_task_of(const wk_reduction *r)
+{
+    return (int64_t)1 << (r->item == 1 ? 20 : r->item == 2 ? 19 : 18);
+}
+
 /* Are NaN to be skipped that the lanes do not tell of? */
 static inline int
 wk_must_look(const wk_reduction *r)
