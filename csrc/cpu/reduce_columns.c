@@ -196,16 +196,19 @@ clean_tile(const block *b, const int64_t *offsets, int64_t n)
     return held;
 }
 
-/* Of lanes as they were before the i-th row. */
+/* n rows from the i-th on to lanes that hold some, or none; 0: they are of no use, but as they were
+ * before. Rows are tried without their NaN while that does. */
 static int
-clean_again(const block *b, int64_t held, int64_t i, const int64_t *offsets, int64_t n)
+add_tile(block *b, int64_t held, int64_t i, const int64_t *offsets, int64_t n, int *cleans)
 {
-    wk_lanes lanes = b->lanes;
+    if (held) memcpy(b->before.of[0], b->lanes.of[0], (size_t)b->bytes);
+    if (lanes_tile(b, b->x, offsets, n, b->width)) return 1;
+    if (!*cleans) return 0;
     if (held)
-        memcpy(lanes.of[0], b->before.of[0], (size_t)b->bytes);
+        memcpy(b->lanes.of[0], b->before.of[0], (size_t)b->bytes);
     else
-        wk_lanes_start(b->j->r, &lanes, b->width, i);
-    return clean_tile(b, offsets, n);
+        wk_lanes_start(b->j->r, &b->lanes, b->width, i);
+    return *cleans = clean_tile(b, offsets, n);
 }
 
 /* Rows begin .. end - 1 of a block that go through no lanes. */
@@ -263,9 +266,7 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
             held = 0;
         }
         if (j->lanes && skip == 0) {
-            if (held) memcpy(b->before.of[0], b->lanes.of[0], (size_t)b->bytes);
-            if (lanes_tile(b, b->x, offsets, n, b->width) ||
-                (cleans && (cleans = clean_again(b, held, i, offsets, n)))) {
+            if (add_tile(b, held, i, offsets, n, &cleans)) {
                 held += n;
                 penalty = 0;
                 continue;
@@ -313,6 +314,26 @@ typedef struct shared_job {
     int failed;
 } shared_job;
 
+/* The i-th, whose lanes are there, and what is marked behind them. */
+static block
+block_of(const columns_job *j, int64_t i, char *lanes, int64_t most)
+{
+    const wk_reduction *r = j->r;
+    const int64_t at = i / j->parts, outer = at / j->blocks;
+    const int64_t column = at % j->blocks * j->width;
+    block b = {.j = j};
+    b.width = j->columns - column < j->width ? j->columns - column : j->width;
+    b.output = (outer / j->step * j->columns + column) * j->step + outer % j->step;
+    b.x = r->x + wk_offset_of(r->in, 0, r->args->kept, b.output) * r->item;
+    if (r->mask) b.mask = r->mask + wk_offset_of(r->where, 0, r->args->kept, b.output);
+    b.bytes = wk_lanes_bytes(r, b.width * j->group);
+    wk_lanes_place(r, &b.lanes, lanes, b.width * j->group);
+    wk_lanes_place(r, &b.before, lanes + most, b.width * j->group);
+    if (r->args->skip_nan && j->lanes && j->group == 1)
+        b.odd = memset(lanes + 2 * most, 0, (size_t)b.width);
+    return b;
+}
+
 static void
 columns_task(void *arg, int64_t begin, int64_t end, int thread)
 {
@@ -322,24 +343,13 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
     const wk_reduction *r = j->r;
     const wk_fp_state state = wk_fp_begin();
     const int64_t most = wk_lanes_bytes(r, j->width * j->group);
-    char *lanes = aligned_alloc(64, (size_t)(2 * most));
-    uint8_t *odd = j->lanes && r->args->skip_nan ? malloc(2 * (size_t)j->width) : NULL;
+    char *lanes = aligned_alloc(64, (size_t)((2 * (most + j->width) + 63) & ~(int64_t)63));
     void *room = NULL;
     if (lanes == NULL) shared->failed = 1;
     for (int64_t i = begin; i < end && lanes; i++) {
-        const int64_t start = i % j->parts * j->part, at = i / j->parts;
-        const int64_t column = at % j->blocks * j->width, outer = at / j->blocks;
-        const int64_t rest = r->args->n - start;
+        const int64_t start = i % j->parts * j->part, rest = r->args->n - start;
         const int64_t rows = rest < j->part ? rest : j->part;
-        block b = {.j = j, .odd = j->group > 1 ? NULL : odd};
-        b.width = j->columns - column < j->width ? j->columns - column : j->width;
-        b.output = (outer / j->step * j->columns + column) * j->step + outer % j->step;
-        b.x = r->x + wk_offset_of(r->in, 0, r->args->kept, b.output) * r->item;
-        if (r->mask) b.mask = r->mask + wk_offset_of(r->where, 0, r->args->kept, b.output);
-        b.bytes = wk_lanes_bytes(r, b.width * j->group);
-        if (b.odd) memset(b.odd, 0, (size_t)b.width);
-        wk_lanes_place(r, &b.lanes, lanes, b.width * j->group);
-        wk_lanes_place(r, &b.before, lanes + most, b.width * j->group);
+        block b = block_of(j, i, lanes, most);
         if (j->accs) {
             b.accs = (wk_acc *)(j->accs + (b.output * j->parts + i % j->parts) * r->acc_bytes);
             b.acc_step = j->step * j->parts * r->acc_bytes;
@@ -357,7 +367,6 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
             r->foldings->finish(r, acc_of(&b, w), b.output + w * j->step);
     }
     free(room);
-    free(odd);
     free(lanes);
     wk_fp_end(state);
 }
