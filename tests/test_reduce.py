@@ -220,6 +220,23 @@ def test_a_number_is_nan_if_one_part_is(device, dtype):
                 check(device, 1 + x * 2.0**-10 if op == "nanprod" else x, op, axis)
 
 
+@pytest.mark.parametrize("dtype", [*COMPLEX, "float16", "bfloat16", "float32", "float64"])
+def test_few_columns_and_rows_with_nan(device, dtype):
+    """They are folded alone, the others together; in tiles, in parts, of which some have none."""
+    rng = np.random.default_rng(7)
+    shapes = (3, 3000), (700, 90), (3000, 3), (90, 60), *sizes((40_000, 24))
+    for shape in shapes if device == "cpu" else shapes[:1] + shapes[2:4]:
+        a = few_values(dtype, shape) if shape[0] > 3 else values(dtype, shape, seed=3)
+        for i, j in zip(*(rng.integers(0, n, 4) for n in shape), strict=True):
+            (a.imag if dtype in COMPLEX and i % 2 else a.real)[i, j] = np.nan
+        for axis in (0, 1):
+            x = a.copy()
+            x[(slice(None), 1) if axis == 0 else 1] = np.nan  # all of one
+            for op in ("nansum", "nanmean", "nanstd", "nanmax"):
+                check(device, x, op, axis)
+            check(device, a, "nanargmin", axis)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_squares_of_a_run_that_no_lane_holds_decide_a_tie(device, dtype):
     """1 and almost half a unit; two hundred that are rounded off, one by one, make it more."""
