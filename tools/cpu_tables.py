@@ -66,7 +66,7 @@ def drawn() -> str | None:
             )
         )
     head = ("", "cells", f"at least {LEADS} of the peer", "or within 0.3 us", "median", "the worst")
-    return f"{table(head, lines, '<>>>><')}\n"
+    return table(head, lines, "<>>>><")
 
 
 def chosen() -> str | None:

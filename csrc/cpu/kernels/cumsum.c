@@ -23,7 +23,8 @@
 #include <stdlib.h>
 
 enum {
-    CHUNK = 1 << 15, /* elements a task, 30 us                                   */
+    CHUNK = 1 << 15, /* elements: 10 to 30 us                                    */
+    TASK = 1 << 17,  /* numbers: what waking another thread may cost             */
     BLOCK = 2048,    /* numbers that stay in L1, as they lie and turned          */
     WIDTH = 8,       /* series side by side that are lanes only when turned      */
     COLUMNS = 64,    /* columns a task                                           */
@@ -487,7 +488,7 @@ WK_CPU_LAUNCHER(cumsum, chunks)
         if (!wk_interrupted()) join(&j);
     }
     if (!wk_interrupted())
-        wk_parallel(call->context, items, 1 + CHUNK / (numbers + 64), scan_task, &j);
+        wk_parallel(call->context, items, 1 + TASK / (numbers + 64), scan_task, &j);
     free(j.state);
     return WK_OK;
 }
