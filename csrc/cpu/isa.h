@@ -20,6 +20,14 @@ wk_read_once(const void *stored)
     __asm__ volatile("" : : "r"(stored) : "memory");
 }
 
+/* Of two vectors' elements, counted on from the first one's to the second one's, those named; `mask`: a
+ * vector of integers as wide. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define WK_PICK(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define WK_PICK(a, b, mask, ...) __builtin_shuffle(a, b, (mask){__VA_ARGS__})
+#endif
+
 /* The instruction set chosen at load: "base", "avx2" or "avx512". */
 const char *wk_isa(void);
 

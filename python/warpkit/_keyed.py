@@ -33,8 +33,7 @@ class _Place(NamedTuple):
 
     def aside(self, function: Any, *arguments: Any, progress: Progress = False) -> Any:
         """Another operation's, which has variants of its own."""
-        given = tuple([_dense(x) if isinstance(x, np.ndarray) else x for x in arguments])
-        return with_options(function, given, None, self.device, self.stream, None, progress)
+        return self._replace(variant=None).call(function, *arguments, progress=progress)
 
     def give(self, result: Any) -> Any:
         """A result in the caller's kind of array; NumPy's scalar where none of its axes is left."""

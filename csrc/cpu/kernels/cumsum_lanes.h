@@ -19,12 +19,6 @@ two_sum(wk_vd a, wk_vd b, wk_vd *less)
     return s;
 }
 
-static inline __attribute__((always_inline)) wk_vd
-size_of(wk_vd v)
-{
-    return (wk_vd)((wk_vl)v & INT64_MAX);
-}
-
 /* The last sums alone, or prefixes: of less digits than doubles odd where some is left. */
 typedef enum kind { SUMS, NARROW, WIDE } kind;
 
@@ -46,11 +40,11 @@ round_prefix(const wk_vd *c, int parts, kind kind, wk_vl *open)
         const wk_vd t = two_sum(-less, c[2], &w);
         h = two_sum(h, t, &less);
     }
-    const wk_vd off = size_of(w), spare = size_of(less) * 0x1p-50;
+    const wk_vd off = wk_size_of(w), spare = wk_size_of(less) * 0x1p-50;
     const wk_vd e = off + (wk_vd)((wk_vl)spare & (off > 0)); /* less + off may round it off */
     if (kind == NARROW) {
         const wk_vl some = less != 0, towards_0 = ~((wk_vl)h ^ (wk_vl)less) >> 63;
-        if (parts == 3) *open |= (e != 0) & (size_of(less) <= e);
+        if (parts == 3) *open |= (e != 0) & (wk_size_of(less) <= e);
         h = (wk_vd)(((wk_vl)h + (towards_0 & some)) | (some & 1));
     } else if (parts == 3) {
         const wk_vd below = h - (less + e), above = h - (less - e);

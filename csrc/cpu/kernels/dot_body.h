@@ -188,9 +188,7 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
         squares[0] += xx[0][k];
         squares[1] += yy[0][k];
     }
-    const double most = sqrt(squares[0]) * sqrt(squares[1]);
-    if (!(most < wk_infinity(0))) sum->unknown = 1;
-    sum->lost += (double)(n / LANES + LANES + 8) * 0x1p-52 * most;
+    near_lost(sum, sqrt(squares[0]) * sqrt(squares[1]), n, LANES);
     near_add(sum, all, 0);
 }
 #elif WK_HAS_FMA

@@ -34,6 +34,15 @@ near_add(near_sum *sum, double high, double low)
     sum->lost += fabs(rest.low) + fabs(lower.low);
 }
 
+/* Of n products in so many lanes, the sum of whose magnitudes is `most` at most: each addition is off by a
+ * 2^53rd of that at most. */
+static inline void
+near_lost(near_sum *sum, double most, int64_t n, int lanes)
+{
+    if (!(most < wk_infinity(0))) sum->unknown = 1;
+    sum->lost += (double)(n / lanes + lanes + 8) * 0x1p-52 * most;
+}
+
 typedef struct near_dots {
     near_sum sum[2]; /* real and imaginary parts */
 } near_dots;
@@ -80,8 +89,7 @@ near_pairs(near_dots *d, const float *x, const float *y, int64_t n, int conjugat
         const double odd = p == conjugate ? -sum[p][1] : sum[p][1],
                      most = sqrt(sum[2][0]) * sqrt(sum[3][p]) +
                             sqrt(sum[2][1]) * sqrt(sum[3][1 - p]);
-        if (!(most < wk_infinity(0))) to->unknown = 1;
-        to->lost += (double)(n / LANES + LANES + 8) * 0x1p-52 * most;
+        near_lost(to, most, n, LANES);
         near_add(to, sum[p][0], 0);
         near_add(to, odd, 0);
     }

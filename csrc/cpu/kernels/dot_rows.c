@@ -14,20 +14,6 @@
 #if WK_HAS_FMA
 enum { SPACE = WK_VD * (WK_DOT_SHORT + WK_VD) };
 
-static inline __attribute__((always_inline)) wk_vd
-two_sum(wk_vd a, wk_vd b, wk_vd *rest)
-{
-    const wk_vd s = a + b, other = s - a;
-    *rest = (a - (s - other)) + (b - other);
-    return s;
-}
-
-static inline __attribute__((always_inline)) wk_vd
-size_of(wk_vd v)
-{
-    return (wk_vd)((wk_vl)v & INT64_MAX);
-}
-
 /* What the sums are at least and at most; lanes of what is given are 0 where that is not known. */
 static inline __attribute__((always_inline)) wk_vl
 sums_of(const double *x, const double *y, int64_t n, int wide, wk_vd *least, wk_vd *most)
@@ -36,17 +22,17 @@ sums_of(const double *x, const double *y, int64_t n, int wide, wk_vd *least, wk_
     wk_vl some = {0};
     for (int64_t i = 0; i < n; i++) {
         const wk_vd u = wk_load_f64(x + i * WK_VD), v = wk_load_f64(y + i * WK_VD), p = u * v;
-        high = two_sum(high, p, &rest);
+        high = wk_two_sums(high, p, &rest);
         low += wide ? rest + wk_fma(u, v, -p) : rest;
-        size += size_of(p);
+        size += wk_size_of(p);
         some |= (u != 0) & (v != 0);
     }
     /* n roundings of what is no more than 2 n 2^-53 of all magnitudes, by a 2^53rd */
     const double each = (double)((n + 4) * (n + 4)) * 0x1p-104;
     wk_vd slack = size * each;
-    high = two_sum(high, low, &low);
-    slack += slack * 0x1p-20 + size_of(low) * 0x1p-50; /* what is rounded here */
-    if (!wide) slack += size_of(high) * 0x1p-51;       /* and rounded twice    */
+    high = wk_two_sums(high, low, &low);
+    slack += slack * 0x1p-20 + wk_size_of(low) * 0x1p-50; /* what is rounded here */
+    if (!wide) slack += wk_size_of(high) * 0x1p-51;       /* and rounded twice    */
     *least = high + (low - slack);
     *most = high + (low + slack);
     return (size < 0x1p900) & ((size > 0x1p-900) | ~some) &

@@ -31,12 +31,20 @@ static inline __attribute__((always_inline)) void
 add(wk_vd *high, wk_vd *low, wk_vd v, int two)
 {
     if (two) {
-        const wk_vd p = v * v, sum = *high + p, other = sum - *high;
-        *low += wk_fma(v, v, -p) + ((*high - (sum - other)) + (p - other));
-        *high = sum;
+        wk_vd rest;
+        const wk_vd p = v * v;
+        *high = wk_two_sums(*high, p, &rest);
+        *low += wk_fma(v, v, -p) + rest;
     } else {
         *high = wk_fma(v, v, *high);
     }
+}
+
+static wk_pair
+joined(wk_pair all, double high, double low)
+{
+    const wk_pair s = wk_two_sum(all.high, high);
+    return (wk_pair){s.high, all.low + (s.low + low)};
 }
 
 static wk_pair
@@ -44,10 +52,7 @@ of_lanes(const wk_vd *high, const wk_vd *low)
 {
     wk_pair all = {0, 0};
     for (int k = 0; k < SETS; k++)
-        for (int l = 0; l < WK_VD; l++) {
-            const wk_pair s = wk_two_sum(all.high, high[k][l]);
-            all = (wk_pair){s.high, all.low + (s.low + low[k][l])};
-        }
+        for (int l = 0; l < WK_VD; l++) all = joined(all, high[k][l], low[k][l]);
     return all;
 }
 
@@ -118,10 +123,7 @@ finish(const wk_call *call, const job *j, int64_t parts)
 {
     const double many = (double)(j->part / (SETS * WK_VD) + SETS * WK_VD + PARTS + 8);
     wk_pair all = {0, 0};
-    for (int64_t p = 0; p < parts; p++) {
-        const wk_pair s = wk_two_sum(all.high, j->sums[p].high);
-        all = (wk_pair){s.high, all.low + (s.low + j->sums[p].low)};
-    }
+    for (int64_t p = 0; p < parts; p++) all = joined(all, j->sums[p].high, j->sums[p].low);
     all = wk_two_sum(all.high, all.low);
     if (!(all.high > 0x1p-900 && all.high < 0x1p900)) return 0;
     return store(call, all,

@@ -4,11 +4,7 @@
 
 #include "vector.h"
 
-#if defined(__clang__) || __GNUC__ >= 12
-#define SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
-#else
-#define SHUFFLE(v, ...) __builtin_shuffle(v, (wk_vl){__VA_ARGS__})
-#endif
+#define SHUFFLE(v, ...) WK_PICK(v, v, wk_vl, __VA_ARGS__)
 #if defined(__AVX512F__)
 #define EVEN(v) SHUFFLE(v, 0, 0, 2, 2, 4, 4, 6, 6)
 #define ODD(v) SHUFFLE(v, 1, 1, 3, 3, 5, 5, 7, 7)

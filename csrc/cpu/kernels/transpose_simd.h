@@ -7,6 +7,8 @@
 #ifndef WARPKIT_TRANSPOSE_SIMD_H
 #define WARPKIT_TRANSPOSE_SIMD_H
 
+#include "cpu/isa.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -88,11 +90,6 @@ load_lanes(const char *from, int64_t step)
 }
 
 /* Elements of a and b by turns: those of their lower halves, or of their upper. */
-#if defined(__clang__) || __GNUC__ >= 12
-#define PICK(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define PICK(a, b, mask, ...) __builtin_shuffle(a, b, (mask){__VA_ARGS__})
-#endif
 typedef uint16_t wk_lane_16 __attribute__((vector_size(LANE)));
 typedef uint32_t wk_lane_32 __attribute__((vector_size(LANE)));
 typedef uint64_t wk_lane_64 __attribute__((vector_size(LANE)));
@@ -100,51 +97,51 @@ typedef uint64_t wk_lane_64 __attribute__((vector_size(LANE)));
 static inline wk_lane
 zip_lo_8(wk_lane a, wk_lane b)
 {
-    return PICK(a, b, wk_lane, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return WK_PICK(a, b, wk_lane, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
 static inline wk_lane
 zip_hi_8(wk_lane a, wk_lane b)
 {
-    return PICK(a, b, wk_lane, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return WK_PICK(a, b, wk_lane, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
 static inline wk_lane
 zip_lo_16(wk_lane a, wk_lane b)
 {
     const wk_lane_16 x = (wk_lane_16)a, y = (wk_lane_16)b;
-    return (wk_lane)PICK(x, y, wk_lane_16, 0, 8, 1, 9, 2, 10, 3, 11);
+    return (wk_lane)WK_PICK(x, y, wk_lane_16, 0, 8, 1, 9, 2, 10, 3, 11);
 }
 
 static inline wk_lane
 zip_hi_16(wk_lane a, wk_lane b)
 {
     const wk_lane_16 x = (wk_lane_16)a, y = (wk_lane_16)b;
-    return (wk_lane)PICK(x, y, wk_lane_16, 4, 12, 5, 13, 6, 14, 7, 15);
+    return (wk_lane)WK_PICK(x, y, wk_lane_16, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
 static inline wk_lane
 zip_lo_32(wk_lane a, wk_lane b)
 {
-    return (wk_lane)PICK((wk_lane_32)a, (wk_lane_32)b, wk_lane_32, 0, 4, 1, 5);
+    return (wk_lane)WK_PICK((wk_lane_32)a, (wk_lane_32)b, wk_lane_32, 0, 4, 1, 5);
 }
 
 static inline wk_lane
 zip_hi_32(wk_lane a, wk_lane b)
 {
-    return (wk_lane)PICK((wk_lane_32)a, (wk_lane_32)b, wk_lane_32, 2, 6, 3, 7);
+    return (wk_lane)WK_PICK((wk_lane_32)a, (wk_lane_32)b, wk_lane_32, 2, 6, 3, 7);
 }
 
 static inline wk_lane
 zip_lo_64(wk_lane a, wk_lane b)
 {
-    return (wk_lane)PICK((wk_lane_64)a, (wk_lane_64)b, wk_lane_64, 0, 2);
+    return (wk_lane)WK_PICK((wk_lane_64)a, (wk_lane_64)b, wk_lane_64, 0, 2);
 }
 
 static inline wk_lane
 zip_hi_64(wk_lane a, wk_lane b)
 {
-    return (wk_lane)PICK((wk_lane_64)a, (wk_lane_64)b, wk_lane_64, 1, 3);
+    return (wk_lane)WK_PICK((wk_lane_64)a, (wk_lane_64)b, wk_lane_64, 1, 3);
 }
 
 #endif

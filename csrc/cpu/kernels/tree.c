@@ -35,16 +35,20 @@ typedef struct single {
 
 /* A product as it is: GCC 12 makes fused operations of a complex product's sums, even where
  * contraction is forbidden. */
+#if defined(__AVX512F__)
+#define IN_REGISTER "+v"
+#elif defined(__x86_64__)
+#define IN_REGISTER "+x"
+#elif defined(__aarch64__)
+#define IN_REGISTER "+w"
+#else
+#define IN_REGISTER "+m"
+#endif
+
 static inline double
 rounded(double x)
 {
-#if defined(__x86_64__)
-    __asm__("" : "+x"(x));
-#elif defined(__aarch64__)
-    __asm__("" : "+w"(x));
-#else
-    __asm__("" : "+m"(x));
-#endif
+    __asm__("" : IN_REGISTER(x));
     return x;
 }
 
@@ -67,15 +71,7 @@ times(pair x, pair y)
 static inline __attribute__((always_inline)) wk_vd
 rounded_each(wk_vd x)
 {
-#if defined(__AVX512F__)
-    __asm__("" : "+v"(x));
-#elif defined(__x86_64__)
-    __asm__("" : "+x"(x));
-#elif defined(__aarch64__)
-    __asm__("" : "+w"(x));
-#else
-    __asm__("" : "+m"(x));
-#endif
+    __asm__("" : IN_REGISTER(x));
     return x;
 }
 

@@ -4,20 +4,15 @@
 
 #include "vector.h"
 
-#if defined(__clang__) || __GNUC__ >= 12
-#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define PICK(a, b, ...) __builtin_shuffle(a, b, (wk_vl){__VA_ARGS__})
-#endif
 #if defined(__AVX512F__)
-#define LOW(a, b) PICK(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define HIGH(a, b) PICK(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW(a, b) WK_PICK(a, b, wk_vl, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH(a, b) WK_PICK(a, b, wk_vl, 4, 12, 5, 13, 6, 14, 7, 15)
 #elif defined(__AVX__)
-#define LOW(a, b) PICK(a, b, 0, 4, 1, 5)
-#define HIGH(a, b) PICK(a, b, 2, 6, 3, 7)
+#define LOW(a, b) WK_PICK(a, b, wk_vl, 0, 4, 1, 5)
+#define HIGH(a, b) WK_PICK(a, b, wk_vl, 2, 6, 3, 7)
 #else
-#define LOW(a, b) PICK(a, b, 0, 2)
-#define HIGH(a, b) PICK(a, b, 1, 3)
+#define LOW(a, b) WK_PICK(a, b, wk_vl, 0, 2)
+#define HIGH(a, b) WK_PICK(a, b, wk_vl, 1, 3)
 #endif
 
 /* Lines of a square become its columns; they are from[k * step], and then to[k * pitch]. */

@@ -62,11 +62,26 @@ wk_fma(wk_vd x, wk_vd y, wk_vd z)
 #define WK_HAS_FMA 0
 #endif
 
+static inline __attribute__((always_inline)) wk_vd
+wk_size_of(wk_vd v)
+{
+    return (wk_vd)((wk_vl)v & INT64_MAX);
+}
+
+/* a + b, and what that is less than the exact sum. */
+static inline __attribute__((always_inline)) wk_vd
+wk_two_sums(wk_vd a, wk_vd b, wk_vd *rest)
+{
+    const wk_vd s = a + b, other = s - a;
+    *rest = (a - (s - other)) + (b - other);
+    return s;
+}
+
 /* The larger of |x| and most, which is no NaN; of NaN most. */
 static inline wk_vd
 wk_larger(wk_vd x, wk_vd most)
 {
-    const wk_vd size = (wk_vd)((wk_vl)x & INT64_MAX);
+    const wk_vd size = wk_size_of(x);
 #if defined(__AVX512F__)
     return (wk_vd)_mm512_max_pd((__m512d)size, (__m512d)most);
 #elif defined(__AVX__)
