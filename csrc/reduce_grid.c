@@ -23,6 +23,7 @@ enum {
     SIDE = 32,         /* threads side by side, at least: 256 bytes of each row           */
     PART_ROWS = 64,    /* of a thread, at least, where columns have parts                */
     JOINED = 4,        /* records that a thread joins one after the other               */
+    EACH = 4,          /* groups of a place on the device, at least, if they are to be larger */
     EVEN = 90          /* percent of the places on the device that blocks should fill    */
 };
 
@@ -112,17 +113,20 @@ rows_side_by_side(int64_t side, int columns, int item)
  * few as may be are without a column. Of two as good the wider one where groups are enough for all `places`:
  * a row's reads lie side by side. H100, n x 33 float64 sums along axis 0: .75 .83; H200, 512 x 1024 x n along
  * axis 1, narrow and wide: float64 .82 .89, float32 .73 .82, float16 .58 .68, but n x 64 along axis 0, which has
- * parts, .88 .85. */
+ * parts, .88 .85. Where columns are many threads have more rows each, as ends take longer than few rows: H200, 200
+ * x n along axis 0, sums of float32 .51 .72, float64 .58 .84, float16 .35 .54, bytes .35 .45. */
 static int64_t
 columns_side_by_side(const wk_call *call, int columns, int64_t high, int64_t places)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], columns),
-                  step = wk_most(1, SECTOR / (columns * wk_itemsize[call->in.dtype])),
-                  least = wk_least(WK_BLOCK / SIDE, high),
-                  last = wk_most(2 * SIDE, WK_BLOCK / least);
-    int64_t best = SIDE, best_height = 0, best_groups = 1;
-    for (int64_t width = SIDE; width <= last; width += step) {
+                  step = wk_most(1, SECTOR / (columns * wk_itemsize[call->in.dtype]));
+    int64_t most = wk_least(WK_BLOCK / SIDE, high); /* threads below each other */
+    while (most > 1 && r->outputs / (WK_BLOCK / most * columns) >= 2 * EACH * places) most /= 2;
+    const int64_t first = wk_most(SIDE, WK_BLOCK / most),
+                  last = wk_most(2 * SIDE, WK_BLOCK / most);
+    int64_t best = first, best_height = 0, best_groups = 1;
+    for (int64_t width = first; width <= last; width += step) {
         const int64_t side = wk_least(width, inner), height = wk_least(WK_BLOCK / side, high),
                       groups = wk_blocks(inner, side),
                       all = r->outputs / (side * columns); /* of all axes */
@@ -181,14 +185,14 @@ plan_whole_columns(const wk_call *call, int64_t processors, int columns, wk_grid
 }
 
 static void
-plan_columns(const wk_call *call, int64_t processors, wk_columns own, int resident, wk_grid *g)
+plan_columns(const wk_call *call, int64_t processors, const wk_accumulator *of, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const int64_t places = resident * processors;
-    const int whole = r->n <= WK_FEW_ROWS ? own.few : own.whole;
+    const int64_t places = of->column_blocks * processors;
+    const int whole = r->n <= WK_FEW_ROWS ? of->few : of->whole;
     const int all =
         r->n <= FEW_ROWS || r->outputs >= processors * WHOLE_BLOCKS * WK_BLOCK * (int64_t)whole;
-    const int columns = all ? whole : own.shared;
+    const int columns = all ? whole : of->shared;
     g->aligned = reads_at_once(call, columns);
     if (r->n <= WK_FEW_ROWS && columns > 1) g->aligned &= stores_densely(call, columns);
     if (all) {
@@ -198,6 +202,8 @@ plan_columns(const wk_call *call, int64_t processors, wk_columns own, int reside
     g->kind = WK_BY_COLUMNS;
     g->columns = columns;
     repeat_rows(call, columns, g);
+    g->staged =
+        of->stages && (g->aligned || (columns == 1 && wk_itemsize[call->in.dtype] >= 4));
     const int64_t rows = wk_blocks(r->n, g->repeat), high = wk_blocks(rows, FEW_ROWS);
     if (g->repeat == 1) g->width = (int)columns_side_by_side(call, columns, high, places);
     g->height = (int)wk_least(WK_BLOCK / g->width, high);
@@ -265,19 +271,20 @@ tile_runs(const wk_call *call, int in_order, wk_grid *g)
 }
 
 static void
-plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, wk_grid *g)
+plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const int64_t item = wk_itemsize[call->in.dtype];
     const int64_t batch = item <= 2 ? 32 : 4 * VECTOR / item; /* scattered elements of a lane */
     g->kind = WK_BY_LINES;
     if (g->reads == WK_READS_RUN)
-        tile_runs(call, in_order, g);
+        tile_runs(call, of->in_order, g);
     else
         g->tiles = wk_blocks(r->n, batch * WARP);
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
     const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
-                  blocks = wk_reads_one_run(g) ? resident : wk_least(resident, WK_ANYWHERE),
+                  blocks = wk_reads_one_run(g) ? of->line_blocks
+                                               : wk_least(of->line_blocks, WK_ANYWHERE),
                   places = blocks * processors;
     if (call->part.mode == WK_WHOLE) {
         if (g->reads == WK_READS_ELEMENTS && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
@@ -288,7 +295,9 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
     if (g->team < WK_BLOCK) {
         if (g->team == 1) g->tiles = wk_most(1, wk_blocks(r->n, batch));
         g->groups = wk_blocks(r->outputs, WK_BLOCK / g->team);
-        g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
+        const int many = of->waiting && wk_reads_one_run(g) && g->groups >= EACH * places;
+        if (wk_reads_one_run(g)) g->waiting = many ? of->waiting : wk_least(of->waiting, 1);
+        g->blocks = wk_most(many ? places : processors * 16, wk_blocks(g->groups, WK_ITEMS));
         return;
     }
     g->groups = r->outputs;
@@ -298,8 +307,7 @@ plan_lines(const wk_call *call, int64_t processors, int resident, int in_order, 
 }
 
 void
-wk_plan_grid(const wk_call *call, int processors, int line_blocks, wk_columns columns,
-             int column_blocks, int in_order, wk_grid *g)
+wk_plan_grid(const wk_call *call, int processors, const wk_accumulator *of, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
@@ -307,11 +315,11 @@ wk_plan_grid(const wk_call *call, int processors, int line_blocks, wk_columns co
     g->team = WK_BLOCK;
     g->width = g->height = g->columns = g->repeat = 1;
     g->reads = WK_READS_ELEMENTS;
-    g->aligned = 0;
+    g->aligned = g->staged = g->waiting = 0;
     g->run = r->n;
     g->runs = g->parts = g->groups = g->tiles = g->join = 1;
     if (reads_columns(call)) {
-        plan_columns(call, processors, columns, column_blocks, g);
+        plan_columns(call, processors, of, g);
         return;
     }
     if (r->n > 0 && call->mask.ndim < 0 && !pairs(r) &&
@@ -323,6 +331,6 @@ wk_plan_grid(const wk_call *call, int processors, int line_blocks, wk_columns co
         }
         g->runs = r->n / g->run;
     }
-    if (plan_few(call, processors, columns.few, g) || plan_rows(call, processors, g)) return;
-    plan_lines(call, processors, line_blocks, in_order, g);
+    if (plan_few(call, processors, of->few, g) || plan_rows(call, processors, g)) return;
+    plan_lines(call, processors, of, g);
 }

@@ -40,6 +40,8 @@ typedef struct wk_grid {
     wk_reads reads;    /* lines: of `runs` runs of so many elements                        */
     int aligned;       /* runs, or blocks of rows, start and end at 16 bytes; columns of a
                           thread are one load                                               */
+    int staged;        /* columns: a thread's rows come by way of shared memory              */
+    int waiting;       /* lines: so many of a warp's are finished together; 0: it has none   */
     int64_t run, runs;
     int64_t tiles;  /* lines: of a run, which a warp takes at once; else of all          */
     int64_t parts;  /* of an output, or of a group of columns: that many blocks fold it  */
@@ -55,15 +57,17 @@ wk_reads_one_run(const wk_grid *grid)
     return grid->reads == WK_READS_RUN && grid->runs == 1;
 }
 
-/* Columns of a thread, which shares them, or has them whole, or of few rows. */
-typedef struct {
-    int shared, whole, few;
-} wk_columns;
+/* What a grid depends on of an accumulator. */
+typedef struct wk_accumulator {
+    int line_blocks, column_blocks; /* that a multiprocessor holds, which parts are to fill   */
+    int shared, whole, few; /* columns of a thread: which shares them, has them whole, or a few
+                               rows of each                                                   */
+    int in_order;           /* an element's place matters                                     */
+    int stages;             /* columns may be `staged`                                        */
+    int waiting;            /* lines of a warp that may be finished together; 0: each alone   */
+} wk_accumulator;
 
-/* line_blocks, column_blocks: how many blocks a multiprocessor holds, which parts are to fill.
- * in_order: an element's place matters. */
-void wk_plan_grid(const wk_call *call, int processors, int line_blocks, wk_columns columns,
-                  int column_blocks, int in_order, wk_grid *grid);
+void wk_plan_grid(const wk_call *call, int processors, const wk_accumulator *of, wk_grid *grid);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ def sums(request, device, setting):
 
 def wide(dtype, shape, seed=0):
     """Exponents of a third of them too far apart for doubles: those outputs are folded again."""
-    if np.dtype(dtype).kind != "f":
+    if np.dtype(dtype).kind != "f" or np.dtype(dtype).itemsize == 2:
         return values(dtype, shape, seed)
     rng = np.random.default_rng(seed)
     most = np.finfo(dtype).maxexp - 30
@@ -116,6 +116,30 @@ def test_rows_that_come_while_others_are_folded(gpu, dtype, n):
     """So many that each warp has some after others, in the same memory."""
     a = values(dtype, (40_000 if gpu == "emu" else 1_200_000, n))
     check_there(gpu, a, "sum", 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_rows_that_wait_to_be_finished_together(gpu, dtype):
+    """Of a warp, some by integers; the last of them are fewer."""
+    n = 1200 // np.dtype(dtype).itemsize
+    for rows in (3, 431, *([] if gpu == "emu" else [13_001])):
+        a = wide(dtype, (rows, n))
+        for op in (
+            "sum",
+            "norm",
+            "var",
+            *([] if a.dtype.kind == "c" else [("min", "mean", "std")]),
+        ):
+            check_there(gpu, a, op, 1)
+            check_there(gpu, a[:, 1:], op, 1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_columns_so_many_that_threads_have_more_rows(gpu, dtype):
+    a = wide(dtype, (100, 9_001 if gpu == "emu" else 90_001))
+    for op in ("sum", "norm"):
+        check_there(gpu, a, op, 0)
+        check_there(gpu, a[:67, 1:], op, 0)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float32", "float64", "complex64"])

@@ -23,9 +23,10 @@ tell_grid(const wk_call *call, int processors)
     const int item = wk_itemsize[call->in.dtype];
     const int exact = wk_is_float(call->in.dtype) || wk_is_complex(call->in.dtype);
     const int few = item <= 4 ? 4 : 16 / item, of_floats = item <= 2 ? 4 : item == 4 ? 2 : 1;
-    const wk_columns columns = {exact ? of_floats : few, item < 4 ? 4 / item : 1, few};
+    const wk_accumulator of = {3, 2, exact ? of_floats : few, item < 4 ? 4 / item : 1, few, 0,
+                               0, 0};
     wk_grid g;
-    wk_plan_grid(call, processors, 3, columns, 2, 0, &g);
+    wk_plan_grid(call, processors, &of, &g);
     if (g.kind != WK_BY_LINES)
         return PyUnicode_FromFormat(
             "\n  neighbouring threads %s: %d side by side, %d column%s each, %lld part%s",

@@ -10,9 +10,12 @@
 //                              of them, and of elements, take() gets at once
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
 //                              state; false: that takes one. What is certain has finish_by_call() besides
+//   kSeveral                   finish_several(x, task, output) does the same, by a call, of up to four
 //   kFewRows                   columns of a few rows are worth a kernel of their own
 //   kByIndex                   it must know where elements lie
-//   kColumns, kWide            of what is not certain: columns of a thread that shares them; is it of
+//   kAnswers                   of what is not certain: answer_at_once() gives so many numbers, which
+//                              store_answers() stores
+//   kColumns, kWide            likewise: columns of a thread that shares them; is it of
 //                              float64? Then it may be scaled, or set() to sums that are (scaled.cu)
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
 //   filler(task)               what changes no result, or is left out by its bit
@@ -93,7 +96,7 @@ leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
 template <class Acc>
 struct certain {
     static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false,
-                          kFewRows = true;
+                          kFewRows = true, kSeveral = false;
     int64_t count;
 
     template <int N, class T>

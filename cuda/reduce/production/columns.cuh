@@ -188,6 +188,7 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
     static_assert((C & (C - 1)) == 0 && sizeof(typename Acc::T) * C <= 16, "one load of a row");
     __shared__ column_memory<Acc, C> memory;
+    WK_DYNAMIC_SHARED(unsigned char, shared);
     const int tid = threadIdx.x, width = task.width, height = task.height;
     const int down = tid / width, across = tid - down * width;
     const bool narrow = task.repeat > 1;
@@ -238,7 +239,10 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                     from.row[c] = (int64_t)top * task.repeat +
                                   (narrow ? (own + c) / (int)task.outputs : 0);
                 const int left = ((int)last - top + height - 1) / height;
-                fold_rows_of_columns(acc, from, task, left);
+                int staged = 0;
+                if constexpr (stages_rows<Acc>())
+                    if (task.staged) staged = fold_staged_rows(acc, from, task, left, shared);
+                fold_rows_of_columns(acc, from, task, left - staged, staged);
                 if constexpr (!Acc::kCertain)
                     if (acc[0].failed() && acc[0].may_scale(task))
                         fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,

@@ -308,6 +308,13 @@ struct complex_extremes {
         nan = nan | is_nan(low);
         take_ends(low, {part_of(words[2]), part_of(words[3])});
     }
+    // The least or the largest as an element.
+    __device__ void store_one(bool largest, const reduce_task &task, int64_t output) const
+    {
+        const R none = (R)wk_nan();
+        const T x = largest ? most : least;
+        static_cast<T *>(task.out[0])[output] = nan ? T{none, none} : x;
+    }
     __device__ void finish(int fold, void *out, int dtype, int64_t output) const
     {
         const T x = fold == WK_MIN ? least : most;
@@ -382,11 +389,9 @@ struct extremes : certain<extremes<E>> {
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
         extremes_of<T> all = ends;
-        if constexpr (!is_complex<T>) {
-            if (task.plain && count > 0 && task.fold[0] != WK_PTP) {
-                all.store_one(task.fold[0] == WK_MAX, task, output);
-                return true;
-            }
+        if (task.plain && count > 0 && task.fold[0] != WK_PTP) {
+            all.store_one(task.fold[0] == WK_MAX, task, output);
+            return true;
         }
         if (task.has_initial) {
             T x[1];

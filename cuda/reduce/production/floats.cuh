@@ -110,7 +110,8 @@ struct float_sums {
     static constexpr int kPieces = kParts;
     static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
                           kFloat16 = std::is_same_v<E, half16>;
-    static constexpr bool kAtOnce = !kAll || kParts == 1, kFewRows = true;
+    static constexpr bool kAtOnce = !kAll || kParts == 1, kFewRows = true,
+                          kSeveral = kSquares && kParts == 1;
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
     // elements or squares, or what is cut off them. A sum of float16 always fits; squares of halves
     // have 16 or 22 digits.
@@ -510,94 +511,150 @@ struct float_sums {
         }
         return o;
     }
-    // Of an output that is one batch, or a filler's. False: it takes an accumulator.
+    // Results of an output that is one batch, or a filler's, as numbers: of so many parts.
+    using answer_t = std::conditional_t<kWide, answer, near_answer>;
+    static constexpr int kAnswers = kAll ? 0 : kParts == 2 && kSum ? 2 : 1;
+
+    template <int N>
+    static __device__ __forceinline__ void
+    answer_at_once(const T (&elements)[N], const reduce_task &task,
+                   answer_t (&answers)[kAnswers ? kAnswers : 1])
+    {
+        if constexpr (kAnswers == 2) {
+            R x[2][N];
+#pragma unroll
+            for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
+            answers[0] = answer_of(x[0], task);
+            answers[1] = answer_of(x[1], task);
+        } else {
+            R x[kParts * N];
+            memcpy(x, elements, sizeof x);
+            answers[0] = answer_of(x, task);
+        }
+    }
+    // All results. False: it takes an accumulator.
     template <int N>
     static __device__ __forceinline__ bool
     finish_at_once(const T (&elements)[N], const reduce_task &task, int64_t output)
     {
         if (task.integers_only) return false;
-        if constexpr (kParts == 2 && !kSum) {
-            R x[2 * N];
-            memcpy(x, elements, sizeof x);
-            if constexpr (kWide && N > kFew) return false;
-            return task.plain && finish_batch(x, task, output);
-        } else if constexpr (kParts == 2) {
-            R x[2][N];
-#pragma unroll
-            for (int j = 0; j < N; j++) x[0][j] = elements[j].re, x[1][j] = elements[j].im;
-            return task.plain && finish_batch(x[0], task, 2 * output) &&
-                   finish_batch(x[1], task, 2 * output + 1);
-        } else {
-            if constexpr (!kAll && (!(kWide && kSquares) || N <= kFew))
-                if (task.plain && finish_batch(elements, task, output)) return true;
-            if constexpr (kAll && !kWide)
-                if (finish_each(elements, task, output)) return true;
-            if constexpr (kSquares) {
-                if (task.n > kFew || task.counts || task.has_initial || task.keeps)
-                    return false;
-                double x[kFew];
-#pragma unroll
-                for (int j = 0; j < kFew; j++)
-                    x[j] = j < N ? (double)value_of(elements[j < N ? j : 0]) : -0.0;
-                return finish_few(x[0], x[1], x[2], x[3], task, output);
+        if constexpr (kAnswers > 0) {
+            if (task.plain) {
+                answer_t a[kAnswers];
+                answer_at_once(elements, task, a);
+                if (store_answers(a, task, output)) return true;
             }
-            return false;
+        } else if constexpr (!kWide && kParts == 1) {
+            if (finish_each(elements, task, output)) return true;
         }
+        return finish_several(elements, task, output);
     }
+    // Up to four, whose squares are asked for, by a function for all kernels.
     template <int N>
-    static __device__ __forceinline__ bool finish_batch(const R (&elements)[N],
-                                                        const reduce_task &task, int64_t at)
+    static __device__ __forceinline__ bool
+    finish_several(const T (&elements)[N], const reduce_task &task, int64_t output)
     {
-        if constexpr (kFloat16 && !kSquares) {
-            double total;
-            if (!sum_of_halves(elements, &total)) return false;
-            const int flags = wk_bits_f64(total) == 1ull << 63 ? 0 : WK_NOT_MINUS_ZERO;
-            return finish_plain<kDtype>({total, 0, 0}, flags, task, population(task), at);
-        } else if constexpr (kWide && kSquares) {
-            return finish_squares_of_few<kParts>(elements, task, at);
+        if constexpr (kSeveral) {
+            if (task.n > kFew || task.counts || task.has_initial || task.keeps ||
+                task.integers_only)
+                return false;
+            double x[kFew];
+#pragma unroll
+            for (int j = 0; j < kFew; j++)
+                x[j] = j < N ? (double)value_of(elements[j < N ? j : 0]) : -0.0;
+            return finish_few(x[0], x[1], x[2], x[3], task, output);
+        }
+        return false;
+    }
+    static __device__ __forceinline__ bool
+    store_answers(const answer_t (&a)[kAnswers ? kAnswers : 1], const reduce_task &task,
+                  int64_t output)
+    {
+        if (kAnswers == 2 && !a[kAnswers - 1].known) return false;
+        if (!store_answer<kDtype>(a[0], task, kAnswers * output)) return false;
+        return kAnswers < 2 || store_answer<kDtype>(a[kAnswers - 1], task, 2 * output + 1);
+    }
+    // Of a batch of one part's elements, or of both parts' where squares alone are added.
+    template <int N>
+    static __device__ __forceinline__ answer_t answer_of(const R (&elements)[N],
+                                                         const reduce_task &task)
+    {
+        const population of(task);
+        const int fold = task.fold[0];
+        if constexpr (kWide && kSquares) {
+            if constexpr (N <= kParts * kFew)
+                return answer_of_few<kParts>(elements, task);
+            else
+                return {0, false};
         } else if constexpr (kWide) {
             bool minus;
             const double_pair p = sum_of(elements, &minus);
-            if (!(fabs(p.high) < 0x1p1000)) return false;
-            return finish_plain<kDtype>(p, minus ? 0 : WK_NOT_MINUS_ZERO, task,
-                                        population(task), at);
+            answer a = {minus ? -0.0 : 0.0, true};
+            if (!p.is_zero())
+                a = fold == WK_MEAN ? quick_mean(p, of.n, of.inverse, kDtype)
+                                    : rounded(p, kDtype);
+            return {a.value, a.known && fabs(p.high) < 0x1p1000};
+        } else if constexpr (kFloat16 && !kSquares) {
+            double s;
+            const bool finite = sum_of_halves(elements, &s);
+            const near_answer a = near_sum<kDtype>({s, 0, 0}, fold == WK_MEAN, of);
+            return {a.value, a.known && finite};
         } else {
             const packed<N> some(elements);
             batch_range<F> range;
             F x[N];
 #pragma unroll
             for (int j = 0; j < N; j++) x[j] = some[j];
-            range.find(x);
             const double s = plain_sum(x);
-            if constexpr (!kSquares) {
-                if (!range.within(kPlain)) return false;
-                if (task.fold[0] == WK_SUM) { // -0.0 too
-                    store_float<kDtype>(task.out[0], at,
-                                        kDtype == WK_F32 ? (float)s
-                                                         : (float)round_to(s, kDtype));
-                    return true;
-                }
-                const bool minus = wk_bits_f64(s) == 1ull << 63;
-                return finish_plain<kDtype>({s, 0, 0}, minus ? 0 : WK_NOT_MINUS_ZERO, task,
-                                            population(task), at);
+            if constexpr (!kSquares) { // exact, and -0.0 where all are
+                range.find(x);
+                near_answer a = {(float)s, true};
+                if (kDtype != WK_F32 || fold == WK_MEAN)
+                    a = near_sum<kDtype>({s, 0, 0}, fold == WK_MEAN, of);
+                return {a.value, a.known && range.within(kPlain)};
             } else {
-                double q[2] = {0, 0};
+                double d[2] = {0, 0};
 #pragma unroll
                 for (int j = 0; j < N; j++)
-                    q[j % 2] = __fma_rn((double)x[j], (double)x[j], q[j % 2]);
-                q[0] += q[1];
-                if (!range.finite()) return false;
-                if (finish_one<kDtype, kSum>({s, 0, (double)range.magnitude * 0x1p-48},
-                                             {q[0], 0, q[0] * 0x1p-48}, WK_NOT_MINUS_ZERO, task,
-                                             population(task), at))
-                    return true;
-                if (!kHalf || !range.within(kPlainSquares) || task.fold[0] == WK_SUMSQ)
-                    return false;
-                const near_answer a = exact_plain(s, q[0], task, task.fold[0], kDtype);
-                if (a.known) store_float<kDtype>(task.out[0], at, a.value);
-                return a.known;
+                    d[j % 2] = __fma_rn((double)x[j], (double)x[j], d[j % 2]);
+                const double q = d[0] + d[1];
+                if (!(fold == WK_NORM || fold == WK_VAR || fold == WK_STD)) return {0, false};
+                near_answer a;
+                if (N > 1 && N <= kFew && kSum && fold != WK_NORM && task.n == 2) {
+                    a = spread_of_two((double)x[0], (double)x[N > 1], task, of);
+                } else { // magnitudes' sum, of which 2^-48 is lost, is no more than the root of N Q
+                    const double most =
+                        kSum ? (double)sqrtf((float)q * (1.01f * (float)(kParts * N))) : 0;
+                    a = quick_plain<kDtype>({s, 0, most * 0x1p-48}, {q, 0, q * 0x1p-48}, of,
+                                            fold);
+                    a.known &= q < 0x1p120 && (!kSum || q > 0x1p-120);
+                }
+                if (kHalf && !a.known) {
+                    range.find(x);
+                    if (range.within(kPlainSquares)) a = exact_plain(s, q, task, fold, kDtype);
+                }
+                return a;
             }
         }
+    }
+    // The variance or its root of two numbers, from their distance: nothing is cancelled, and what is exact,
+    // as it mostly is, may be a tie.
+    static __device__ __forceinline__ near_answer spread_of_two(double x, double y,
+                                                                const reduce_task &task,
+                                                                const population &of)
+    {
+        double rest;
+        const double apart = fabs(two_sum(x, -y, &rest)), square = apart * apart;
+        const bool root = task.fold[0] == WK_STD;
+        const bool exact = of.spread == 4 && rest == 0 && __fma_rn(apart, apart, -square) == 0;
+        double v = root ? apart * 0.5 : square * 0.25;
+        if (of.spread != 4) {
+            v = square * of.inverse_spread;
+            if (root && square > 0) v *= rsqrt(v);
+        }
+        near_answer a = settled_near<kDtype>(v, exact ? 0 : v * 0x1p-46);
+        a.known &= of.spread > 0 && square < 0x1p200 && (exact || square > 0x1p-200);
+        return a;
     }
     // Of two numbers: half of their distance, often a tie.
     static __device__ __forceinline__ near_answer half_of_difference(double x, double y)

@@ -329,29 +329,39 @@ finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t out
         static_cast<double *>(task.out[0])[output] = (double)apart(0, N > 1) / 2;
         return true;
     }
-    if constexpr (sizeof(S) == 4) { // all is exact
-        using W = std::conditional_t<sizeof(T) == 1, uint32_t, uint64_t>;
-        W all[sizeof(T) <= 2 ? 1 : 2] = {};
-        const auto add = [&](U x) {
-            if constexpr (sizeof(T) <= 2)
-                all[0] += (W)x * x;
-            else
-                add_words(all, (uint64_t)x * x, 0);
-        };
+    const auto finish = [&](const double_pair &squares) {
+        return store_answer<WK_F64>(answer_of_squares(squares, spread, task), task, output);
+    };
+    if constexpr (sizeof(T) <= 2) { // all is exact, and what follows the n elements zero
+        using W = std::conditional_t<sizeof(T) == 1, int32_t, int64_t>;
+        const W bias = bias_of<T>(task);
+        W sum = 0, all = 0;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            sum += y[j];
+            all += (uint32_t)(y[j] * y[j]);
+        }
+        all = spread ? n * all - sum * sum : all + bias * (2 * sum + n * bias);
+        double x = double_of((uint32_t)all);
+        if constexpr (sizeof(T) == 2) x += double_of((uint32_t)(all >> 32)) * 0x1p32;
+        if (fold == WK_STD) return finish({x, 0, 0});
+        if (spread)
+            x = quotient(x, task.spread, task.inverse_spread);
+        else
+            x = all ? sqrt(all ? x : 1)
+                    : 0; // of zero, and of lanes beside it, it takes three times as long
+        static_cast<double *>(task.out[0])[output] = x;
+        return true;
+    } else if constexpr (sizeof(T) == 4) {
+        uint64_t all[2] = {};
+        const auto add = [&](U x) { add_words(all, (uint64_t)x * x, 0); };
         each_of_few<N>(
             n, spread, [&](int j) { add(size(j)); }, [&](int i, int j) { add(apart(i, j)); });
-        const double low = double_of((uint32_t)all[0]);
-        if (sizeof(T) <= 2 && fold != WK_STD) { // a double holds it
-            double sum = low;
-            if constexpr (sizeof(T) == 2) sum += double_of((uint32_t)(all[0] >> 32)) * 0x1p32;
-            static_cast<double *>(task.out[0])[output] =
-                spread ? quotient(sum, task.spread, task.inverse_spread) : sqrt(sum);
-            return true;
-        }
-        double high = double_of((uint32_t)((uint64_t)all[0] >> 32)) * 0x1p32;
-        if constexpr (sizeof(T) == 4) high += (double)(int)all[1] * 0x1p64;
-        const double sum = high + low;
-        return finish_squares({sum, low - (sum - high), 0}, spread, task, output);
+        const double low = double_of((uint32_t)all[0]),
+                     high = double_of((uint32_t)(all[0] >> 32)) * 0x1p32 +
+                            (double)(int)all[1] * 0x1p64,
+                     sum = high + low;
+        return finish({sum, low - (sum - high), 0});
     } else {
         square_sum all;
         const auto add = [&](U x) {
@@ -361,7 +371,7 @@ finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t out
         };
         each_of_few<N>(
             n, spread, [&](int j) { add(size(j)); }, [&](int i, int j) { add(apart(i, j)); });
-        return finish_squares(pair_of(all, false), spread, task, output);
+        return finish(pair_of(all, false));
     }
 }
 

@@ -166,10 +166,15 @@ reduce(wk_call *call)
         if (call->op == WK_SEGMENT_REDUCE) return reduce_segments<Acc>(call, &task);
     if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
         return merge_parts<Acc>(call, task);
-    const wk_columns columns = {shared_columns<Acc>(), columns_of_thread<Acc>(false),
-                                columns_of_thread<Acc>(Acc::kFewRows)};
-    wk_plan_grid(call, processors(call), Acc::kBlocks, columns, Acc::kColumnBlocks,
-                 Acc::kByIndex, &plan);
+    const wk_accumulator of = {Acc::kBlocks,
+                               Acc::kColumnBlocks,
+                               shared_columns<Acc>(),
+                               columns_of_thread<Acc>(false),
+                               columns_of_thread<Acc>(Acc::kFewRows),
+                               Acc::kByIndex,
+                               stages_rows<Acc>(),
+                               lines_wait<Acc, true> ? most_waiting<Acc> : 0};
+    wk_plan_grid(call, processors(call), &of, &plan);
     task.team = plan.team;
     task.width = plan.width;
     task.height = plan.height;
@@ -185,6 +190,8 @@ reduce(wk_call *call)
     if (plan.reads == WK_READS_RUNS)
         task.vectors_of_run.set((uint32_t)(plan.run * (int64_t)sizeof(T) / 16));
     task.aligned = plan.aligned;
+    task.staged = plan.staged;
+    task.waiting = plan.waiting;
     if (share_words<Acc>(call, &task, plan.kind == WK_BY_COLUMNS) != WK_OK)
         return call->error.status;
     if (call->mailbox.slot && task.outputs == 1 && call->outs == 1) {
@@ -193,17 +200,26 @@ reduce(wk_call *call)
     }
     const auto in = first_element<T>(&call->in);
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
-    if (plan.kind == WK_BY_COLUMNS)
-        return launch(call, grid, kThreads, 0, fold_columns<Acc>, in, task);
+    if (plan.kind == WK_BY_COLUMNS) {
+        constexpr int C = shared_columns<Acc>();
+        const size_t staged = plan.staged ? bytes_of_staged_rows<Acc, C>() : 0;
+        if (grant(call, fold_columns<Acc>, sizeof(column_memory<Acc, C>) + staged) != WK_OK)
+            return call->error.status;
+        return launch(call, grid, kThreads, staged, fold_columns<Acc>, in, task);
+    }
     if (plan.kind == WK_BY_WHOLE_COLUMNS)
         return launch(call, grid, kThreads, 0,
                       task.n <= WK_FEW_ROWS ? fold_whole_columns<Acc, Acc::kFewRows>
                                             : fold_whole_columns<Acc, false>,
                       in, task);
-    if (plan.kind == WK_BY_LINES)
-        return launch(call, grid, kThreads, 0,
-                      wk_reads_one_run(&plan) ? fold_lines<Acc, true> : fold_lines<Acc, false>,
-                      in, task);
+    if (plan.kind == WK_BY_LINES) {
+        const auto kernel =
+            wk_reads_one_run(&plan) ? fold_lines<Acc, true> : fold_lines<Acc, false>;
+        const size_t waiting = kWarps * plan.waiting * sizeof(waiting_line<Acc>);
+        if (grant(call, kernel, sizeof(line_memory<Acc>) + waiting) != WK_OK)
+            return call->error.status;
+        return launch(call, grid, kThreads, waiting, kernel, in, task);
+    }
     const int rows = bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
     size_t bytes = (size_t)(kWarps * stages_of_rows(rows) * rows);
     if constexpr (!Acc::kCertain) bytes = std::max(bytes, sizeof(table_memory<Acc>));

@@ -532,31 +532,26 @@ squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
     return pair_of(all, wide);
 }
 
-// The norm, the variance or its root in float64, of squares of elements or of differences. False: it takes
-// more.
-__device__ __forceinline__ bool
-finish_squares(double_pair r, bool spread, const reduce_task &task, int64_t output)
+// The norm, the variance or its root in float64, of squares of elements or of differences.
+__device__ __forceinline__ answer
+answer_of_squares(double_pair r, bool spread, const reduce_task &task)
 {
     const int fold = task.fold[0];
-    if (!(r.high >= 0 && r.lost < INFINITY)) return false;
-    answer a = {0, true};
-    if (r.high != 0) {
-        if (spread) r = divided(r, task.spread, task.inverse_spread);
-        if (fold != WK_VAR) r = root_of(r);
-        a = rounded(r, WK_F64);
-    }
-    if (a.known) static_cast<double *>(task.out[0])[output] = a.value;
-    return a.known;
+    if (!(r.high >= 0 && r.lost < INFINITY)) return {0, false};
+    if (r.high == 0) return {0, true};
+    if (spread) r = divided(r, task.spread, task.inverse_spread);
+    if (fold != WK_VAR) r = root_of(r);
+    return rounded(r, WK_F64);
 }
 
-// The norm, the variance or its root of a few doubles, of elements of so many parts. False: it takes more.
+// The norm, the variance or its root of a few doubles, of elements of so many parts.
 template <int kParts, int N>
-__device__ __forceinline__ bool
-finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t output)
+__device__ __forceinline__ answer
+answer_of_few(const double (&x)[N], const reduce_task &task)
 {
     const int fold = task.fold[0];
     const bool spread = fold == WK_VAR || fold == WK_STD;
-    if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
+    if (!(spread ? task.spread > 0 : fold == WK_NORM)) return {0, false};
     const int n = kParts * (int)task.n;
     double_pair squares;
     if constexpr (N > 2) {
@@ -566,8 +561,21 @@ finish_squares_of_few(const double (&x)[N], const reduce_task &task, int64_t out
     } else {
         squares = squares_of_few(x, n, spread, true);
     }
-    if (!(squares.high > 0)) return false; // one element differs from none, not even NaN
-    return finish_squares(squares, spread, task, output);
+    if (spread && n < 2) return {0, false}; // one element differs from none, not even NaN
+    return answer_of_squares(squares, spread, task);
+}
+
+// Stores a result of the elements' own dtype, if it is known.
+template <int kDtype, typename A>
+__device__ __forceinline__ bool
+store_answer(const A &a, const reduce_task &task, int64_t at)
+{
+    if constexpr (std::is_same_v<A, answer>) {
+        if (a.known) static_cast<double *>(task.out[0])[at] = a.value;
+    } else {
+        if (a.known) store_float<kDtype>(task.out[0], at, a.value);
+    }
+    return a.known;
 }
 
 // All results of an output of up to four floats, which the others follow that are -0.0. False: what

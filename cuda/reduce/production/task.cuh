@@ -51,6 +51,8 @@ struct reduce_task {
     int reads;         // lines: wk_reads
     divide_by vectors_of_run;
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
+    bool staged;  // rows of columns come by way of shared memory (whole.cuh)
+    int waiting;  // lines of a warp, which are finished together (lines.cuh)
 
     bool skip_nan, has_initial, integers_only;
     bool counts; // not all elements count: NaN or a mask may leave some out

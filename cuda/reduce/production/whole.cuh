@@ -6,6 +6,7 @@
 // rows on their way. Nothing is joined, and no warp waits for another before all are done. Where all rows
 // are one batch, its results may need no accumulator.
 #pragma once
+#include "prim/async.cuh"
 #include "prim/turn.cuh"
 #include "reduce/production/lines.cuh"
 
@@ -100,7 +101,9 @@ struct columns_at {
     int rows;          // of the fold from one to the next
     int apart;         // columns
 
-    // All of the columns from `output` on, or of those of them that there are.
+    // All of the columns from `output` on, or of those of them that there are. kFew: where nothing else takes long
+    // it is worth a way of its own.
+    template <bool kFew>
     __device__ __forceinline__ void to(const T *in, const reduce_task &task, int64_t output,
                                        int step)
     {
@@ -108,7 +111,13 @@ struct columns_at {
         pitch = task.stride;
         rows = 1;
         apart = step;
-        find(task, output, task.outputs, in);
+        if (!kFew || task.kept.ndim > 1 || output + (C - 1) * apart >= task.outputs) {
+            find(task, output, task.outputs, in);
+            return;
+        }
+        const int64_t across = task.aligned ? 1 : apart * task.kept.strides[0];
+#pragma unroll
+        for (int c = 0; c < C; c++) offset[c] = c * across;
     }
     // From `column` on; where there is none, another's place.
     __device__ __forceinline__ void find(const reduce_task &task, int64_t column, int64_t end,
@@ -166,14 +175,13 @@ load_rows(row_of<typename Acc::T, C> (&read)[N], const typename Acc::T *x,
     return left < N ? (1u << left) - 1 : all_of<N>;
 }
 
-// Rows of a thread's columns from number i on, on their way together, to their accumulators.
+// These rows of a thread's columns, of which the first is number i, to their accumulators.
 template <int N, class Acc, int C>
 __device__ __forceinline__ void
-take_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduce_task &task,
-          int i, int left)
+take_rows(Acc (&acc)[C], const row_of<typename Acc::T, C> (&read)[N],
+          const columns_at<typename Acc::T, C> &from, const reduce_task &task, int i,
+          uint32_t ok)
 {
-    row_of<typename Acc::T, C> read[N];
-    const uint32_t ok = load_rows<N, Acc>(read, from.x + i * from.pitch, from, task, left);
 #pragma unroll
     for (int c = 0; c < C; c++) {
         typename Acc::T column[N];
@@ -185,28 +193,93 @@ take_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduc
     }
 }
 
+// Rows of a thread's columns from number i on, on their way together.
+template <int N, class Acc, int C>
+__device__ __forceinline__ void
+read_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduce_task &task,
+          int i, int left)
+{
+    row_of<typename Acc::T, C> read[N];
+    const uint32_t ok = load_rows<N, Acc>(read, from.x + i * from.pitch, from, task, left);
+    take_rows(acc, read, from, task, i, ok);
+}
+
 // So many rows are on their way together.
 template <class Acc, int C>
 constexpr int rows_at_once = C * sizeof(typename Acc::T) > 8
                                  ? 128 / (C * (int)sizeof(typename Acc::T))
                                  : 16;
 
-// A thread's rows of its columns. Others on their way while these are taken would be spilled: H100,
-// 16384 x n float32, .61 of a copy's rate in place of .89.
+// Do columns that threads share come by way of shared memory? Where much is done with an element. H200, share
+// of a copy without and with it, 16384 x n along axis 0: norms of float16 .53 .62, bfloat16 .55 .65, float64 .85
+// .91, complex128 .74 .85, variances of float32 .72 .77, float64 .71 .79, complex64 .69 .78, sums of float16 .66
+// .75; but norms of float32 .90 .88, sums .91 .91, float64 .97 .96.
+template <class Acc>
+__host__ __device__ constexpr bool
+stages_rows()
+{
+    if constexpr (Acc::kCertain)
+        return false;
+    else
+        return Acc::kHalf || (Acc::kHasSquares && (Acc::kHasSum || Acc::kWide));
+}
+
+// Whole batches of a thread's rows, of which the next one is on its way to shared memory, past the registers,
+// while one is taken. A thread reads what it has asked for, and nothing else. How many rows they had.
+template <class Acc, int C>
+__device__ __forceinline__ int
+fold_staged_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
+                 const reduce_task &task, int left, unsigned char *shared)
+{
+    using R = row_of<typename Acc::T, C>;
+    constexpr int N = rows_at_once<Acc, C>;
+    const int batches = left / N;
+    const typename Acc::T *next = from.x;
+    R *own = reinterpret_cast<R *>(shared) + threadIdx.x; // a row of all threads side by side
+    const auto ask = [&](int batch) {
+        if (batch < batches)
+#pragma unroll
+            for (int j = 0; j < N; j++, next += from.pitch)
+                copy_async<(int)sizeof(R)>(own + (batch % 2 * N + j) * kThreads, next);
+        commit_copies();
+    };
+    ask(0);
+#pragma unroll 1
+    for (int b = 0; b < batches; b++) {
+        R read[N];
+        ask(b + 1);
+        await_groups_but<1>();
+#pragma unroll
+        for (int j = 0; j < N; j++) read[j] = own[(b % 2 * N + j) * kThreads];
+        take_rows(acc, read, from, task, b * N, all_of<N>);
+    }
+    return batches * N;
+}
+
+// Bytes of two batches of a block.
+template <class Acc, int C>
+__host__ __device__ constexpr size_t
+bytes_of_staged_rows()
+{
+    return 2 * rows_at_once<Acc, C> * kThreads * sizeof(row_of<typename Acc::T, C>);
+}
+
+// A thread's rows of its columns from number i on. Others on their way in registers while these are taken
+// would be spilled: H100, 16384 x n float32, .61 of a copy's rate in place of .89.
 template <class Acc, int C>
 __device__ __forceinline__ void
 fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
-                     const reduce_task &task, int left)
+                     const reduce_task &task, int left, int i = 0)
 {
     constexpr int N = rows_at_once<Acc, C>;
-    const bool one = left <= N; // batch
-    for (int i = 0; left > 0;) {
+    const bool one = left <= N && i == 0; // batch
+    while (left > 0) {
         if (left > N / 2 || one) {
-            take_rows<N>(acc, from, task, i, left);
+            read_rows<N>(acc, from, task, i, left);
             i += N;
             left -= N;
         } else { // the last ones
-            take_rows<WK_FEW_ROWS>(acc, from, task, i, left);
+            read_rows<WK_FEW_ROWS>(acc, from, task, i, left);
             i += WK_FEW_ROWS;
             left -= WK_FEW_ROWS;
         }
@@ -296,7 +369,7 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
     columns_at<typename Acc::T, C> from;
     uint32_t unknown = 0;
     Acc acc[C];
-    from.to(in, task, output, apart);
+    from.template to<kFew>(in, task, output, apart);
 #pragma unroll
     for (int c = 0; c < C; c++) {
         from.row[c] = 0;
@@ -304,7 +377,7 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
         stored |= (uint32_t)(output + c * apart >= task.outputs) << c;
     }
     if constexpr (kFew)
-        take_rows<WK_FEW_ROWS>(acc, from, task, 0, (int)task.n);
+        read_rows<WK_FEW_ROWS>(acc, from, task, 0, (int)task.n);
     else
         fold_rows_of_columns(acc, from, task, (int)task.n);
 #pragma unroll
@@ -319,6 +392,18 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
     return unknown;
 }
 
+// Are a thread's answers all computed before the first is stored? Of halves' variances, which may call a function
+// each, that is slower: H200, 3 x n float16, .10 of a copy's rate for .15.
+template <class Acc>
+__host__ __device__ constexpr bool
+answers_side_by_side()
+{
+    if constexpr (Acc::kCertain)
+        return false;
+    else
+        return Acc::kAnswers > 0 && !(Acc::kHalf && Acc::kHasSum && Acc::kHasSquares);
+}
+
 // Those of a few rows that were not stored at once: rarely, so that the code is less, one by one.
 template <class Acc, int C>
 __device__ __forceinline__ uint32_t
@@ -327,9 +412,20 @@ fold_each(const typename Acc::T *in, const reduce_task &task, int64_t output, in
 {
     uint32_t unknown = 0;
 #pragma unroll 1
-    for (int c = 0; c < C; c++)
-        if (!(stored >> c & 1))
-            unknown |= fold_whole<Acc, true, 1>(in, task, output + c * apart, apart, 0) << c;
+    for (int c = 0; c < C; c++) {
+        const int64_t to = output + c * apart;
+        if (stored >> c & 1) continue;
+        if constexpr (Acc::kSeveral && answers_side_by_side<Acc>()) {
+            row_of<typename Acc::T, 1> read[WK_FEW_ROWS];
+            columns_at<typename Acc::T, 1> from;
+            typename Acc::T column[WK_FEW_ROWS];
+            from.template to<false>(in, task, to, apart);
+            load_rows<WK_FEW_ROWS, Acc>(read, from.x, from, task, (int)task.n);
+            column_of(read, 0, column);
+            if (Acc::finish_several(column, task, to)) continue;
+        }
+        unknown |= fold_whole<Acc, true, 1>(in, task, to, apart, 0) << c;
+    }
     return unknown;
 }
 
@@ -342,8 +438,26 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
     row_of<typename Acc::T, C> read[N];
     columns_at<typename Acc::T, C> from;
     uint32_t stored = 0;
-    from.to(in, task, output, apart);
+    from.template to<N == WK_FEW_ROWS>(in, task, output, apart);
     load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
+    if constexpr (answers_side_by_side<Acc>()) { // of all columns, before any is stored
+        if (task.plain && !task.integers_only) {
+            typename Acc::answer_t a[C][Acc::kAnswers];
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                typename Acc::T column[N];
+                column_of(read, c, column);
+                Acc::answer_at_once(column, task, a[c]);
+            }
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                const int64_t to = output + c * apart;
+                stored |= (uint32_t)(to >= task.outputs || Acc::store_answers(a[c], task, to))
+                          << c;
+            }
+            return stored;
+        }
+    }
 #pragma unroll
     for (int c = 0; c < C; c++) {
         typename Acc::T column[N];
