@@ -10,7 +10,6 @@
 //                              of them, and of elements, take() gets at once
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
 //                              state; false: that takes one. What is certain has finish_by_call() besides
-//   kSeveral                   finish_several(x, task, output) does the same, by a call, of up to four
 //   kFewRows                   columns of a few rows are worth a kernel of their own
 //   kByIndex                   it must know where elements lie
 //   kAnswers                   of what is not certain: answer_at_once() gives so many numbers, which
@@ -96,7 +95,7 @@ leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
 template <class Acc>
 struct certain {
     static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false,
-                          kFewRows = true, kSeveral = false;
+                          kFewRows = true;
     int64_t count;
 
     template <int N, class T>

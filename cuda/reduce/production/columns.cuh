@@ -242,7 +242,8 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 int staged = 0;
                 if constexpr (stages_rows<Acc>())
                     if (task.staged) staged = fold_staged_rows(acc, from, task, left, shared);
-                fold_rows_of_columns(acc, from, task, left - staged, staged);
+                fold_rows_of_columns<stages_rows<Acc>()>(acc, from, task, left - staged,
+                                                         staged);
                 if constexpr (!Acc::kCertain)
                     if (acc[0].failed() && acc[0].may_scale(task))
                         fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,

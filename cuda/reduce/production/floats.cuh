@@ -110,8 +110,7 @@ struct float_sums {
     static constexpr int kPieces = kParts;
     static constexpr bool kWide = std::is_same_v<F, double>, kHalf = is_half<E>,
                           kFloat16 = std::is_same_v<E, half16>;
-    static constexpr bool kAtOnce = !kAll || kParts == 1, kFewRows = true,
-                          kSeveral = kSquares && kParts == 1;
+    static constexpr bool kAtOnce = !kAll || kParts == 1, kFewRows = true;
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
     // elements or squares, or what is cut off them. A sum of float16 always fits; squares of halves
     // have 16 or 22 digits.
@@ -554,7 +553,7 @@ struct float_sums {
     static __device__ __forceinline__ bool
     finish_several(const T (&elements)[N], const reduce_task &task, int64_t output)
     {
-        if constexpr (kSeveral) {
+        if constexpr (kSquares && kParts == 1) {
             if (task.n > kFew || task.counts || task.has_initial || task.keeps ||
                 task.integers_only)
                 return false;
@@ -628,6 +627,7 @@ struct float_sums {
                     a = quick_plain<kDtype>({s, 0, most * 0x1p-48}, {q, 0, q * 0x1p-48}, of,
                                             fold);
                     a.known &= q < 0x1p120 && (!kSum || q > 0x1p-120);
+                    if (q == 0 && (fold == WK_NORM || of.spread > 0)) a = {0, true};
                 }
                 if (kHalf && !a.known) {
                     range.find(x);

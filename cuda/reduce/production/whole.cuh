@@ -221,7 +221,8 @@ stages_rows()
     if constexpr (Acc::kCertain)
         return false;
     else
-        return Acc::kHalf || (Acc::kHasSquares && (Acc::kHasSum || Acc::kWide));
+        return (Acc::kHalf || (Acc::kHasSquares && (Acc::kHasSum || Acc::kWide))) &&
+               !Acc::kEnds;
 }
 
 // Whole batches of a thread's rows, of which the next one is on its way to shared memory, past the registers,
@@ -264,15 +265,16 @@ bytes_of_staged_rows()
     return 2 * rows_at_once<Acc, C> * kThreads * sizeof(row_of<typename Acc::T, C>);
 }
 
-// A thread's rows of its columns from number i on. Others on their way in registers while these are taken
-// would be spilled: H100, 16384 x n float32, .61 of a copy's rate in place of .89.
-template <class Acc, int C>
+// A thread's rows of its columns from number i on; kLess: with less code, where these are few. Others on their
+// way in registers while these are taken would be spilled: H100, 16384 x n float32, .61 of a copy's rate in place
+// of .89.
+template <bool kLess = false, class Acc, int C>
 __device__ __forceinline__ void
 fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
                      const reduce_task &task, int left, int i = 0)
 {
     constexpr int N = rows_at_once<Acc, C>;
-    const bool one = left <= N && i == 0; // batch
+    const bool one = kLess || left <= N; // batch
     while (left > 0) {
         if (left > N / 2 || one) {
             read_rows<N>(acc, from, task, i, left);
@@ -404,6 +406,17 @@ answers_side_by_side()
         return Acc::kAnswers > 0 && !(Acc::kHalf && Acc::kHasSum && Acc::kHasSquares);
 }
 
+// Variances of two or three float32.
+template <class Acc>
+__host__ __device__ constexpr bool
+is_often_a_tie()
+{
+    if constexpr (answers_side_by_side<Acc>())
+        return Acc::kHasSum && Acc::kHasSquares && !Acc::kWide;
+    else
+        return false;
+}
+
 // Those of a few rows that were not stored at once: rarely, so that the code is less, one by one.
 template <class Acc, int C>
 __device__ __forceinline__ uint32_t
@@ -415,7 +428,7 @@ fold_each(const typename Acc::T *in, const reduce_task &task, int64_t output, in
     for (int c = 0; c < C; c++) {
         const int64_t to = output + c * apart;
         if (stored >> c & 1) continue;
-        if constexpr (Acc::kSeveral && answers_side_by_side<Acc>()) {
+        if constexpr (is_often_a_tie<Acc>()) {
             row_of<typename Acc::T, 1> read[WK_FEW_ROWS];
             columns_at<typename Acc::T, 1> from;
             typename Acc::T column[WK_FEW_ROWS];
