@@ -89,12 +89,15 @@ grid_for(const wk_call *call, int64_t items, int64_t per_block)
     return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
 
-// Lets a kernel have more dynamic shared memory than what every launch may ask for.
+// All devices from compute capability 8.0 on grant a block so much shared memory.
+constexpr size_t kSharedOfBlock = 99 << 10;
+
+// Lets a kernel have more dynamic shared memory than what every launch may ask for; `fixed` bytes it has besides.
 template <typename... P>
 wk_status
-grant(wk_call *call, void (*kernel)(P...), size_t bytes)
+grant(wk_call *call, void (*kernel)(P...), size_t bytes, size_t fixed = 0)
 {
-    if (bytes > 48 * 1024)
+    if (bytes + fixed > 48 * 1024)
         WK_TRY(&call->error,
                cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     (int)bytes));

@@ -347,9 +347,8 @@ finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t out
         if (fold == WK_STD) return finish({x, 0, 0});
         if (spread)
             x = quotient(x, task.spread, task.inverse_spread);
-        else
-            x = all ? sqrt(all ? x : 1)
-                    : 0; // of zero, and of lanes beside it, it takes three times as long
+        else // of zero a root takes three times as long, and of the lanes beside it
+            x = all ? sqrt(all ? x : 1) : 0;
         static_cast<double *>(task.out[0])[output] = x;
         return true;
     } else if constexpr (sizeof(T) == 4) {

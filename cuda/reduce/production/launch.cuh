@@ -202,9 +202,11 @@ reduce(wk_call *call)
     const auto grid = (unsigned)std::min<int64_t>(plan.groups * plan.parts, plan.blocks);
     if (plan.kind == WK_BY_COLUMNS) {
         constexpr int C = shared_columns<Acc>();
-        const size_t staged = plan.staged ? bytes_of_staged_rows<Acc, C>() : 0;
-        if (grant(call, fold_columns<Acc>, sizeof(column_memory<Acc, C>) + staged) != WK_OK)
-            return call->error.status;
+        constexpr size_t kFixed = sizeof(column_memory<Acc, C>),
+                         kStaged = stages_rows<Acc>() ? bytes_of_staged_rows<Acc, C>() : 0;
+        static_assert(kFixed + kStaged <= kSharedOfBlock);
+        const size_t staged = plan.staged ? kStaged : 0;
+        if (grant(call, fold_columns<Acc>, staged, kFixed) != WK_OK) return call->error.status;
         return launch(call, grid, kThreads, staged, fold_columns<Acc>, in, task);
     }
     if (plan.kind == WK_BY_WHOLE_COLUMNS)
@@ -215,16 +217,18 @@ reduce(wk_call *call)
     if (plan.kind == WK_BY_LINES) {
         const auto kernel =
             wk_reads_one_run(&plan) ? fold_lines<Acc, true> : fold_lines<Acc, false>;
-        const size_t waiting = kWarps * plan.waiting * sizeof(waiting_line<Acc>);
-        if (grant(call, kernel, sizeof(line_memory<Acc>) + waiting) != WK_OK)
-            return call->error.status;
+        constexpr size_t kFixed = sizeof(line_memory<Acc>),
+                         kLine = kWarps * sizeof(waiting_line<Acc>);
+        static_assert(kFixed + kLine * most_waiting<Acc> <= kSharedOfBlock);
+        const size_t waiting = kLine * plan.waiting;
+        if (grant(call, kernel, waiting, kFixed) != WK_OK) return call->error.status;
         return launch(call, grid, kThreads, waiting, kernel, in, task);
     }
     const int rows = bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
     size_t bytes = (size_t)(kWarps * stages_of_rows(rows) * rows);
     if constexpr (!Acc::kCertain) bytes = std::max(bytes, sizeof(table_memory<Acc>));
-    if (grant(call, fold_rows<Acc>, bytes + sizeof(uint32_t) * kWarps * kWarp) != WK_OK)
-        return call->error.status; // and the marks
+    const size_t marks = sizeof(uint32_t) * kWarps * kWarp;
+    if (grant(call, fold_rows<Acc>, bytes, marks) != WK_OK) return call->error.status;
     return launch(call, grid, kThreads, bytes, fold_rows<Acc>, in, task);
 }
 

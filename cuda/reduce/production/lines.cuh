@@ -518,8 +518,8 @@ take_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t
 // float64 .65 .77, complex64 .54 .70, float16 .65 .76; norms of 16,384 of float32 .83 .92.
 template <class Acc>
 struct waiting_line {
-    uint64_t word[Acc::kWords]
-                 [kWarp + 4]; // lanes that read together in other banks, nearly all
+    // Lanes that read together do so in other banks, nearly all.
+    uint64_t word[Acc::kWords][kWarp + 4];
 
     __device__ __forceinline__ void put(const Acc &acc)
     {
