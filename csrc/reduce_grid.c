@@ -295,9 +295,10 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
     if (g->team < WK_BLOCK) {
         if (g->team == 1) g->tiles = wk_most(1, wk_blocks(r->n, batch));
         g->groups = wk_blocks(r->outputs, WK_BLOCK / g->team);
-        const int many = of->waiting && wk_reads_one_run(g) && g->groups >= EACH * places;
-        if (wk_reads_one_run(g)) g->waiting = many ? of->waiting : wk_least(of->waiting, 1);
-        g->blocks = wk_most(many ? places : processors * 16, wk_blocks(g->groups, WK_ITEMS));
+        if (wk_reads_one_run(g))
+            g->waiting = g->groups >= EACH * places ? of->waiting : wk_least(of->waiting, 1);
+        g->blocks =
+            wk_most(g->waiting > 1 ? places : processors * 16, wk_blocks(g->groups, WK_ITEMS));
         return;
     }
     g->groups = r->outputs;

@@ -12,8 +12,10 @@
 //                              state; false: that takes one. What is certain has finish_by_call() besides
 //   kFewRows                   columns of a few rows are worth a kernel of their own
 //   kByIndex                   it must know where elements lie
-//   kAnswers                   of what is not certain: answer_at_once() gives so many numbers, which
-//                              store_answers() stores
+//   kStages                    rows of columns that threads share come by way of shared memory
+//   kAnswersFirst              answer_at_once() gives kAnswers numbers of each output, of a thread's all before
+//                              store_answers() stores the first; kOftenTies: of those that it does not
+//                              tell finish_several() tells more than a state does
 //   kColumns, kWide            likewise: columns of a thread that shares them; is it of
 //                              float64? Then it may be scaled, or set() to sums that are (scaled.cu)
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
@@ -95,7 +97,8 @@ leave_out(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task)
 template <class Acc>
 struct certain {
     static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false,
-                          kFewRows = true;
+                          kFewRows = true, kStages = false, kAnswersFirst = false,
+                          kOftenTies = false;
     int64_t count;
 
     template <int N, class T>

@@ -240,10 +240,9 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                                   (narrow ? (own + c) / (int)task.outputs : 0);
                 const int left = ((int)last - top + height - 1) / height;
                 int staged = 0;
-                if constexpr (stages_rows<Acc>())
+                if constexpr (Acc::kStages)
                     if (task.staged) staged = fold_staged_rows(acc, from, task, left, shared);
-                fold_rows_of_columns<stages_rows<Acc>()>(acc, from, task, left - staged,
-                                                         staged);
+                fold_rows_of_columns<Acc::kStages>(acc, from, task, left - staged, staged);
                 if constexpr (!Acc::kCertain)
                     if (acc[0].failed() && acc[0].may_scale(task))
                         fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,

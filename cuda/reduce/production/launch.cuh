@@ -172,7 +172,7 @@ reduce(wk_call *call)
                                columns_of_thread<Acc>(false),
                                columns_of_thread<Acc>(Acc::kFewRows),
                                Acc::kByIndex,
-                               stages_rows<Acc>(),
+                               Acc::kStages,
                                lines_wait<Acc, true> ? most_waiting<Acc> : 0};
     wk_plan_grid(call, processors(call), &of, &plan);
     task.team = plan.team;
@@ -203,7 +203,7 @@ reduce(wk_call *call)
     if (plan.kind == WK_BY_COLUMNS) {
         constexpr int C = shared_columns<Acc>();
         constexpr size_t kFixed = sizeof(column_memory<Acc, C>),
-                         kStaged = stages_rows<Acc>() ? bytes_of_staged_rows<Acc, C>() : 0;
+                         kStaged = Acc::kStages ? bytes_of_staged_rows<Acc, C>() : 0;
         static_assert(kFixed + kStaged <= kSharedOfBlock);
         const size_t staged = plan.staged ? kStaged : 0;
         if (grant(call, fold_columns<Acc>, staged, kFixed) != WK_OK) return call->error.status;

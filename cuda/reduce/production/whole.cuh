@@ -210,21 +210,6 @@ constexpr int rows_at_once = C * sizeof(typename Acc::T) > 8
                                  ? 128 / (C * (int)sizeof(typename Acc::T))
                                  : 16;
 
-// Do columns that threads share come by way of shared memory? Where much is done with an element. H200, share
-// of a copy without and with it, 16384 x n along axis 0: norms of float16 .53 .62, bfloat16 .55 .65, float64 .85
-// .91, complex128 .74 .85, variances of float32 .72 .77, float64 .71 .79, complex64 .69 .78, sums of float16 .66
-// .75; but norms of float32 .90 .88, sums .91 .91, float64 .97 .96.
-template <class Acc>
-__host__ __device__ constexpr bool
-stages_rows()
-{
-    if constexpr (Acc::kCertain)
-        return false;
-    else
-        return (Acc::kHalf || (Acc::kHasSquares && (Acc::kHasSum || Acc::kWide))) &&
-               !Acc::kEnds;
-}
-
 // Whole batches of a thread's rows, of which the next one is on its way to shared memory, past the registers,
 // while one is taken. A thread reads what it has asked for, and nothing else. How many rows they had.
 template <class Acc, int C>
@@ -394,29 +379,6 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
     return unknown;
 }
 
-// Are a thread's answers all computed before the first is stored? Of halves' variances, which may call a function
-// each, that is slower: H200, 3 x n float16, .10 of a copy's rate for .15.
-template <class Acc>
-__host__ __device__ constexpr bool
-answers_side_by_side()
-{
-    if constexpr (Acc::kCertain)
-        return false;
-    else
-        return Acc::kAnswers > 0 && !(Acc::kHalf && Acc::kHasSum && Acc::kHasSquares);
-}
-
-// Variances of two or three float32.
-template <class Acc>
-__host__ __device__ constexpr bool
-is_often_a_tie()
-{
-    if constexpr (answers_side_by_side<Acc>())
-        return Acc::kHasSum && Acc::kHasSquares && !Acc::kWide;
-    else
-        return false;
-}
-
 // Those of a few rows that were not stored at once: rarely, so that the code is less, one by one.
 template <class Acc, int C>
 __device__ __forceinline__ uint32_t
@@ -428,7 +390,7 @@ fold_each(const typename Acc::T *in, const reduce_task &task, int64_t output, in
     for (int c = 0; c < C; c++) {
         const int64_t to = output + c * apart;
         if (stored >> c & 1) continue;
-        if constexpr (is_often_a_tie<Acc>()) {
+        if constexpr (Acc::kOftenTies) {
             row_of<typename Acc::T, 1> read[WK_FEW_ROWS];
             columns_at<typename Acc::T, 1> from;
             typename Acc::T column[WK_FEW_ROWS];
@@ -453,7 +415,7 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
     uint32_t stored = 0;
     from.template to<N == WK_FEW_ROWS>(in, task, output, apart);
     load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
-    if constexpr (answers_side_by_side<Acc>()) { // of all columns, before any is stored
+    if constexpr (Acc::kAnswersFirst) { // of all columns, before any is stored
         if (task.plain && !task.integers_only) {
             typename Acc::answer_t a[C][Acc::kAnswers];
 #pragma unroll
