@@ -19,7 +19,8 @@ LAST = (1, 2, 4, 8, 12, 16, 24, 32, 64, 128)  # radii along the last axis
 FIRST = (1, 4, 8, 16, 32, 64, 128)  # along axis 0
 ODD = (4, 8)  # where no row begins on 16 bytes
 EXTENTS, INNER = (2, 3, 4, 8, 16, 32, 64), (1, 4, 8, 64)
-LENGTHS, ROWS = (257, 1000, 1023, 4096), (1, 4, 8, 45, 64)
+LENGTHS, ROWS = (4, 16, 50, 257, 1000, 1023, 4096), (1, 4, 8, 45, 64)
+PLANES = ((4, 3), (16, 3), (200, 3))  # short ones
 WIDE = (1, 4, 16, 64)  # for sums of float64
 OTHERS = ("uint8", "float16", "complex64")
 FEW = (2**10, 2**16, 2**20)  # elements
@@ -91,6 +92,10 @@ def inner(elements: int) -> Iterator[Cell]:
             shape = outer, elements // outer // m, m
             for radius in INNER:
                 yield Cell(f"{m} elements within", dtype, shape, 1, radius, dtype)
+        for plane in PLANES:
+            shape = elements // math.prod(plane), *plane
+            for radius in INNER[:2]:
+                yield Cell("planes of {} x {}".format(*plane), dtype, shape, 1, radius, dtype)
 
 
 def rows(elements: int) -> Iterator[Cell]:
@@ -108,6 +113,15 @@ def sums(elements: int) -> Iterator[Cell]:
     for dtype in OTHERS:
         for wide in REALS:
             yield Cell("last axis", dtype, (elements,), 0, 4, wide)
+    others = [cell for cell in first(elements) if cell.dtype == "float32" and cell.radius == 4]
+    channels = "3 elements within"
+    others += [
+        c for c in inner(elements) if (c.case, c.dtype, c.radius) == (channels, "float32", 4)
+    ]
+    others += [c for c in rows(elements) if (c.dtype, c.radius, c.shape[1]) == ("float32", 4, 1000)]
+    for dtype in OTHERS[:2]:
+        for wide in REALS:
+            yield from (replace(cell, dtype=dtype, sums=wide) for cell in others)
 
 
 GROUPS: dict[str, Callable[[int], Iterator[Cell]]] = {

@@ -18,6 +18,8 @@ SHAPES = {  # what is drawn below these, and the axis; each is some kernel's
     "narrow": ((3, 90, 130), 1),
     "wide": ((200, 260), 0),
     "many axes": ((6, 7, 8, 9), 2),
+    "tiny lines": ((1200, 8), 1),
+    "tiny planes": ((700, 4, 3), 1),
 }
 
 

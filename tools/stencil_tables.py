@@ -92,8 +92,9 @@ def by_case(rows: list[Row]) -> str:
 
 
 def added(rows: list[Row]) -> str:
-    lines = [(row["dtype"], row["sums"], str(row["radius"]), *numbers(row)) for row in rows]
-    text = table(("last axis", "sums", "radius", *HEAD), lines, "<<>>>><>")
+    named = ("case", "dtype", "sums", "radius")
+    lines = [(*(str(row[name]) for name in named), *numbers(row)) for row in rows]
+    text = table((*named, *HEAD), lines, "<<<>>>><>")
     return f"{text}\n{in_all(rows)}"
 
 

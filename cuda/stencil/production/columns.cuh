@@ -19,69 +19,115 @@ struct shape {
     static constexpr int WIDE = C * kWarp, ROWS = V * WARPS; // of a tile, its halo apart
 };
 
-// Rows first .. first + rows - 1 of a plane, which may lie beyond its ends, 64 columns of each.
+// Rows low .. high - 1 of a tile, which lie in their plane; its row 0 is, or would be, at `plane`. `wide`
+// columns of it are there.
 template <typename P, typename S>
 __device__ __forceinline__ void
-fill_columns(const job &j, int64_t plane, int64_t first, int rows, typename P::tile *tile)
+fill_columns(const job &j, int64_t plane, int low, int high, int64_t wide,
+             typename P::tile *tile)
 {
-    using T = typename P::tile;
     constexpr int E = P::E, kWide = S::WIDE, kGroups = kWide / E;
     constexpr int kApart = S::WARPS * kWarp / kGroups;
     const int tid = (int)threadIdx.x, at = tid % kGroups * E;
-    const bool inside = first >= 0 && first + rows <= j.n;
-    int64_t element = plane + at + (first + tid / kGroups) * j.step;
-    const int64_t apart = kApart * j.step;
-    int r = tid / kGroups;
-    if constexpr (!S::LINES || !P::copies)
-        for (; inside && r + 3 * kApart < rows; r += 4 * kApart, element += 4 * apart)
-            P::template fill<4>(j.in, element, apart, j.types, tile + r * kWide + at,
-                                kApart * kWide);
-#pragma unroll 4
-    for (; r < rows; r += kApart, element += apart) {
-        T *to = tile + r * kWide + at;
-        if (!inside) {
-            const int64_t from = beyond(first + r, j.n, j.mode);
-            element = plane + at + from * j.step;
-            if (from < 0) {
-                for (int e = 0; e < E; e++) to[e] = (T)j.cval[e & 1];
-                continue;
+    P::reading(j.types, [&](auto zero) {
+        using U = decltype(zero);
+        int r = low + tid / kGroups;
+        const int64_t apart = kApart * j.step;
+        const U *from = static_cast<const U *>(j.in) + plane + at + r * j.step;
+        if constexpr (!P::copies) {
+            constexpr int kMost = 5; // 64 rows, or half of 128, and what a short halo has
+            const int there = (int)min(wide, (int64_t)kWide) - at;
+            fill_converted<P, kMost>(from, apart, tile + r * kWide + at, kApart * kWide,
+                                     high - r, kApart, j.aligned, there);
+        } else {
+            for (; r + 3 * kApart < high; r += 4 * kApart, from += 4 * apart) {
+                auto *to = tile + r * kWide + at;
+                if constexpr (S::LINES)
+#pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        copy_async_line(to + k * kApart * kWide, from + k * apart);
+                else
+                    fill<P, 4>(from, apart, to, kApart * kWide);
+            }
+#pragma unroll 1
+            for (; r < high; r += kApart, from += apart) {
+                auto *to = tile + r * kWide + at;
+                if constexpr (S::LINES)
+                    copy_async_line(to, from);
+                else
+                    fill<P, 1>(from, 0, to, 0);
             }
         }
-        if constexpr (P::copies && S::LINES)
-            copy_async_line(to, static_cast<const T *>(j.in) + element);
-        else
-            P::template fill<1>(j.in, element, 0, j.types, to, 0);
-    }
+    });
 }
 
-// Likewise, where rows start anywhere or the tile is not whole: `wide` columns of it are there.
+// The same where rows start anywhere or the tile is not whole, and nothing is converted.
 template <typename P, typename S>
 __device__ __forceinline__ void
-fill_columns_by_element(const job &j, int64_t plane, int64_t first, int rows, int64_t wide,
+copy_columns_by_element(const job &j, int64_t plane, int low, int high, int64_t wide,
                         typename P::tile *tile)
 {
     using T = typename P::tile;
     constexpr int kWide = S::WIDE;
     const int lane = (int)threadIdx.x % kWarp;
-    const bool inside = first >= 0 && first + rows <= j.n;
-    int64_t element = plane + lane + (first + (int)threadIdx.x / kWarp) * j.step;
     const int64_t apart = S::WARPS * j.step;
+    int r = low + (int)threadIdx.x / kWarp;
+    const T *from = static_cast<const T *>(j.in) + plane + lane + r * j.step;
 #pragma unroll 4
-    for (int r = (int)threadIdx.x / kWarp; r < rows; r += S::WARPS, element += apart) {
-        const int64_t from = inside ? 0 : beyond(first + r, j.n, j.mode);
-        if (!inside) element = plane + lane + from * j.step;
+    for (; r < high; r += S::WARPS, from += apart)
 #pragma unroll
-        for (int s = 0; s < kWide; s += kWarp) {
-            T *to = tile + r * kWide + lane + s;
-            if (lane + s >= wide) continue;
+        for (int s = 0; s < kWide; s += kWarp)
+            if (lane + s < wide) copy_async<sizeof(T)>(tile + r * kWide + lane + s, from + s);
+}
+
+// The other rows, which stand beyond the ends of the plane that starts at `plane`.
+template <typename P, typename S>
+__device__ __forceinline__ void
+fill_ends(const job &j, int64_t plane, int64_t first, int low, int high, int rows, int64_t wide,
+          typename P::tile *tile)
+{
+    constexpr int kWide = S::WIDE;
+    const int lane = (int)threadIdx.x % kWarp;
+#pragma unroll 1
+    for (int i = (int)threadIdx.x / kWarp; i < low + rows - high; i += S::WARPS) {
+        const int r = i < low ? i : i - low + high;
+        const int64_t from = beyond(first + r, j.n, j.mode);
+#pragma unroll 1
+        for (int s = lane; s < kWide && s < wide; s += kWarp) {
+            auto *to = tile + r * kWide + s;
             if (from < 0)
-                *to = (T)j.cval[lane & 1];
-            else if constexpr (P::copies)
-                copy_async<sizeof(T)>(to, static_cast<const T *>(j.in) + element + s);
+                *to = (typename P::tile)j.cval[s & 1];
             else
-                *to = P::load(j.in, element + s, j.types);
+                fill_one<P>(j.in, plane + from * j.step + s, j.types, to);
         }
     }
+}
+
+// The block's results from shared memory: `left` rows, of which `wide` columns are there.
+template <typename P, typename S, typename U>
+__device__ __forceinline__ void
+drain_columns(const job &j, U *out, int left, int64_t wide, const U *tile)
+{
+    constexpr int E = P::E, kWide = S::WIDE, kGroups = kWide / E;
+    const int tid = (int)threadIdx.x;
+    if (j.lead == 0 && j.inner % E == 0 && wide >= kWide) {
+        constexpr int kApart = S::WARPS * kWarp / kGroups;
+        const int at = tid % kGroups * E;
+        int r = tid / kGroups;
+        out += r * j.inner + at;
+#pragma unroll 2
+        for (; r < left; r += kApart, out += kApart * j.inner)
+            drain<E>(out, tile + r * kWide + at, 0, E);
+        return;
+    }
+    const int lane = tid % kWarp;
+    int r = tid / kWarp;
+    out += r * j.inner + lane;
+#pragma unroll 2
+    for (; r < left; r += S::WARPS, out += S::WARPS * j.inner)
+#pragma unroll
+        for (int s = 0; s < kWide; s += kWarp)
+            if (lane + s < wide) out[s] = tile[r * kWide + lane + s];
 }
 
 template <typename P, typename S>
@@ -98,26 +144,59 @@ __launch_bounds__(S::WARPS *kWarp, S::BLOCKS)
     const int64_t outer = block / tiles, first = (int64_t)(block % tiles) * kRows;
     const int left = j.outputs - first < kRows ? (int)(j.outputs - first) : kRows;
     const int64_t plane = outer * j.outer_step + column, wide = j.inner - column;
-    if (j.aligned && wide >= kWide)
-        fill_columns<P, S>(j, plane, first - j.before, left + j.count - 1, tile);
+    const int64_t start = first - j.before; // place of the tile's first row
+    const int rows = left + j.count - 1;
+    const int high = (int)max((int64_t)0, min(j.n - start, (int64_t)rows));
+    const int low = (int)min(max((int64_t)0, -start), (int64_t)high);
+    if (!P::copies || (j.aligned && wide >= kWide))
+        fill_columns<P, S>(j, plane + start * j.step, low, high, wide, tile);
     else
-        fill_columns_by_element<P, S>(j, plane, first - j.before, left + j.count - 1, wide,
-                                      tile);
+        copy_columns_by_element<P, S>(j, plane + start * j.step, low, high, wide, tile);
+    if (low > 0 || high < rows) fill_ends<P, S>(j, plane, start, low, high, rows, wide, tile);
     if constexpr (P::copies) await_copies();
     __syncthreads(); // the tile is complete
 
     const int lane = (int)threadIdx.x % kWarp, mine = (int)threadIdx.x / kWarp * V;
-    const int64_t to = (outer * j.outputs + first + mine) * j.inner + column + lane;
+    const int64_t to = (outer * j.outputs + first) * j.inner + column;
+    const int64_t own = to + mine * j.inner + lane;
     const bool all = lane + (C - 1) * kWarp < wide; // else the last column is missing
     A sum[C][V];
-    sums_so_far<V, C>(j, to, all ? kWarp : 0, lane < wide ? left - mine : 0, sum);
+    sums_so_far<V, C>(j, own, all ? kWarp : 0, lane < wide ? left - mine : 0, sum);
     sum_columns<V, S::X, C>(tile + mine * kWide + lane, kWide, kWarp, j.count, c.c, sum);
+    if constexpr (P::copies) {
+        auto out = static_cast<typename P::tile *>(j.out) + own;
+        typename P::tile x[C][V];
 #pragma unroll
-    for (int i = 0; i < V; i++)
+        for (int s = 0; s < C; s++) P::convert(sum[s], x[s]);
 #pragma unroll
-        for (int s = 0; s < C; s++)
-            if (lane + s * kWarp < wide && mine + i < left)
-                P::store(j.out, to + i * j.inner + s * kWarp, j.types, P::narrow(sum[s][i]));
+        for (int i = 0; i < V; i++)
+#pragma unroll
+            for (int s = 0; s < C; s++)
+                if (lane + s * kWarp < wide && mine + i < left)
+                    out[i * j.inner + s * kWarp] = x[s][i];
+    } else {
+        __syncthreads(); // every thread has read its window
+        A all[C * V];
+#pragma unroll
+        for (int s = 0; s < C; s++) {
+            keep_some(sum[s], 0, lane + s * kWarp < wide ? left - mine : 0);
+#pragma unroll
+            for (int i = 0; i < V; i++) all[s * V + i] = sum[s][i];
+        }
+        P::converting(j.types, [&](auto zero) {
+            using U = decltype(zero);
+            U *results = reinterpret_cast<U *>(tile) + mine * kWide + lane, x[C * V];
+            P::convert(all, x);
+#pragma unroll
+            for (int k = 0; k < C * V; k++) results[k % V * kWide + k / V * kWarp] = x[k];
+        });
+        __syncthreads(); // the results are in the tile
+        P::writing(j.types, [&](auto zero) {
+            using U = decltype(zero);
+            drain_columns<P, S>(j, static_cast<U *>(j.out) + to, left, wide,
+                                reinterpret_cast<const U *>(tile));
+        });
+    }
 }
 
 template <typename P, typename S>
@@ -131,7 +210,8 @@ launch_shape(wk_call *call, job *j, const typename P::sum *c)
     j->aligned = j->in_lead == 0 && j->step % P::E == 0 && j->outer_step % P::E == 0;
     memcpy(few.c, c, (size_t)j->count * sizeof(A));
     const int rows = S::ROWS + j->count + S::V + 2 * S::X;
-    const auto bytes = (size_t)rows * S::WIDE * sizeof(typename P::tile);
+    const auto bytes = std::max((size_t)rows * S::WIDE * sizeof(typename P::tile),
+                                (size_t)S::ROWS * S::WIDE * wk_itemsize[j->types.out]);
     if (grant(call, stencil_columns<P, S>, bytes) != WK_OK) return call->error.status;
     return launch(call, (unsigned)(j->outer * j->tiles * j->strips), S::WARPS * kWarp, bytes,
                   stencil_columns<P, S>, *j, few);
@@ -150,11 +230,27 @@ launch_shape(wk_call *call, job *j, const typename P::sum *c)
 //            shape<8, 2, 8>    90   83   77   66
 //            shape<16, 1, 4>   96   92   85   78   74   79
 // Rows of 16381, float32, at radius 1, 4, 8: shape<8, 2, 8> 92, 87, 80; shape<8, 2, 4> 83, 93, 88.
+// Of a copy's rate with conversions, radius 1, 8, 32, of uint8; of float16; of int32:
+//   float32 sums  shape<16, 2, 4, 6>  49 39 18   74 65 34   95 90 57
+//                 shape<16, 2, 8, 3>  48 39 21   70 59 36   92 82 55
+//                 shape<8, 2, 8, 4>   48 37 18   78 64 35   97 87 60
+//                 shape<16, 1, 8, 4>  46 36 19   77 63 33   89 72 59
+//   float64 sums  shape<16, 1, 8, 3>  32 27 13   56 47 25   69 64 51
+//                 shape<8, 2, 4, 5>   32 22 10   55 41 18   85 75 34
+//                 shape<8, 2, 8, 2>   27 21 12   46 39 21   61 52 39
+//                 shape<8, 1, 8, 4>   28 23 11   47 40 21   71 60 43
 template <typename P>
 wk_status
 launch_columns(wk_call *call, job *j, const typename P::sum *c)
 {
-    if constexpr (sizeof(typename P::sum) == 4) {
+    if constexpr (!P::copies) {
+        if constexpr (sizeof(typename P::sum) == 4)
+            return launch_shape<P, shape<16, 2, 4, 6, false>>(call, j, c);
+        else if (j->count <= 9)
+            return launch_shape<P, shape<8, 2, 4, 5, false>>(call, j, c);
+        else
+            return launch_shape<P, shape<16, 1, 8, 3, false>>(call, j, c);
+    } else if constexpr (sizeof(typename P::sum) == 4) {
         if (j->count <= 5) return launch_shape<P, shape<8, 2, 8, 3, false>>(call, j, c);
         if (j->count <= 17) return launch_shape<P, shape<8, 2, 4, 6, false>>(call, j, c);
         if (j->count <= 40) return launch_shape<P, shape<16, 2, 4, 6, false>>(call, j, c);

@@ -20,12 +20,22 @@ struct parts {
 };
 
 template <typename A>
+__device__ __forceinline__ A
+number(const void *in, int64_t i, int dtype)
+{
+    A x = 0;
+    with_type(dtype,
+              [&](auto zero) { x = loaded<A>(static_cast<const decltype(zero) *>(in)[i]); });
+    return x;
+}
+
+template <typename A>
 __device__ __forceinline__ parts<A>
 element(const job &j, bool pairs, int64_t i)
 {
-    if (!pairs) return {mixed<A>::load(j.in, i, j.types), 0};
-    const dtypes d = {j.types.in == WK_C64 ? WK_F32 : WK_F64, 0};
-    return {mixed<A>::load(j.in, 2 * i, d), mixed<A>::load(j.in, 2 * i + 1, d)};
+    if (!pairs) return {number<A>(j.in, i, j.types.in), 0};
+    const int part = j.types.in == WK_C64 ? WK_F32 : WK_F64;
+    return {number<A>(j.in, 2 * i, part), number<A>(j.in, 2 * i + 1, part)};
 }
 
 template <typename A>
@@ -40,7 +50,8 @@ stencil_complex(const job __grid_constant__ j, const parts<A> *c, int64_t count)
         const int64_t start = outer * j.outer_step + (at - line * j.inner);
         parts<A> sum = {0, 0};
         for (int64_t t = 0; t < count; t++) {
-            const int64_t from = beyond(i + t, j.n, j.mode);
+            const bool inside = i + t >= 0 && i + t < j.n;
+            const int64_t from = inside ? i + t : beyond(i + t, j.n, j.mode);
             const parts<A> x = from < 0 ? parts<A>{(A)j.cval[0], (A)j.cval[1]}
                                         : element<A>(j, pairs, start + from * j.step);
             const parts<A> w = c[t];
@@ -49,9 +60,11 @@ stencil_complex(const job __grid_constant__ j, const parts<A> *c, int64_t count)
             if (pairs) sum.im = fma_of(w.re, x.im, sum.im);
             sum.im = fma_of(w.im, x.re, sum.im);
         }
-        const dtypes d = {0, j.types.out == WK_C64 ? WK_F32 : WK_F64};
-        mixed<A>::store(j.out, 2 * at, d, sum.re);
-        mixed<A>::store(j.out, 2 * at + 1, d, sum.im);
+        with_type(j.types.out == WK_C64 ? WK_F32 : WK_F64, [&](auto zero) {
+            using U = decltype(zero);
+            U *to = static_cast<U *>(j.out) + 2 * at;
+            to[0] = stored_as<U>(sum.re), to[1] = stored_as<U>(sum.im);
+        });
     }
 }
 

@@ -1,17 +1,15 @@
 // elements.cuh -- how a stencil's elements come in and its sums go out.
 //
-// A policy says in what sums are added, what lies in shared memory, and how many elements E are read or
-// written at once. raw: one type throughout. single: float32 data, float64 sums, SciPy's and so the
-// default. Both copy elements to shared memory as they are, past the registers. mixed: dtypes known
-// at run time, on both sides apart, converted on the way; a switch that all threads take alike.
+// A policy says in what sums are added, what elements lie in shared memory as, and how many of them, E, are
+// read or written at once. raw: one type throughout. single: float32 data, float64 sums, SciPy's and so the
+// default. Both copy elements to shared memory as they are, past the registers. mixed: dtypes known at run
+// time, on both sides apart; elements are converted on the way to shared memory, sums before they go back
+// there. A switch over dtypes stands around whole loops, and all threads take it alike.
 // A group goes to and comes from 16-byte boundaries of shared memory.
 #pragma once
-#include "num/halves.h"
 #include "prim/async.cuh"
 #include "prim/memory.cuh"
-#include "runtime/visit.cuh"
-
-#include <type_traits>
+#include "stencil/production/convert.cuh"
 
 namespace wk::stencil
 {
@@ -51,33 +49,11 @@ unpack(double2 v, double *to)
     to[0] = v.x, to[1] = v.y;
 }
 
-__device__ __forceinline__ float4
-packed(const float *from)
-{
-    return make_float4(from[0], from[1], from[2], from[3]);
-}
-
-__device__ __forceinline__ double2
-packed(const double *from)
-{
-    return make_double2(from[0], from[1]);
-}
-
-__device__ __forceinline__ float
-one_nan(float x)
-{
-    return wk_one_nan_f32(x);
-}
-
-__device__ __forceinline__ double
-one_nan(double x)
-{
-    return wk_one_nan_f64(x);
-}
-
 struct dtypes { // of the array and of the result
     int in, out;
 };
+
+// ---- the policies --------------------------------------------------------------------------------
 
 // Data and results of type T, sums of type A.
 template <typename T, typename A>
@@ -86,36 +62,31 @@ struct plain {
     using tile = T;
     static constexpr int E = 16 / sizeof(T);
     static constexpr bool copies = true; // elements need no change on the way to shared memory
-    static __device__ __forceinline__ T load(const void *in, int64_t i, dtypes)
+    template <typename F>
+    static __device__ __forceinline__ void reading(dtypes, F &&f)
     {
-        return static_cast<const T *>(in)[i];
+        f(T{});
     }
-    // N groups, `step` apart in the array and `apart` in shared memory, both in elements.
+    template <typename F>
+    static __device__ __forceinline__ void converting(dtypes, F &&f)
+    {
+        f(T{});
+    }
+    template <typename F>
+    static __device__ __forceinline__ void writing(dtypes, F &&f)
+    {
+        f(T{});
+    }
     template <int N>
-    static __device__ __forceinline__ void fill(const void *in, int64_t i, int64_t step, dtypes,
-                                                T *to, int apart)
+    static __device__ __forceinline__ void convert(const A (&from)[N], T (&to)[N])
     {
 #pragma unroll
-        for (int k = 0; k < N; k++)
-            copy_async<16>(to + k * apart, static_cast<const T *>(in) + i + k * step);
-    }
-    static __device__ __forceinline__ T narrow(A v)
-    {
-        if constexpr (sizeof(A) == 4)
-            return only_nan(v);
-        else
-            return one_nan((T)v);
-    }
-    static __device__ __forceinline__ void store(void *out, int64_t i, dtypes, T v)
-    {
-        static_cast<T *>(out)[i] = v;
-    }
-    static __device__ __forceinline__ void store_group(void *out, int64_t i, dtypes,
-                                                       const T *from)
-    {
-        using vector = typename vector_of<T>::type;
-        *reinterpret_cast<vector *>(static_cast<T *>(out) + i) =
-            *reinterpret_cast<const vector *>(from);
+        for (int i = 0; i < N; i++) {
+            if constexpr (sizeof(A) == 4)
+                to[i] = only_nan(from[i]);
+            else
+                to[i] = one_nan((T)from[i]);
+        }
     }
 };
 
@@ -123,133 +94,117 @@ template <typename T>
 using raw = plain<T, T>;
 using single = plain<float, double>;
 
-struct half16 {
-    uint16_t bits;
-    __device__ operator float() const
-    {
-        return wk_f32_of_f16(bits);
-    }
-};
-
-struct brain16 { // bfloat16
-    uint16_t bits;
-    __device__ operator float() const
-    {
-        return wk_f32_of_bf16(bits);
-    }
-};
-
-// Calls f(T{}) with the element type, in a kernel: all threads go the same way.
-template <typename F>
-__device__ __forceinline__ void
-with_type(int dtype, F &&f)
-{
-    switch (dtype) {
-    case WK_BOOL: return f(truth{});
-    case WK_I8: return f(int8_t{});
-    case WK_U8: return f(uint8_t{});
-    case WK_I16: return f(int16_t{});
-    case WK_U16: return f(uint16_t{});
-    case WK_I32: return f(int32_t{});
-    case WK_U32: return f(uint32_t{});
-    case WK_I64: return f(int64_t{});
-    case WK_U64: return f(uint64_t{});
-    case WK_F16: return f(half16{});
-    case WK_BF16: return f(brain16{});
-    case WK_F32: return f(float{});
-    default: return f(double{});
-    }
-}
-
-template <typename T>
-__device__ __forceinline__ T
-stored_as(double v)
-{
-    if constexpr (std::is_same_v<T, float>)
-        return wk_one_nan_f32((float)v);
-    else if constexpr (std::is_same_v<T, double>)
-        return wk_one_nan_f64(v);
-    else if constexpr (std::is_same_v<T, half16>)
-        return T{wk_f16_of_f64(v)};
-    else if constexpr (std::is_same_v<T, brain16>)
-        return T{wk_bf16_of_f64(v)};
-    else if constexpr (std::is_same_v<T, truth>)
-        return T{wk_to_i64(v) != 0};
-    else if constexpr (std::is_same_v<T, uint64_t>)
-        return wk_to_u64(v);
-    else
-        return (T)wk_to_i64(v);
-}
-
-template <typename A, typename T>
-__device__ __forceinline__ A
-loaded(T x)
-{
-    if constexpr (std::is_same_v<T, truth>)
-        return x ? A(1) : A(0);
-    else if constexpr (std::is_same_v<T, half16> || std::is_same_v<T, brain16>)
-        return (A)(float)x;
-    else
-        return (A)x;
-}
-
 template <typename A>
 struct mixed {
     using sum = A;
     using tile = A;
     static constexpr int E = 4;
     static constexpr bool copies = false;
-    static __device__ __forceinline__ A load(const void *in, int64_t i, dtypes d)
+    template <typename F>
+    static __device__ __forceinline__ void reading(dtypes d, F &&f)
     {
-        A v = 0;
-        with_type(d.in, [&](auto zero) {
-            using T = decltype(zero);
-            v = loaded<A>(static_cast<const T *>(in)[i]);
-        });
-        return v;
+        with_type(d.in, f);
     }
-    // As plain's. The switch is around all of them: they are on their way together.
-    template <int N>
-    static __device__ __forceinline__ void fill(const void *in, int64_t i, int64_t step,
-                                                dtypes d, A *to, int apart)
+    template <typename F>
+    static __device__ __forceinline__ void converting(dtypes d, F &&f)
     {
-        with_type(d.in, [&](auto zero) {
-            using T = decltype(zero);
-            struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) group {
-                T e[4];
-            } g[N];
-#pragma unroll
-            for (int k = 0; k < N; k++)
-                g[k] =
-                    *reinterpret_cast<const group *>(static_cast<const T *>(in) + i + k * step);
-#pragma unroll
-            for (int k = 0; k < N; k++)
-                for (int e = 0; e < 4; e++) to[k * apart + e] = loaded<A>(g[k].e[e]);
-        });
+        with_type(d.out, f);
     }
-    static __device__ __forceinline__ A narrow(A v)
+    template <typename F>
+    static __device__ __forceinline__ void writing(dtypes d, F &&f)
     {
-        return v;
+        with_size(d.out, f);
     }
-    static __device__ __forceinline__ void store(void *out, int64_t i, dtypes d, A v)
+    template <typename U, int N>
+    static __device__ __forceinline__ void convert(const A (&from)[N], U (&to)[N])
     {
-        with_type(d.out, [&](auto zero) {
-            using T = decltype(zero);
-            static_cast<T *>(out)[i] = stored_as<T>(v);
-        });
-    }
-    static __device__ __forceinline__ void store_group(void *out, int64_t i, dtypes d,
-                                                       const A *v)
-    {
-        with_type(d.out, [&](auto zero) {
-            using T = decltype(zero);
-            struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) group {
-                T e[4];
-            } g;
-            for (int e = 0; e < 4; e++) g.e[e] = stored_as<T>(v[e]);
-            *reinterpret_cast<group *>(static_cast<T *>(out) + i) = g;
-        });
+        convert_all(from, to);
     }
 };
+
+// ---- their elements, alone and in groups ---------------------------------------------------------
+
+// One element to shared memory; a switch of its own, as such elements are few.
+template <typename P>
+__device__ __forceinline__ void
+fill_one(const void *in, int64_t i, dtypes types, typename P::tile *to)
+{
+    P::reading(types, [&](auto zero) {
+        using U = decltype(zero);
+        const U *from = static_cast<const U *>(in) + i;
+        if constexpr (P::copies)
+            copy_async<sizeof(U)>(to, from);
+        else
+            *to = loaded<typename P::tile>(*from);
+    });
+}
+
+// N groups of E, `step` apart in the array and `apart` in shared memory, both in elements: all of them are
+// on their way together. The k-th is there if k units are less than what is left.
+template <typename P, int N, typename U>
+__device__ __forceinline__ void
+fill(const U *from, int64_t step, typename P::tile *to, int apart, int left = N, int unit = 1)
+{
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (k * unit < left) copy_async<16>(to + k * apart, from + k * step);
+}
+
+// The same of all groups that are left, with a conversion: MOST are on their way before one is waited for;
+// of elements of 4 bytes and more two, as those would fill the registers. Groups that start anywhere, or of
+// which not all elements are there, are read element by element.
+template <typename P, int MOST, typename U>
+__device__ __forceinline__ void
+fill_converted(const U *from, int64_t step, typename P::tile *to, int apart, int left, int unit,
+               bool aligned, int there = P::E)
+{
+    using T = typename P::tile;
+    constexpr int E = P::E;
+    const auto store = [&](const group<U, E> &g, int k) {
+        const group<T, E> values = loaded<T>(g); // of what is not there too: without a branch
+        if (k * unit < left) *reinterpret_cast<group<T, E> *>(to + k * apart) = values;
+    };
+    if (aligned && there >= E) {
+        constexpr int N = sizeof(U) <= 2 ? MOST : 2;
+#pragma unroll 1
+        for (; left > 0; left -= N * unit, from += N * step, to += N * apart) {
+            group<U, E> g[N];
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (k * unit < left)
+                    g[k] = *reinterpret_cast<const group<U, E> *>(from + k * step);
+                else
+                    g[k] = {};
+#pragma unroll
+            for (int k = 0; k < N; k++) store(g[k], k);
+        }
+        return;
+    }
+    constexpr int N = 2;
+#pragma unroll 1
+    for (; left > 0; left -= N * unit, from += N * step, to += N * apart) {
+        group<U, E> g[N];
+#pragma unroll
+        for (int k = 0; k < N; k++)
+#pragma unroll
+            for (int e = 0; e < E; e++)
+                g[k].e[e] = k * unit < left && e < there ? from[k * step + e] : U{};
+#pragma unroll
+        for (int k = 0; k < N; k++) store(g[k], k);
+    }
+}
+
+// A group of results from shared memory, or elements low .. high - 1 of it, if it is not there whole.
+template <int E, typename U>
+__device__ __forceinline__ void
+drain(U *to, const U *from, int low, int high)
+{
+    if (low <= 0 && high >= E) {
+        *reinterpret_cast<group<U, E> *>(to) = *reinterpret_cast<const group<U, E> *>(from);
+        return;
+    }
+#pragma unroll 1
+    for (int e = max(low, 0); e < min(high, E); e++) to[e] = from[e];
+}
 
 } // namespace wk::stencil

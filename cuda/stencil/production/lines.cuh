@@ -52,7 +52,7 @@ struct job {
 };
 
 // The place that stands at i, or -1 for cval; near the ends without a division.
-__device__ __forceinline__ int64_t
+static __device__ WK_NOINLINE int64_t
 beyond(int64_t i, int64_t n, wk_mode mode)
 {
     if (i >= 0 && i < n) return i;

@@ -23,15 +23,15 @@ constexpr int kPlaneBlocks = std::is_same_v<P, single> ? 5 : 4; // of a multipro
 constexpr int kPlaneThreads = 256;
 
 // The elements of a plane that a block reads, in shared memory from `lead` on so that groups are aligned:
-// `count` of them, the first of which is `begin` in the plane, maybe < 0.
+// `count` of them, from row `first` on, maybe < 0.
 template <typename P>
 __device__ __forceinline__ void
-fill_plane(const job &j, int64_t plane, int64_t begin, int lead, int count,
+fill_plane(const job &j, int64_t plane, int64_t first, int lead, int count,
            typename P::tile *tile, uint64_t *arrived)
 {
     using T = typename P::tile;
     constexpr int E = P::E;
-    const int64_t all = j.n * j.inner, base = begin - lead;
+    const int64_t all = j.n * j.inner, base = first * j.inner - lead;
     const int end = (lead + count + E - 1) / E * E, tid = (int)threadIdx.x;
     const bool inside = base >= 0 && base + end <= all;
     if (P::copies && inside && j.bulk) {
@@ -45,56 +45,48 @@ fill_plane(const job &j, int64_t plane, int64_t begin, int lead, int count,
         bulk_await(arrived);
         return;
     }
-    const int64_t from = plane + base;
-    const int low = base < 0 ? (int)-base : 0;
-    const int high = all - base < end ? (int)(all - base) : end;
+    // Groups from `low` to `high` lie in the plane; what is wanted around them comes one by one.
+    const int high = all < base + end ? (int)(all - base < 0 ? 0 : all - base) / E * E : end;
+    const int low = min(base < 0 ? (int)(-base + E - 1) / E * E : 0, high);
     const int step = (int)blockDim.x * E;
-    int at = tid * E;
-    for (; inside && at + 3 * step < end; at += 4 * step)
-        P::template fill<4>(j.in, from + at, step, j.types, tile + at, step);
+    P::reading(j.types, [&](auto zero) {
+        using U = decltype(zero);
+        const U *from = static_cast<const U *>(j.in) + plane + base;
+        int at = low + tid * E;
+        if constexpr (!P::copies) {
+            fill_converted<P, kPlaces<P> / E + 1>(from + at, step, tile + at, step, high - at,
+                                                  step, true);
+        } else {
+            for (; inside && at + 3 * step < end; at += 4 * step)
+                fill<P, 4>(from + at, step, tile + at, step);
 #pragma unroll 1
-    for (; at < end; at += step) {
-        T *to = tile + at;
-        if (at >= low && at + E <= high) {
-            P::template fill<1>(j.in, from + at, 0, j.types, to, 0);
-            continue;
+            for (; at < high; at += step) fill<P, 1>(from + at, 0, tile + at, 0);
         }
-#pragma unroll
-        for (int e = 0; e < E; e++) {
-            const int i = at + e - lead; // below 0: in front of what is wanted
-            if (i < 0 || i >= count) continue;
-            const int row = i / (int)j.inner, column = i - row * (int)j.inner;
-            const int64_t place = beyond(begin / j.inner + row, j.n, j.mode);
-            if (place < 0)
-                to[e] = (T)j.cval[column & 1];
-            else if constexpr (P::copies)
-                copy_async<sizeof(T)>(to + e, static_cast<const T *>(j.in) + plane +
-                                                  place * j.inner + column);
-            else
-                to[e] = P::load(j.in, plane + place * j.inner + column, j.types);
-        }
+    });
+#pragma unroll 1
+    for (int i = tid; i < low + end - high; i += (int)blockDim.x) {
+        const int e = i < low ? i : i - low + high, own = e - lead;
+        if (own < 0 || own >= count) continue;
+        const int row = own / (int)j.inner, column = own - row * (int)j.inner;
+        const int64_t place = beyond(first + row, j.n, j.mode);
+        if (place < 0)
+            tile[e] = (T)j.cval[column & 1];
+        else
+            fill_one<P>(j.in, plane + place * j.inner + column, j.types, tile + e);
     }
     if constexpr (P::copies) await_copies();
 }
 
 // The block's results, which lie likewise: to[0] is the first.
-template <typename P>
+template <int E, typename U>
 __device__ __forceinline__ void
-drain_plane(const job &j, int64_t to, int lead, int count, const typename P::tile *tile)
+drain_plane(U *to, int lead, int count, const U *tile)
 {
-    constexpr int E = P::E;
-    const int end = lead + count;
+    const int end = lead + count, step = (int)blockDim.x * E;
+    int at = (int)threadIdx.x * E;
+    to += at - lead;
 #pragma unroll 2
-    for (int at = (int)threadIdx.x * E; at < end; at += (int)blockDim.x * E) {
-        if (at >= lead && at + E <= end) {
-            P::store_group(j.out, to - lead + at, j.types, tile + at);
-        } else {
-#pragma unroll 1
-            for (int e = 0; e < E; e++)
-                if (at + e >= lead && at + e < end)
-                    P::store(j.out, to - lead + at + e, j.types, tile[at + e]);
-        }
-    }
+    for (; at < end; at += step, to += step) drain<E>(to, tile + at, lead - at, end - at);
 }
 
 template <typename P>
@@ -114,7 +106,8 @@ __launch_bounds__(kPlaneThreads, kPlaneBlocks<P>)
     const int64_t plane = outer * j.outer_step, begin = (first - j.before) * inner;
     const int64_t to = (outer * j.outputs + first) * inner;
     const int lead = (int)((j.in_lead + plane + begin) & (E - 1));
-    fill_plane<P>(j, plane, begin, lead, (left + j.count - 1) * inner, tile, &arrived);
+    fill_plane<P>(j, plane, first - j.before, lead, (left + j.count - 1) * inner, tile,
+                  &arrived);
     __syncthreads(); // the tile is complete
 
     const int strip = tid / inner, column = tid - strip * inner;
@@ -126,11 +119,21 @@ __launch_bounds__(kPlaneThreads, kPlaneBlocks<P>)
 
     __syncthreads(); // every thread has read its window
     const int behind = (int)((j.lead + to) & (E - 1));
-    if (works)
+    if constexpr (!P::copies) keep_some(sum[0], 0, works ? left - strip * V : 0);
+    P::converting(j.types, [&](auto zero) {
+        using U = decltype(zero);
+        U *results = reinterpret_cast<U *>(tile) + behind + mine, x[V];
+        P::convert(sum[0], x);
+        if (works)
 #pragma unroll
-        for (int i = 0; i < V; i++) tile[behind + mine + i * inner] = P::narrow(sum[0][i]);
+            for (int i = 0; i < V; i++) results[i * inner] = x[i];
+    });
     __syncthreads(); // the results are in the tile
-    drain_plane<P>(j, to, behind, left * inner, tile);
+    P::writing(j.types, [&](auto zero) {
+        using U = decltype(zero);
+        drain_plane<E>(static_cast<U *>(j.out) + to, behind, left * inner,
+                       reinterpret_cast<const U *>(tile));
+    });
 }
 
 // Elements of a block's tile, read ahead of a window included.
@@ -155,7 +158,9 @@ launch_planes(wk_call *call, job *j, const typename P::sum *c)
     j->tiles = (j->outputs + j->team - 1) / j->team;
     const int threads = (int)((strips * j->inner + kWarp - 1) / kWarp * kWarp);
     memcpy(few.c, c, (size_t)j->count * sizeof(A));
-    const auto bytes = (size_t)plane_tile<P>(j) * sizeof(typename P::tile);
+    const int64_t results = (j->team * j->inner + P::E) * wk_itemsize[j->types.out];
+    const int64_t elements = plane_tile<P>(j) * (int64_t)sizeof(typename P::tile);
+    const auto bytes = (size_t)std::max(elements, results);
     if (grant(call, stencil_planes<P>, bytes) != WK_OK) return call->error.status;
     return launch(call, (unsigned)(j->outer * j->tiles), (unsigned)threads, bytes,
                   stencil_planes<P>, *j, few);

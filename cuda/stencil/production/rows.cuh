@@ -79,24 +79,6 @@ part_of(int64_t begin, int64_t n, int all)
     return {begin >= 0 ? 0 : -begin < all ? (int)-begin : all, high};
 }
 
-// Elements that no vector of the line holds whole: all on their way before one is waited for.
-template <typename P>
-__device__ WK_NOINLINE void
-fill_by_element(const job &j, int64_t line, int64_t at, typename P::tile *to)
-{
-    using T = typename P::tile;
-#pragma unroll
-    for (int e = 0; e < P::E; e++) {
-        const int64_t from = beyond(at + e, j.n, j.mode);
-        if (from < 0)
-            to[e] = (T)j.cval[0];
-        else if constexpr (P::copies)
-            copy_async<sizeof(T)>(to + e, static_cast<const T *>(j.in) + line + from);
-        else
-            to[e] = P::load(j.in, line + from, j.types);
-    }
-}
-
 // A segment's tile, by its team. Nobody reads it before the block's barrier behind this.
 template <typename P, int V>
 __device__ __forceinline__ void
@@ -119,21 +101,36 @@ fill_rows(const job &j, const place &p, typename P::tile *tile, uint64_t *arrive
         bulk_await(arrived);
         return;
     }
+    // Groups from `low` to `high` lie in the line; what is around them comes element by element.
     const int wanted = part_of(begin, j.outputs + j.count - 1 - j.before, all).high;
-    const int low = j.aligned ? in.low : all;
-    int at = p.mine * E;
-    if (p.works && inside) {
-        P::template fill<V / E>(j.in, line + begin + at, step, j.types, tile + at, step);
-        at += V / E * step;
-    }
-    if (p.works) {
+    const bool groups = j.aligned || !P::copies;
+    const int high = groups ? in.high / E * E : 0;
+    const int low = min(groups ? (in.low + E - 1) / E * E : 0, high), last = min(high, wanted);
+    if (!p.works) return;
+    P::reading(j.types, [&](auto zero) {
+        using U = decltype(zero);
+        const U *from = static_cast<const U *>(j.in) + line + begin;
+        int at = low + p.mine * E;
+        if constexpr (!P::copies) {
+            fill_converted<P, V / E + 1>(from + at, step, tile + at, step, last - at, step,
+                                         j.aligned);
+        } else {
+            if (inside) {
+                fill<P, V / E>(from + at, step, tile + at, step);
+                at += V / E * step;
+            }
 #pragma unroll 1
-        for (; at < wanted; at += step) {
-            if (at >= low && at + E <= in.high)
-                P::template fill<1>(j.in, line + begin + at, 0, j.types, tile + at, 0);
-            else
-                fill_by_element<P>(j, line, begin + at, tile + at);
+            for (; at < last; at += step) fill<P, 1>(from + at, 0, tile + at, 0);
         }
+    });
+#pragma unroll 1
+    for (int i = p.mine; i < low + wanted - high; i += j.team) {
+        const int e = i < low ? i : i - low + high;
+        const int64_t place = beyond(begin + e, j.n, j.mode);
+        if (place < 0)
+            tile[e] = (T)j.cval[0];
+        else
+            fill_one<P>(j.in, line + place, j.types, tile + e);
     }
     if constexpr (P::copies) await_copies();
 }
@@ -177,33 +174,21 @@ sum_run(const T *run, int first, int count, const A *c, A (&sum)[V])
     }
 }
 
-// A team's results from shared memory to its line.
-template <typename P, int V>
+// A team's results, of `run` places in shared memory, to its line.
+template <typename P, typename U>
 __device__ __forceinline__ void
-drain_rows(const job &j, const place &p, const typename P::tile *tile)
+drain_rows(const job &j, const place &p, int run, const U *results)
 {
     constexpr int E = P::E;
-    const int run = j.team * V, step = j.team * E;
-    const int64_t to = p.line * j.outputs + p.first;
+    const int step = j.team * E;
     const part out = part_of(p.first, j.outputs, run);
     if (!p.works) return;
     int at = p.mine * E;
-    if (out.low == 0 && out.high == run) {
-#pragma unroll
-        for (int k = 0; k < V / E; k++, at += step)
-            P::store_group(j.out, to + at, j.types, tile + at);
-    }
+    const U *from = results + at;
+    U *to = static_cast<U *>(j.out) + p.line * j.outputs + p.first + at;
 #pragma unroll 1
-    for (; at < out.high; at += step) {
-        if (at >= out.low && at + E <= out.high) {
-            P::store_group(j.out, to + at, j.types, tile + at);
-        } else {
-#pragma unroll 1
-            for (int e = 0; e < E; e++)
-                if (at + e >= out.low && at + e < out.high)
-                    P::store(j.out, to + at + e, j.types, tile[at + e]);
-        }
-    }
+    for (; at < out.high; at += step, to += step, from += step)
+        drain<E>(to, from, out.low - at, out.high - at);
 }
 
 // Blocks on a multiprocessor, as many as registers for the window allow.
@@ -244,20 +229,24 @@ __launch_bounds__(kRowThreads, kRowBlocks<typename P::sum, V>)
     sum_run<V>(own + j.skip / E * E, j.skip % E, j.count, c.c, sum);
 
     __syncthreads(); // every thread has read its window
-    using vector = typename vector_of<T>::type;
-    T *results = tiles + (int)threadIdx.x * V;
-#pragma unroll
-    for (int k = 0; k < V; k += E) {
-        T group[E];
-#pragma unroll
-        for (int e = 0; e < E; e++) group[e] = P::narrow(sum[k + e]);
-        *reinterpret_cast<vector *>(results + k) = packed(group);
+    if constexpr (!P::copies) {
+        const part has = part_of(p.first + p.mine * V, j.outputs, V);
+        keep_some(sum, has.low, p.works ? has.high : 0);
     }
+    P::converting(j.types, [&](auto zero) {
+        using U = decltype(zero);
+        U x[V];
+        P::convert(sum, x);
+        store_run(reinterpret_cast<U *>(tiles) + (int)threadIdx.x * V, x);
+    });
     const bool whole = P::copies && j.bulk && p.first >= 0 && p.first + j.team * V <= j.outputs;
     if (whole) bulk_publish();
     __syncthreads(); // the results are there
     if (!whole) {
-        drain_rows<P, V>(j, p, results - p.mine * V);
+        P::writing(j.types, [&](auto zero) {
+            const auto all = reinterpret_cast<const decltype(zero) *>(tiles);
+            drain_rows<P>(j, p, j.team * V, all + ((int)threadIdx.x - p.mine) * V);
+        });
     } else if (threadIdx.x == 0) { // bulk: one segment a block
         bulk_store(static_cast<T *>(j.out) + p.line * j.outputs + p.first, tiles,
                    (uint32_t)(j.team * V * sizeof(T)));
@@ -302,6 +291,7 @@ launch_run(wk_call *call, job *j, const typename P::sum *c)
     using A = typename P::sum;
     using T = typename P::tile;
     constexpr int E = P::E, even = V % E ? 2 : 1, item = sizeof(T);
+    const int result = wk_itemsize[j->types.out];
     taps<A> few;
     j->skip = (int)((j->in_lead - j->lead - j->before) & (E - 1));
     j->aligned = j->outer == 1 || (j->outer_step - j->outputs) % E == 0;
@@ -311,7 +301,7 @@ launch_run(wk_call *call, job *j, const typename P::sum *c)
     const int halo = j->skip + j->count + 3 * kVector<T>; // a window is read somewhat ahead
     const auto shared_of = [&](int strips) {
         const int threads = (strips * j->team + kWarp - 1) / kWarp * kWarp;
-        return (int64_t)std::max(strips * j->pitch, threads * V) * item;
+        return (int64_t)std::max(strips * j->pitch * item, threads * V * result);
     };
     j->pitch = j->team * V + (halo + line - 1) / line * line;
     while (j->strips > 1 && shared_of(j->strips) > kShort) j->strips--;
