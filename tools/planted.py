@@ -41,6 +41,9 @@ LINES_SHARED = "cuda/stencil/production/lines.cuh"
 STENCIL_ROWS = "cuda/stencil/production/rows.cuh"
 STENCIL_PLANES = "cuda/stencil/production/planes.cuh"
 STENCIL_COLUMNS = "cuda/stencil/production/columns.cuh"
+STENCIL_EACH = "cuda/stencil/production/each.cuh"
+STENCIL_ELEMENTS = "cuda/stencil/production/elements.cuh"
+STENCIL_CONVERT = "cuda/stencil/production/convert.cuh"
 COMPLEX = "cuda/stencil/production/complex.cu"
 
 COUNTERS = "cuda/histogram/ladder/ladder.cuh"
@@ -265,13 +268,26 @@ PLANTED = [
     (LINES_SHARED, "return at >= 0 && at < n ? at : wk_extend(i, n, mode);", "return at;"),
     (STENCIL_ROWS, "p.works = p.which < j.strips && p.mine < j.team", "p.works = p.mine < j.team"),
     (STENCIL_ROWS, "if (k >= first && k < end)", "if (k > first && k < end)"),
-    (STENCIL_ROWS, "if (at + e >= out.low && at + e < out.high)", "if (at + e < out.high)"),
+    (STENCIL_ROWS, "e = i < low ? i : i - low + high;", "e = i < low ? i : i - low + high + 1;"),
     (STENCIL_ROWS, "sum_run<V>(own + j.skip / E * E,", "sum_run<V>(own,"),
-    (STENCIL_PLANES, "if (i < 0 || i >= count) continue;", "if (i <= 0) continue;"),
+    (STENCIL_PLANES, "if (own < 0 || own >= count) continue;", "if (own <= 0) continue;"),
     (STENCIL_PLANES, "(T)j.cval[column & 1]", "(T)j.cval[0]"),
     (STENCIL_PLANES, "= (int)((j.lead + to) & (E - 1));", "= lead;"),
     (STENCIL_COLUMNS, "if (lane + s * kWarp < wide && mine + i < left)", "if (mine + i < left)"),
-    (STENCIL_COLUMNS, "(T)j.cval[lane & 1]", "(T)j.cval[0]"),
+    (STENCIL_COLUMNS, "j.cval[s & 1]", "j.cval[0]"),
+    (STENCIL_COLUMNS, "r = i < low ? i : i - low + high;", "r = i;"),
+    (STENCIL_EACH, "j.cval[odd >> k & 1]", "j.cval[0]"),
+    (
+        STENCIL_EACH,
+        "min((int64_t)many, j.outer - outer)",
+        "min((int64_t)many, j.outer - outer - 1)",
+    ),
+    (STENCIL_EACH, "if (place[k] < 0)", "if (false)"),
+    (STENCIL_ELEMENTS, "e = max(low, 0); e < min(high, E);", "e = 0; e < min(high, E);"),
+    (STENCIL_CONVERT, "return fabs(v) < A(0x1p31);", "return true;"),
+    (STENCIL_CONVERT, "return !is_half<T> || v == v;", "return true;"),
+    (STENCIL_CONVERT, "? 0x80808080u : 0x80008000u", "? 0x80808080u : 0x80808080u"),
+    (STENCIL_CONVERT, "(0x1p52 + kLess)", "0x1p52"),
     (COMPLEX, "if (pairs) sum.re = fma_of(-w.im, x.im, sum.re);", ";"),
     # the histogram's ladder
     (COUNTERS, "bin >= 0 || !task.args.outside ? bin : task.args.bins;", "bin;"),
