@@ -51,6 +51,36 @@ def test_cancellation_and_ties_are_rounded_right(device, dtype):
         )
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES[:4], "complex128"])
+def test_of_many_lines_each_is_rounded_once(device, dtype):
+    """Of two elements of equal weight every other average is a tie, as every other sum is."""
+    lines = 40 if helpers.options["small"] else 300
+    a = elements(dtype, (lines, 2), 2)
+    like = np.dtype("f8" if np.dtype(dtype).kind == "c" else dtype)
+    odd = np.abs(elements(like, (lines, 2), 2, 7)) + like.type(1)
+    for w in (np.ones((lines, 2), like), odd):
+        got = warpkit.average(a, 1, w, returned=True, device=device)
+        helpers.assert_same(np.asarray(got.average), np.asarray(reference.average(a, 1, w)))
+        sums = np.asarray(reference.reduce(w, "sum", 1)).astype(got.sum_of_weights.dtype)
+        helpers.assert_same(np.asarray(got.sum_of_weights), sums)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("bfloat16", 8), ("float32", 24), ("float64", 53)])
+def test_beside_a_tie_what_is_far_below_decides(device, dtype, digits):
+    a = np.array([[1, 1 + 2.0 ** (1 - digits), 2], [1, 1 + 2.0 ** (1 - digits), 0]], dtype)
+    w = np.array([1, 1, 2.0**-110], dtype)
+    got = warpkit.average(a, 1, w, device=device)
+    helpers.assert_same(np.asarray(got), np.array([a[0, 1], 1], dtype))
+
+
+def test_weights_may_be_complex(device):
+    rng = np.random.default_rng(3)
+    a, w = (rng.standard_normal((50, 7)) + 1j * rng.standard_normal((50, 7)) for _ in "aw")
+    got = warpkit.average(a, 1, w, returned=True, device=device)
+    np.testing.assert_allclose(got.average, np.average(a, 1, w), rtol=1e-12)
+    np.testing.assert_allclose(got.sum_of_weights, w.sum(1), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("a", "w"),
     [

@@ -82,9 +82,9 @@ def average(
     The exact sum of the exact products, over the exact sum of the weights, is rounded once, to
     nearest, ties to even: the same bits on every device. Elements and weights are converted to the
     result's dtype first. NaN propagates; an infinite element or weight gives what the quotient of
-    the two sums gives. An array on a device is waited for. The sums are told by several calls of
-    dot and of reduce, each of which gives what is left of the exact value: for float32 some three,
-    for float64 some five.
+    the two sums gives. An array on a device is waited for. The sums are told by calls of dot and of
+    reduce, each of which gives what is left of the exact value: one of each for what is rounded to
+    float32 or less, two for float64; more where those do not tell how a quotient is rounded.
 
     References
     ----------
@@ -114,10 +114,9 @@ def average(
     kept = tuple(1 if d in axes else n for d, n in enumerate(x.shape))
     x, w = _lines(x, axes), _beside_lines(x, w, axes)
     wide = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
-    over = _sums(x, w, wide, place, progress)
-    under = _sums(w, None, wide, place, False)
-    shape = x.shape[:-1]
-    quotients, totals = _quotients(over, under, shape, dtype)
+    over = _Sums(x, w, wide, place, progress)
+    under = _Sums(w, None, wide, place, False)
+    quotients, totals = _quotients(over, under, x.shape[:-1], dtype, returned)
     results = []
     for values in (quotients, totals):
         host = values.reshape(kept) if keepdims else values
@@ -162,39 +161,59 @@ def _beside_lines(x: Any, w: Any, axes: tuple[int, ...]) -> Any:
 # ---- exact sums ----------------------------------------------------------------------------------
 
 
-class Sums(NamedTuple):
-    """Of each line: floats whose exact sum it is, or None, where they do not suffice."""
+class _Sums:
+    """Of x * w along the last axis, w None: of x. Each term is the rounded sum of all there is,
+    less the terms before it, until nothing is left: floats whose exact sum it is. They are told as
+    far as they are asked for."""
 
     terms: np.ndarray  # shape (TERMS, ...)
-    lines: np.ndarray  # whether they suffice
-    elements: tuple[Any, ...]  # of which they are sums of products
 
+    def __init__(
+        self, x: Any, w: Any, dtype: np.dtype[Any], place: _Place, progress: Progress
+    ) -> None:
+        self.elements = x, w
+        self.space: tuple[Any, Any] | None = None  # them, with room for terms behind each line
+        self.place, self.progress = place, progress
+        self.terms = np.zeros((TERMS, *x.shape[:-1]), dtype)
+        self.left = np.ones(x.shape[:-1], bool)
+        self.told = 0
 
-def _sums(x: Any, w: Any, dtype: np.dtype[Any], place: _Place, progress: Progress) -> Sums:
-    """Of x * w along the last axis; w None: of x. Each term is the rounded sum of all there is,
-    less the terms before it: until nothing is left."""
-    n, shape = x.shape[-1], x.shape[:-1]
-    space = _spaced(x, dtype)
-    ones = None if w is None else _spaced(w, dtype, 1)
-    terms = np.zeros((TERMS, *shape), dtype)
-    options = {"device": None if isinstance(space, DeviceArray) else "cpu", "stream": place.stream}
-    left = np.ones(shape, bool)
-    for k in range(TERMS):
-        if ones is None:
-            found = reduce(space, "sum", -1, **options)
+    def tell(self, many: int) -> np.ndarray:
+        """The first of the terms."""
+        while self.told < many and self.left.any():
+            term = self.terms[self.told] = self._left_of(self.told) + 0.0  # no zero is negative
+            self.left = (term != 0) & np.isfinite(term)
+            self.told += 1
+        return self.terms[:many]
+
+    def _left_of(self, k: int) -> np.ndarray:
+        """The sums, less k terms."""
+        x, w = self.elements
+        n, dtype, there = x.shape[-1], self.terms.dtype, isinstance(x, DeviceArray)
+        if k == 0 and not there:
+            x, w = np.asarray(x, dtype), None if w is None else np.asarray(w, dtype)
         else:
-            shown = progress if k == 0 else False
-            found = dot(space, ones, -1, **options, variant=place.variant, progress=shown)
-        term = np.asarray(on_host(found))
-        terms[k] = term
-        left = (term != 0) & np.isfinite(term)
-        if not left.any():
-            break
-        space[..., n + k] = -np.where(left, term, 0)
-    wrong = left | ~np.isfinite(terms[0])
-    if w is not None and _is_wide(x) and _is_wide(w):
-        wrong |= _may_lack(x, terms[0])
-    return Sums(terms, ~wrong, (x, w))
+            if self.space is None:
+                self.space = _spaced(x, dtype), None if w is None else _spaced(w, dtype, 1)
+            x, w = self.space
+            for i in range(k):
+                term = self.terms[i]
+                x[..., n + i] = -np.where(np.isfinite(term), term, 0)
+        options = {"device": None if there else "cpu", "stream": self.place.stream}
+        if w is None:
+            return np.asarray(on_host(reduce(x, "sum", -1, **options)))
+        options["variant"] = self.place.variant
+        shown = self.progress if k == 0 else False
+        return np.asarray(on_host(dot(x, w, -1, **options, progress=shown)))
+
+    def suffice(self) -> np.ndarray:
+        """Of which lines all terms together are the sum."""
+        first = self.tell(TERMS)[0]
+        x, w = self.elements
+        wrong = self.left | ~np.isfinite(first)
+        if w is not None and _is_wide(x) and _is_wide(w):
+            wrong |= _may_lack(x, first)
+        return np.asarray(~wrong)
 
 
 def _is_wide(x: Any) -> bool:
@@ -216,8 +235,8 @@ def _spaced(x: Any, dtype: np.dtype[Any], fill: int = 0) -> Any:
     n = x.shape[-1]
     shape = (*x.shape[:-1], n + TERMS)
     if not isinstance(x, DeviceArray):
-        host = np.full(shape, fill, dtype)
-        host[..., :n] = x
+        host = np.empty(shape, dtype)
+        host[..., :n], host[..., n:] = x, fill
         return host
     there = empty(shape, dtype, device=x.device)
     there[...] = fill
@@ -234,16 +253,25 @@ Parts = tuple[Fraction, Fraction]  # real, imaginary
 
 
 def _quotients(
-    over: Sums, under: Sums, shape: tuple[int, ...], dtype: np.dtype[Any]
+    over: _Sums, under: _Sums, shape: tuple[int, ...], dtype: np.dtype[Any], returned: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rounded quotients, and rounded sums of the weights."""
-    quotients, totals = np.empty(shape, dtype), np.empty(shape, dtype)
+    """Rounded quotients, and, where they are returned, rounded sums of the weights."""
+    small = dtype.itemsize <= (8 if dtype.kind == "c" else 4)
+    for many in (1, 2) if small else (2,):
+        told = over.tell(many), under.tell(many)
+        quotients, totals, known, certain = _near(*told, shape, dtype)
+        if returned:
+            known &= certain
+        if known.all():
+            return quotients, totals
+    fine = over.suffice(), under.suffice()
     alone = under.terms.ndim == 1  # one sum of weights for all
-    for at in np.ndindex(shape):
-        b = _exact(under, () if alone else at)
+    for place in np.argwhere(~known):
+        at = tuple(place)
+        b = _exact(under, fine[1], () if alone else at)
         if b is not None and not any(b):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        a = _exact(over, at)
+        a = _exact(over, fine[0], at)
         if a is None or b is None:
             values = over.terms[(0, *at)], under.terms[0 if alone else (0, *at)]
             with np.errstate(all="ignore"):
@@ -253,9 +281,95 @@ def _quotients(
     return quotients, totals
 
 
-def _exact(sums: Sums, at: tuple[int, ...]) -> Parts | None:
+def _near(
+    over: np.ndarray, under: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Quotients, sums of the weights, and which of both the first term or two tell for certain.
+    Complex weights, zeros and what is very large or small are left to others."""
+    quotients, totals = np.empty(shape, dtype), np.empty(shape, dtype)
+    real = quotients.real.dtype
+    known = np.ones(shape, bool) & (under.imag == 0).all(0)
+    b = [np.broadcast_to(term, shape) for term in under.real]
+    with np.errstate(all="ignore"):
+        totals[...], sure = _rounded_sum(b, real)
+        known &= _moderate(b[0])
+        for part in ("real", "imag") if dtype.kind == "c" else ("real",):
+            found, certain = _rounded_quotient(list(getattr(over, part)), b, real)
+            known &= certain
+            if dtype.kind == "c":
+                getattr(quotients, part)[...] = found
+            else:
+                quotients[...] = found
+    return quotients, totals, known, sure
+
+
+def _moderate(x: np.ndarray) -> np.ndarray:
+    """Nothing below overflows, or loses bits near zero."""
+    return np.asarray((np.abs(x) > 2.0**-900) & (np.abs(x) < 2.0**900))
+
+
+def _between(x: np.ndarray, error: float, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Rounded to less than a double what lies within this part of x; where it is certain."""
+    low, high = (x * (1 + e) for e in (-error, error))
+    found = low.astype(dtype)
+    certain = found == high.astype(dtype)
+    if dtype.itemsize == 2 and dtype != np.float16:  # rounded twice: not beside the second's ties
+        certain &= x.astype(np.float32).view(np.uint32) & 0xFFFF != 0x8000
+    return found, certain
+
+
+def _rounded_sum(b: list[np.ndarray], dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+    if dtype.itemsize == 8:
+        return b[0], np.isfinite(b[0])
+    found, certain = _between(b[0], 2.0**-52, dtype)
+    if len(b) == 1:
+        return found, certain
+    exact = b[1] == 0
+    return np.where(exact, b[0].astype(dtype), found), certain | exact
+
+
+def _rounded_quotient(
+    a: list[np.ndarray], b: list[np.ndarray], dtype: np.dtype[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of a sum and another, each told by a rounded term, or also by what that is off, rounded.
+    With one term the quotient of both is off by three roundings; with two it is told by two floats,
+    off by 2^-101 of it, and is exact where no term, and nothing of the division, is left."""
+    first = a[0] / b[0]
+    fine = _moderate(a[0]) & _moderate(first)
+    if len(a) == 1:
+        found, certain = _between(first, 2.0**-50, dtype)
+        return found, np.asarray(certain & fine)
+    product, low = _product(first, b[0])
+    rest = (a[0] - product) - low  # exact: T. J. Dekker
+    second = (rest + (a[1] - first * b[1])) / b[0]
+    exact = (rest == 0) & (a[1] == 0) & (b[1] == 0)
+    near = first + second
+    off = np.abs(second - (near - first))
+    if dtype.itemsize < 8:
+        found, certain = _between(near, 2.0**-51, dtype)
+        return np.where(exact, first.astype(dtype), found), (certain | exact) & fine
+    half, error = np.spacing(np.abs(near)) / 2, np.abs(near) * 2.0**-98
+    tie = (np.abs(off - half) <= error) | (np.abs(off - half / 2) <= error)
+    return near, (exact | ~tie) & fine
+
+
+def _product(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """x * y, rounded, and what that is off. Source: T. J. Dekker (1971)."""
+    high, low = zip(*map(_split, (x, y)), strict=True)
+    product = x * y
+    off = ((high[0] * high[1] - product) + high[0] * low[1] + low[0] * high[1]) + low[0] * low[1]
+    return product, off
+
+
+def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    large = x * (2.0**27 + 1)
+    high = large - (large - x)
+    return high, x - high
+
+
+def _exact(sums: _Sums, suffice: np.ndarray, at: tuple[int, ...]) -> Parts | None:
     """None: there are NaN or infinities."""
-    if sums.lines[at]:
+    if suffice[at]:
         terms: Any = [term[at] for term in sums.terms]
     else:
         x, w = (on_host(e[at] if e is not None and e.ndim > 1 else e) for e in sums.elements)
@@ -303,15 +417,22 @@ def _rounded(exact: Parts, dtype: np.dtype[Any]) -> Any:
 
 
 def _nearest(exact: Fraction, dtype: np.dtype[Any]) -> Any:
-    """To a double, by Python's rule; to less, from a double that is odd unless it is exact."""
+    """To a double, by Python's rule; to less, from a double, or for bfloat16 from a float32, which
+    NumPy's conversion goes by, that is odd unless it is exact."""
     try:
         double = float(exact)
     except OverflowError:
         return dtype.type(math.inf if exact > 0 else -math.inf)
     if dtype.itemsize == 8:
         return double
-    off = exact - Fraction(double)
-    if off and np.float64(double).view(np.int64) % 2 == 0:
-        double = math.nextafter(double, math.inf if off > 0 else -math.inf)
+    rest = exact - Fraction(double)
+    if rest and np.float64(double).view(np.int64) % 2 == 0:
+        double = math.nextafter(double, math.inf if rest > 0 else -math.inf)
     with np.errstate(all="ignore"):
-        return np.float64(double).astype(dtype)
+        if dtype.itemsize == 4 or dtype == np.float16:
+            return np.float64(double).astype(dtype)
+        single = np.float32(double)
+        off = double - float(single)
+        if off and single.view(np.int32) % 2 == 0:
+            single = np.nextafter(single, np.float32(math.inf if off > 0 else -math.inf))
+        return single.astype(dtype)
