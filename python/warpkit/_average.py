@@ -196,9 +196,8 @@ class _Sums:
             if self.space is None:
                 self.space = _spaced(x, dtype), None if w is None else _spaced(w, dtype, 1)
             x, w = self.space
-            for i in range(k):
-                term = self.terms[i]
-                x[..., n + i] = -np.where(np.isfinite(term), term, 0)
+            if k:  # those before it are there
+                x[..., n + k - 1] = -np.where(self.left, self.terms[k - 1], 0)
         options = {"device": None if there else "cpu", "stream": self.place.stream}
         if w is None:
             return np.asarray(on_host(reduce(x, "sum", -1, **options)))
