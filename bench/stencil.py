@@ -5,8 +5,8 @@
     ladder     every row of the table: 9 taps along the last axis, and along axis 0
     last       2^27 elements along the last axis, radius 1 to 128
     first      8192 x 16384 along axis 0, radius 1 to 128; and 16381 columns
-    inner      an axis that has 2 to 64 elements within each step
-    rows       many short rows, 257 to 4096 elements
+    inner      an axis that has 2 to 64 elements within each step; and short planes
+    rows       many short rows, 4 to 4096 elements
     sums       added in float64; and elements of uint8, float16, complex64, along other axes too
     small      2^10 to 2^20 elements: time on the device, and to issue
     crossover  257 to 4097 taps, 2^26 elements, beside CuPy's convolutions by FFT

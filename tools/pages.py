@@ -60,11 +60,14 @@ def gpu_tables(
         parts = (result.get(part, {}) for part in (section, *more))
         return make([row for part in parts for row in part.get("rows", [])])
 
-    return gpu_results(script, section, of_result)
+    return gpu_results(script, section, of_result, more)
 
 
-def gpu_results(script: str, section: str, make: Callable[[Row], str]) -> str | None:
-    """What make says of a script's results on each GPU that has the section, if one has."""
+def gpu_results(
+    script: str, section: str, make: Callable[[Row], str], more: Sequence[str] = ()
+) -> str | None:
+    """What make says of a script's results on each GPU that has the section, if one has; with the
+    days when it, and more, were measured."""
     found = sorted(RESULTS.glob(f"{script}_*.json"))
     results = {path.name: json.loads(path.read_text()) for path in found}
     have = {name for name, result in results.items() if result.get(section, {}).get("rows")}
@@ -76,11 +79,13 @@ def gpu_results(script: str, section: str, make: Callable[[Row], str]) -> str | 
             complain(f"{name} has no {section}: run bench/{script}.py {section}; it has no table")
             tables.append(f"{result['machine']['device']}: not measured.\n")
             continue
-        m, date = result["machine"], result[section]["date"][:10]
+        m = result["machine"]
+        parts = [result[part] for part in (section, *more) if part in result]
+        days = ", ".join(sorted({part["date"][:10] for part in parts}))
         peers = "".join(f"{peer} {version}, " for peer, version in m["peers"].items())
         copy = result[section].get("copy_gb_s")
         rate = f" a copy there runs at {copy:.0f} GB/s;" if copy else ""
-        source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {date}."
+        source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {days}."
         tables.append(f"{make(result)}\n{source}\n")
     if not found:
         where = f"{RESULTS.relative_to(ROOT)}/{script}_*.json"

@@ -181,16 +181,17 @@ class _Sums:
     def tell(self, many: int) -> np.ndarray:
         """The first of the terms."""
         while self.told < many and self.left.any():
-            term = self.terms[self.told] = self._left_of(self.told) + 0.0  # no zero is negative
+            term = self.terms[self.told] = self._left(many) + 0.0  # no zero is negative
             self.left = (term != 0) & np.isfinite(term)
             self.told += 1
         return self.terms[:many]
 
-    def _left_of(self, k: int) -> np.ndarray:
-        """The sums, less k terms."""
+    def _left(self, many: int) -> np.ndarray:
+        """The sums, less the terms that are told; of so many to be told at least."""
         x, w = self.elements
-        n, dtype, there = x.shape[-1], self.terms.dtype, isinstance(x, DeviceArray)
-        if k == 0 and not there:
+        k, n, dtype = self.told, x.shape[-1], self.terms.dtype
+        there = isinstance(x, DeviceArray)
+        if k == 0 and not there and (many == 1 or x.dtype == dtype):
             x, w = np.asarray(x, dtype), None if w is None else np.asarray(w, dtype)
         else:
             if self.space is None:
@@ -258,9 +259,7 @@ def _quotients(
     small = dtype.itemsize <= (8 if dtype.kind == "c" else 4)
     for many in (1, 2) if small else (2,):
         told = over.tell(many), under.tell(many)
-        quotients, totals, known, certain = _near(*told, shape, dtype)
-        if returned:
-            known &= certain
+        quotients, totals, known = _near(*told, shape, dtype, returned)
         if known.all():
             return quotients, totals
     fine = over.suffice(), under.suffice()
@@ -281,25 +280,25 @@ def _quotients(
 
 
 def _near(
-    over: np.ndarray, under: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Quotients, sums of the weights, and which of both the first term or two tell for certain.
-    Complex weights, zeros and what is very large or small are left to others."""
+    over: np.ndarray,
+    under: np.ndarray,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    returned: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Quotients, sums of the weights, and where the first term or two tell for certain what is
+    asked for. Complex weights, zeros and what is very large or small are left to others."""
     quotients, totals = np.empty(shape, dtype), np.empty(shape, dtype)
     real = quotients.real.dtype
-    known = np.ones(shape, bool) & (under.imag == 0).all(0)
     b = [np.broadcast_to(term, shape) for term in under.real]
     with np.errstate(all="ignore"):
-        totals[...], sure = _rounded_sum(b, real)
-        known &= _moderate(b[0])
+        totals[...], certain = _rounded_sum(b, real)
+        known = (under.imag == 0).all(0) & _moderate(b[0]) & (certain | (not returned))
         for part in ("real", "imag") if dtype.kind == "c" else ("real",):
             found, certain = _rounded_quotient(list(getattr(over, part)), b, real)
+            getattr(quotients, part)[...] = found
             known &= certain
-            if dtype.kind == "c":
-                getattr(quotients, part)[...] = found
-            else:
-                quotients[...] = found
-    return quotients, totals, known, sure
+    return quotients, totals, known
 
 
 def _moderate(x: np.ndarray) -> np.ndarray:

@@ -40,23 +40,11 @@ fill_columns(const job &j, int64_t plane, int low, int high, int64_t wide,
             fill_converted<P, kMost>(from, apart, tile + r * kWide + at, kApart * kWide,
                                      high - r, kApart, j.aligned, there);
         } else {
-            for (; r + 3 * kApart < high; r += 4 * kApart, from += 4 * apart) {
-                auto *to = tile + r * kWide + at;
-                if constexpr (S::LINES)
-#pragma unroll
-                    for (int k = 0; k < 4; k++)
-                        copy_async_line(to + k * kApart * kWide, from + k * apart);
-                else
-                    fill<P, 4>(from, apart, to, kApart * kWide);
-            }
+            for (; r + 3 * kApart < high; r += 4 * kApart, from += 4 * apart)
+                fill<P, 4, S::LINES>(from, apart, tile + r * kWide + at, kApart * kWide);
 #pragma unroll 1
-            for (; r < high; r += kApart, from += apart) {
-                auto *to = tile + r * kWide + at;
-                if constexpr (S::LINES)
-                    copy_async_line(to, from);
-                else
-                    fill<P, 1>(from, 0, to, 0);
-            }
+            for (; r < high; r += kApart, from += apart)
+                fill<P, 1, S::LINES>(from, 0, tile + r * kWide + at, 0);
         }
     });
 }

@@ -140,18 +140,21 @@ fill_one(const void *in, int64_t i, dtypes types, typename P::tile *to)
 }
 
 // N groups of E, `step` apart in the array and `apart` in shared memory, both in elements: all of them are
-// on their way together. The k-th is there if k units are less than what is left.
-template <typename P, int N, typename U>
+// on their way together. LINES: past the L1 cache.
+template <typename P, int N, bool LINES = false>
 __device__ __forceinline__ void
-fill(const U *from, int64_t step, typename P::tile *to, int apart, int left = N, int unit = 1)
+fill(const typename P::tile *from, int64_t step, typename P::tile *to, int apart)
 {
 #pragma unroll
     for (int k = 0; k < N; k++)
-        if (k * unit < left) copy_async<16>(to + k * apart, from + k * step);
+        if constexpr (LINES)
+            copy_async_line(to + k * apart, from + k * step);
+        else
+            copy_async<16>(to + k * apart, from + k * step);
 }
 
-// The same of all groups that are left, with a conversion: MOST are on their way before one is waited for;
-// of elements of 4 bytes and more two, as those would fill the registers. Groups that start anywhere, or of
+// The same with a conversion, of all groups whose number, in `unit`s, is less than what is left: MOST are on
+// their way before one is waited for; of elements of 4 bytes and more two, as those would fill the registers. Groups that start anywhere, or of
 // which not all elements are there, are read element by element.
 template <typename P, int MOST, typename U>
 __device__ __forceinline__ void
