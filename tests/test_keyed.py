@@ -412,7 +412,31 @@ def test_means_and_extremes_of_groups_take_no_sort(device, dtype, groups):
             assert_same(got[g : g + 1], want)
 
 
-@pytest.mark.parametrize("op", ["mean", "min", "max"])
+@pytest.mark.parametrize("dtype", [d for d in ALL_DTYPES if d not in COMPLEX])
+@pytest.mark.parametrize("groups", [3, 700, 9000])
+def test_places_and_truths_of_groups_take_no_sort(device, dtype, groups):
+    """Many equal elements, zeros of both signs, NaN in some groups; tables on chip and in the L2."""
+    rng = np.random.default_rng(groups)
+    n = 20_011
+    keys = rng.permutation(np.r_[np.arange(groups), rng.integers(0, groups, n - groups)])
+    a = rng.integers(0, 3, n).astype(dtype)
+    if dtype in REALS:
+        a[a == 0] *= rng.choice([-1, 1], np.count_nonzero(a == 0)).astype(dtype)
+        a[keys % 5 == 1] = special_floats(dtype)[
+            rng.integers(0, 5, np.count_nonzero(keys % 5 == 1))
+        ]
+    for op in ("argmin", "argmax", "any", "all"):
+        want = reference.group_reduce(keys, a, op, groups)
+        assert_same(warpkit.group_reduce(keys, a, op, groups, device=device), want)
+    for op, nothing in (("any", False), ("all", True)):
+        got = warpkit.group_reduce(keys[:5], a[:5], op, groups + 3, device=device)
+        assert np.asarray(got).dtype == bool
+        assert np.all(np.asarray(got)[groups:] == nothing)
+    with pytest.raises(ValueError, match=f"argmax of an empty sequence: group {groups} is empty"):
+        warpkit.group_reduce(keys, a, "argmax", groups + 2, device=device)
+
+
+@pytest.mark.parametrize("op", ["mean", "min", "max", "argmax", "all"])
 def test_groups_of_keys_and_elements_of_any_address(device, op):
     rng = np.random.default_rng(5)
     for key in INTEGERS:
@@ -458,13 +482,13 @@ def test_extremes_of_groups_in_order_and_of_nan(device):
             for keys in (np.full(n, 2), np.arange(n) // 10_000, np.arange(n) % 3):
                 groups = int(keys.max()) + 1
                 keys[:groups] = np.arange(groups)
-                for op in ("min", "max"):
+                for op in ("min", "max", "argmin", "argmax"):
                     want = reference.group_reduce(keys, a, op)
                     assert_same(warpkit.group_reduce(keys, a, op, device=device), want)
     for dtype in REALS:
         a = special_floats(dtype)
         keys = np.arange(a.size) % 4
-        for op in ("min", "max", "mean"):
+        for op in ("min", "max", "mean", "any", "all"):
             want = reference.group_reduce(keys, a, op, 6)
             assert_same(warpkit.group_reduce(keys, a, op, 6, device=device), want)
             alone = reference.group_reduce(np.arange(a.size), a, op)
@@ -488,7 +512,7 @@ def test_groups_of_the_least_numbers(device, dtype):
 def test_groups_of_bools_of_any_byte(device):
     bytes_of = np.random.default_rng(1).integers(0, 3, 500).astype("u1") * 85
     keys = np.arange(500) % 150
-    for op in ("min", "max", "mean", "sum"):
+    for op in ("min", "max", "mean", "sum", "argmin", "argmax", "any", "all"):
         want = reference.group_reduce(keys, bytes_of != 0, op)
         assert_same(warpkit.group_reduce(keys, bytes_of.view(bool), op, device=device), want)
 

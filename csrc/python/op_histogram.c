@@ -235,9 +235,18 @@ check_fold(const wk_frame *f, int sums, int keeps)
 {
     const wk_histogram_args *h = &f->call.args.histogram;
     const int of_values = h->kind == WK_BINS_VALUES && h->bins >= 0 && !h->outside && !keeps;
-    const int extreme = (h->fold == WK_MIN || h->fold == WK_MAX) && f->beside.array &&
-                        sums == (int)wk_operand_dtype(&f->beside) && sums < WK_C64;
-    if (h->fold == WK_SUM || (of_values && (h->fold == WK_MEAN || extreme))) return 0;
+    const int weights = f->beside.array ? (int)wk_operand_dtype(&f->beside) : WK_C64;
+    int taken = h->fold == WK_MEAN;
+    switch (h->fold) {
+    case WK_MIN:
+    case WK_MAX: taken = sums == weights && weights < WK_C64; break;
+    case WK_ARGMIN:
+    case WK_ARGMAX: taken = sums == WK_I64 && weights < WK_C64; break;
+    case WK_ANY:
+    case WK_ALL: taken = sums == WK_BOOL && weights < WK_C64; break;
+    default:;
+    }
+    if (h->fold == WK_SUM || (of_values && taken)) return 0;
     PyErr_Format(PyExc_ValueError, "the %s of these weights is not taken",
                  wk_fold_names[h->fold]);
     return -1;

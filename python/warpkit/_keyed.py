@@ -264,6 +264,7 @@ SegmentOp = Literal[
 ]  # fmt: skip
 SEGMENT_OPS = get_args(SegmentOp)
 INT64 = np.dtype(np.int64)
+_EXTREMES = ("min", "max", "argmin", "argmax", "any", "all")
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
 
@@ -455,8 +456,9 @@ def group_reduce(
     Notes
     -----
     Results do not depend on the order, and are what reduce gives of each group: sums of floats are
-    exact and rounded once, but no sum is -0.0. Counts, sums, means, and min and max of real numbers
-    take no sort, whatever the keys are; for other folds elements are sorted by their keys. Of an
+    exact and rounded once, but no sum is -0.0. Counts, sums, means, and min, max, argmin, argmax,
+    any and all of real numbers take no sort, whatever the keys are; for other folds elements are
+    sorted by their keys. Of an
     empty group the sum is 0, the mean and the variance NaN, min and max of floats NaN. An array on
     a device is waited for.
 
@@ -510,7 +512,7 @@ def check_groups(groups: int) -> int:
 
 def needs_no_sort(op: str, dtype: np.dtype[Any]) -> bool:
     """Is there a table of the groups, in which elements of any order meet?"""
-    return op in ("sum", "count", "mean") or (op in ("min", "max") and dtype.kind != "c")
+    return op in ("sum", "count", "mean") or (op in _EXTREMES and dtype.kind != "c")
 
 
 def _number_of_groups(keys: Any, groups: int | None, place: _Place) -> int:
@@ -525,7 +527,7 @@ def raise_stray(keys: Any, at: int, groups: int) -> None:
 
 
 def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Progress) -> Any:
-    """Counts of each key, or exact sums, means, least or largest of the elements."""
+    """Counts of each key, or exact sums, means, extremes of the elements, or their places."""
     weights, sums, counts, how = None, None, None, None
     there = isinstance(keys, DeviceArray)
     if op != "count":
@@ -552,6 +554,9 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Pro
             _raise_first(keys, groups)
     if op == "count" and int(_fold(found, "sum", place)) != keys.size:
         _raise_first(keys, groups)
+    if op in ("argmin", "argmax"):
+        least, empty = _fold(found, ("min", "argmin"), place)
+        check_lengths(op, a.dtype, int(empty) if int(least) < 0 else -1, "group")
     if op in _NEED_ONE and a.dtype.kind in "biu":
         counts = _count_by(keys, groups, place, None, None, None, False)
         fewest, empty = _fold(counts, ("min", "argmin"), place)
@@ -576,6 +581,10 @@ def _with_signs(means: Any, keys: Any, a: Any, place: _Place) -> Any:
 
 
 def _sums_of(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
+    if op in ("any", "all"):
+        return np.dtype(bool)
+    if op in ("argmin", "argmax"):
+        return INT64
     if dtype.kind not in "biu" or op in _NEED_ONE:
         return dtype
     return np.dtype("f8" if op == "mean" else "u8" if dtype.kind == "u" else "i8")

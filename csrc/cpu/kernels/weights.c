@@ -394,11 +394,11 @@ WK_ISA_NAME(wk_histogram_weighted)(wk_call *call)
 {
     const wk_dtype in = call->weights.dtype, out = call->out[0].dtype;
     job j = {.n = call->args.histogram.n, .out = &call->out[0]};
+    if (call->args.histogram.fold != WK_SUM && call->args.histogram.fold != WK_MEAN)
+        return WK_ISA_NAME(wk_histogram_extremes)(call);
     if ((in >= WK_F16 && out < WK_F16) || (is_complex(in) && !is_complex(out)))
         return WK_FAIL(&call->error, WK_ETYPE, "sums of %s weights cannot be %s",
                        wk_dtype_names[in], wk_dtype_names[out]);
-    if (call->args.histogram.fold != WK_SUM && call->args.histogram.fold != WK_MEAN)
-        return WK_ISA_NAME(wk_histogram_extremes)(call);
     if (call->args.histogram.fold == WK_MEAN) j.counts = call->aux.host;
     const int64_t slots = call->args.histogram.bins + (call->args.histogram.outside != 0);
     memset(call->out[0].data, 0, (size_t)(slots * wk_itemsize[out]));

@@ -1,7 +1,9 @@
-/* weights_extremes.c -- the least or the largest weight of each bin.
+/* weights_extremes.c -- the least or the largest weight of each bin, the place of the first of these, or whether
+ * any or all are other than zero.
  *
  * How       every thread has a table of its own, of integers in the order of what is asked for
- *           (num/ordered.h); the largest of them all stays.
+ *           (num/ordered.h); the largest of them all stays. Beside one may stand its place, all bits inverted,
+ *           so that of equal ones the first is the largest.
  * Memory    MOST_BYTES for all threads; more bins are a single thread's. */
 #include "cpu/threads.h"
 #include "histogram.h"
@@ -19,10 +21,11 @@ typedef struct job {
     wk_binner binner;
     wk_order_64 order;
     const char *in, *weights;
-    int64_t item, weight; /* bytes of each                        */
-    int64_t bins, row;    /* words of a table: of strays too      */
+    int64_t item, weight; /* bytes of each                          */
+    int64_t bins, row;    /* words of a table: of strays too        */
+    int places;           /* tables are pairs of a key and a place  */
     wk_shares shares;
-    uint64_t *tables; /* [threads][row], zero at first        */
+    uint64_t *tables; /* [threads][row], zero at first          */
     const wk_array *out;
 } job;
 
@@ -44,6 +47,14 @@ load(const char *from, int64_t size, int64_t n, uint64_t *to)
     }
 }
 
+static inline void
+raise_pair(uint64_t *to, uint64_t key, uint64_t place)
+{
+    if (key < to[0] || (key == to[0] && place <= to[1])) return;
+    to[0] = key;
+    to[1] = place;
+}
+
 static void
 raise_task(void *arg, int64_t begin, int64_t end, int thread)
 {
@@ -57,8 +68,12 @@ raise_task(void *arg, int64_t begin, int64_t end, int thread)
         wk_bins_of(&j->binner, j->in + begin * j->item, n, bin);
         load(j->weights + begin * j->weight, j->weight, n, key);
         for (int64_t i = 0; i < n; i++) key[i] = wk_order_key_64(&order, key[i]);
-        for (int64_t i = 0; i < n; i++)
-            if (key[i] > table[bin[i]]) table[bin[i]] = key[i];
+        if (j->places)
+            for (int64_t i = 0; i < n; i++)
+                raise_pair(table + 2 * bin[i], key[i], ~(uint64_t)(begin + i));
+        else
+            for (int64_t i = 0; i < n; i++)
+                if (key[i] > table[bin[i]]) table[bin[i]] = key[i];
     }
 }
 
@@ -66,13 +81,22 @@ static void
 finish_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const job *j = arg;
+    const int64_t item = wk_itemsize[j->out->dtype];
     (void)thread;
-    for (int64_t b = begin; b < end; b++) {
+    for (int64_t b = begin; j->places && b < end; b++) {
+        uint64_t most[2] = {0, 0};
+        for (int64_t t = 0; t < j->shares.threads; t++) {
+            const uint64_t *own = j->tables + t * j->row + 2 * b;
+            raise_pair(most, own[0], own[1]);
+        }
+        ((int64_t *)j->out->data)[b] = (int64_t)~most[1]; /* -1: there is none */
+    }
+    for (int64_t b = begin; !j->places && b < end; b++) {
         uint64_t most = j->tables[b];
         for (int64_t t = 1; t < j->shares.threads; t++)
             if (j->tables[t * j->row + b] > most) most = j->tables[t * j->row + b];
         const uint64_t bits = wk_order_bits_64(&j->order, most);
-        memcpy((char *)j->out->data + b * j->weight, &bits, (size_t)j->weight);
+        memcpy((char *)j->out->data + b * item, &bits, (size_t)item);
     }
 }
 
@@ -80,10 +104,11 @@ wk_status
 WK_ISA_NAME(wk_histogram_extremes)(wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
-    job j = {.bins = h->bins, .row = h->bins + 1, .out = &call->out[0]};
+    job j = {.bins = h->bins, .out = &call->out[0], .places = wk_is_place(h->fold)};
+    j.row = (j.bins + 1) * (j.places ? 2 : 1);
     wk_status status = WK_ISA_NAME(wk_binner_start)(&j.binner, call, h->n);
     if (status != WK_OK) return status;
-    j.order = wk_order_new_64(call->weights.dtype, h->fold == WK_MIN);
+    j.order = wk_order_new_64(call->weights.dtype, h->fold);
     j.item = wk_itemsize[call->in.dtype];
     j.weight = wk_itemsize[call->weights.dtype];
     j.in = (const char *)call->in.data + call->in.first;

@@ -1,11 +1,13 @@
-// histogram / weights -- the least or the largest weight of each bin, where elements are numbers of bins.
+// histogram / weights -- the least or the largest weight of each bin, where elements are numbers of bins; the
+// place of the first of these; or whether any or all are other than zero.
 //
-// In, out   in[n], weights[n] -> one of these a bin; of floats NaN where there is none.
+// In, out   in[n], weights[n] -> one of these a bin; where there is none NaN of floats, -1 of places.
 // How       a weight is an unsigned integer, ordered as is asked for (num/ordered.h), of which the largest
 //           stays: in a table of the block's own where bins fit on chip, else in one in the L2. What is
 //           there is read first: soon few weights are above it, and those alone take an atomic. A warp
-//           whose elements are all of one bin asks once.
-// Floor     one read of both.
+//           whose elements are all of one bin asks once. For places all is read again: where a weight is
+//           its bin's, its place is compared with what the L2 has.
+// Floor     one read of both; two for places.
 #include "num/ordered.h"
 #include "histogram/production/weights_pieces.cuh"
 #include "prim/memory.cuh"
@@ -26,7 +28,7 @@ struct weight_order;
 
 template <>
 struct weight_order<unsigned> : wk_order_32 {
-    weight_order(wk_dtype dtype, bool least) : wk_order_32(wk_order_new_32(dtype, least)) {}
+    weight_order(wk_dtype dtype, wk_fold fold) : wk_order_32(wk_order_new_32(dtype, fold)) {}
     __device__ __forceinline__ unsigned key(unsigned bits) const
     {
         return wk_order_key_32(this, bits);
@@ -39,7 +41,7 @@ struct weight_order<unsigned> : wk_order_32 {
 
 template <>
 struct weight_order<unsigned long long> : wk_order_64 {
-    weight_order(wk_dtype dtype, bool least) : wk_order_64(wk_order_new_64(dtype, least)) {}
+    weight_order(wk_dtype dtype, wk_fold fold) : wk_order_64(wk_order_new_64(dtype, fold)) {}
     __device__ __forceinline__ unsigned long long key(uint64_t bits) const
     {
         return wk_order_key_64(this, bits);
@@ -159,6 +161,38 @@ __launch_bounds__(kThreads)
     for (int64_t i = threadIdx.x; i < t.bins; i += kThreads) raise(table + i, own[i]);
 }
 
+// The place of the first of each bin's extremes, all ones before.
+template <typename S>
+__global__ void
+__launch_bounds__(kThreads)
+    weights_places(const extremes_task __grid_constant__ t,
+                   const weight_order<typename S::B> __grid_constant__ order,
+                   const typename S::B *table, unsigned long long *places)
+{
+    using B = typename S::B;
+    constexpr int64_t kTile = kThreads * kTurn;
+    for (int64_t from = blockIdx.x * kTile; from < t.n; from += gridDim.x * kTile) {
+        uint64_t bin[kTurn];
+        B key[kTurn];
+        __syncwarp(); // as above
+#pragma unroll
+        for (int j = 0; j < kTurn; j++) {
+            const int64_t i = from + j * kThreads + threadIdx.x;
+            bin[j] = t.bins;
+            if (i >= t.n) continue;
+            bin[j] = S::bin(t, i);
+            key[j] = order.key(S::weight(t, i));
+        }
+#pragma unroll
+        for (int j = 0; j < kTurn; j++) {
+            if (bin[j] >= (uint64_t)t.bins || key[j] != table[bin[j]]) continue;
+            const auto i = (unsigned long long)(from + j * kThreads + threadIdx.x);
+            unsigned long long *to = places + bin[j];
+            if (i < peek(to)) atomicMin(to, i);
+        }
+    }
+}
+
 template <typename B>
 __global__ void
 extremes_finish(const B *table, int64_t bins, const weight_order<B> __grid_constant__ order,
@@ -181,7 +215,8 @@ wk_status
 extremes_of(wk_call *call, extremes_task t)
 {
     using B = typename S::B;
-    const weight_order<B> order(call->weights.dtype, call->args.histogram.fold == WK_MIN);
+    const wk_fold fold = call->args.histogram.fold;
+    const weight_order<B> order(call->weights.dtype, fold);
     const int64_t bytes = t.bins * (int64_t)sizeof(B);
     void *table = nullptr;
     if (allocate(call, bytes, &table) != WK_OK || clear(call, table, bytes) != WK_OK)
@@ -192,20 +227,31 @@ extremes_of(wk_call *call, extremes_task t)
     const int64_t blocks = std::clamp<int64_t>(fit, 1, kMostBlocks) * processors(call),
                   tiles = (t.n + kThreads * kTurn - 1) / (kThreads * kTurn);
     const size_t shared = t.on_chip ? (size_t)bytes : 0;
+    const auto grid = (unsigned)std::min(blocks, tiles);
+    wk_array *out = &call->out[0];
     if (grant(call, weights_extremes<S>, shared) != WK_OK ||
-        launch(call, (unsigned)std::min(blocks, tiles), kThreads, shared, weights_extremes<S>,
-               t, order, static_cast<B *>(table)) != WK_OK ||
-        (t.stray && begin_telling(call) != WK_OK) ||
-        launch(call, grid_for(call, t.bins, kThreads), kThreads, 0, extremes_finish<B>,
-               static_cast<const B *>(table), t.bins, order, call->out[0].data,
-               t.weight) != WK_OK)
+        launch(call, grid, kThreads, shared, weights_extremes<S>, t, order,
+               static_cast<B *>(table)) != WK_OK ||
+        (t.stray && begin_telling(call) != WK_OK))
         return call->error.status;
+    if (wk_is_place(fold)) {
+        WK_TRY(&call->error,
+               cudaMemsetAsync(out->data, 0xff, out->bytes, session_of(call)->stream));
+        if (launch(call, (unsigned)std::min<int64_t>(kMostBlocks * processors(call), tiles),
+                   kThreads, 0, weights_places<S>, t, order, static_cast<const B *>(table),
+                   static_cast<unsigned long long *>(out->data)) != WK_OK)
+            return call->error.status;
+    } else if (launch(call, grid_for(call, t.bins, kThreads), kThreads, 0, extremes_finish<B>,
+                      static_cast<const B *>(table), t.bins, order, out->data,
+                      wk_itemsize[out->dtype]) != WK_OK) {
+        return call->error.status;
+    }
     return t.stray ? tell(call, &call->out[1]) : WK_OK; // while results are on their way
 }
 
 } // namespace
 
-// The result's dtype is the weights'.
+// Of call->args.histogram.fold.
 wk_status
 extremes(wk_call *call, unsigned *stray)
 {

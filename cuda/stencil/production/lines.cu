@@ -8,7 +8,7 @@
 //           and in the order of the coefficients: the same bits as on the CPU.
 // Source    P. Micikevicius, "3D Finite Difference Computation on GPUs using CUDA" (2009);
 //           scipy.ndimage.correlate1d for the meaning.
-#include "stencil/production/each.cuh"
+#include "stencil/production/short.cuh"
 #include "stencil/production/lines.cuh"
 
 namespace wk::stencil
@@ -33,17 +33,25 @@ way_of(const wk_call *call)
     return narrow && !gaps ? way::planes : way::columns;
 }
 
-// Is a line or plane so short that each output is best made alone? H100, share of a copy's rate by a tile, and by
-// each output, before that divided less; radius 1, 4, 16. Planes of 4 x 3 float32 .05 .04 .02, .52 .36 .15; of
-// 16 x 3 .20 .17 .08, .52 .35 .15; of 50 x 3 .56 .47 .23, .51 .35 .15. Lines of 4 .32 .21 .04, .52 .36 .15; of 16
-// .68 .60 .24, .52 .36 .15. Lines of 16 float64 .53 .54 .33, .89 .67 .28; of 50 .78 .79 .81, .88 .66 .27.
+// Is a line or plane so short that a block should have many? H100, share of a copy's rate by a tile of one, and
+// so; radius 1, 4, 16. Lines of 4 float32 .32 .21 .04, .80 .74 .47; of 16 .69 .59 .24, .82 .74 .46; of 33 .58 .60
+// .33, .71 .64 .38; of 50 .56 .58 .43, .75 .65 .40; with float64 sums of 16 .79 .66 .28, .69 .58 .35. Lines of 33
+// float64 .64 .66 .52, .88 .75 .43. Planes of 4 x 3 float32 .06 .05 .02, .97 .82 .50; of 50 x 3 .53 .48 .22, .76 .68
+// .41; of 16 x 16 .93 .54 .19, .82 .74 .48; of 200 x 3 .97 .87 .52, .69 .62 .39. Planes of 50 x 3 float64 .95 .89 .49,
+// .92 .84 .53.
 template <typename P>
 bool
-goes_by_each(const wk_stencil_args *a, way by)
+goes_by_short(const wk_stencil_args *a, way by, const job *j)
 {
-    if (by == way::columns || !fits_each(a)) return false;
-    if (by == way::planes) return a->outputs * a->inner <= 96;
-    return a->outputs <= 8 || (std::is_same_v<P, raw<double>> && a->outputs * a->taps <= 150);
+    if (!fits_short<typename P::sum>(a, j)) return false;
+    if (const char *e = getenv("WK_SHORT")) return atoi(e);
+    if (by == way::columns) return false;
+    const int64_t outputs = a->outputs, plane = outputs * a->inner;
+    constexpr bool kWide = std::is_same_v<P, raw<double>>;
+    if (by == way::planes)
+        return plane <= (kWide ? 100 : 160) || (plane <= 512 && outputs < 2 * a->taps);
+    if (kWide) return outputs <= 16 || (outputs <= 64 && outputs * a->taps <= 300);
+    return outputs <= (std::is_same_v<P, single> ? 12 : 40);
 }
 
 // Coefficients that one launch can take: more would leave a block too little shared memory.
@@ -69,10 +77,10 @@ launch_passes(wk_call *call)
     const auto c = static_cast<const A *>(call->aux.host);
     const way by = way_of(call);
     const job whole = job_of(call, P::E);
-    if (goes_by_each<P>(a, by)) {
+    if (goes_by_short<P>(a, by, &whole)) {
         job j = whole;
         j.count = (int)a->taps;
-        return launch_each<A>(call, &j, c);
+        return launch_short<A>(call, &j, c);
     }
     const int64_t most = most_taps(call, by, &whole, sizeof(A));
     if (a->taps <= most) {

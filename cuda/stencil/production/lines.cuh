@@ -80,11 +80,11 @@ one_tap(A (&sum)[V], const A (&window)[W], int q, A c)
 // wanted. No coefficient is padded with zero (0 x inf is NaN): the last turn stops at the last one.
 template <int V, int X, int C, typename T, typename A>
 __device__ __forceinline__ void
-sum_columns(const T *column, int pitch, int apart, int count, const A *c, A (&sum)[C][V])
+sum_columns(T column, int pitch, int apart, int count, const A *c, A (&sum)[C][V])
 {
     constexpr int W = V + X;
     A window[C][W];
-    const T *next = column + W * pitch;
+    T next = column + W * pitch;
 #pragma unroll
     for (int q = 0; q < W; q++)
 #pragma unroll
