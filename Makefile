@@ -223,6 +223,7 @@ ATTACK = 300 # seconds that each search may take
 attack: $(INSTALLED) build/raced/done ## the searches of tests/attack for what breaks the code, ATTACK=300 seconds each
 	$(PY) -m pytest tests/attack --attack $(ATTACK)
 	$(PY) tests/attack/races.py build/raced $(ATTACK)
+	$(PY) tests/attack/partials.py 100000
 
 build/raced/done: $(SOURCES) | $(INSTALLED)
 	WARPKIT_SANITIZE=thread WARPKIT_NATIVE=1 WARPKIT_EMU=0 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/raced .

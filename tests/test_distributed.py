@@ -110,6 +110,9 @@ def test_every_process_learns_that_partials_are_not_of_the_same():
     assert [type(found) for found in Together(2).run(parts)] == [ValueError, ValueError]
     parts[1] = warpkit.partial(np.ones(3, "f4"), "sum")
     assert [type(found) for found in Together(2).run(parts)] == [TypeError, TypeError]
+    parts = [warpkit.partial([1, 2], "bincount", weights=w) for w in (None, [0.5, 0.5])]
+    for wrong in (parts, [parts[0], None]):
+        assert [type(found) for found in Together(2).run(wrong)] == [TypeError, TypeError]
     with pytest.raises(TypeError, match="communicator of mpi4py"):
         allreduce(parts[0], 3)
 

@@ -283,6 +283,13 @@ def test_sums_are_those_of_fractions(dtype, device):
         ({"op": "sum", "axis": 0}, {"op": "sum"}, ValueError, r"shape.*\(3,\) and \(\)"),
         ({"op": "sum"}, {"op": "sum", "of": "f4"}, TypeError, "float64 and float32"),
         ({"op": "sum"}, {"op": "histogram", "range": (0, 1)}, ValueError, "'sum'.*histogram"),
+        ({"op": "sum"}, {"op": ("sum",)}, ValueError, r"'sum' and \('sum',\)"),
+        (
+            {"op": "histogram", "bins": [0, 9]},
+            {"op": "histogram", "bins": [0.0, 9.0]},
+            TypeError,
+            "edges' dtype.*int64 and float64",
+        ),
         (
             {"op": "histogram", "range": (0, 1)},
             {"op": "histogram", "range": (0, 2)},
@@ -300,6 +307,9 @@ def test_partials_of_different_things_do_not_merge(a, b, error, words):
         of(a) + of(b)
     with pytest.raises(TypeError):
         of(a) + 1
+    counts = [warpkit.partial([1, 2], "bincount", weights=w) for w in (None, [0.5, 0.5])]
+    with pytest.raises(TypeError, match=r"weights.*none and float64"):
+        counts[0] + counts[1]
     with pytest.raises(TypeError, match="not with int"):
         warpkit.merge([of(a), 1])
 
@@ -316,8 +326,25 @@ def test_words_that_are_none_are_refused():
     ]:
         with pytest.raises(error):
             warpkit.Partial.from_words(words, p, parts)
+    with pytest.raises(TypeError, match="like must be a Partial, not ndarray"):
+        warpkit.Partial.from_words(p.words, p.words)
     with pytest.raises(ValueError, match="no partial"):
         warpkit.merge([])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("op", ["min", "max", "argmin", "argmax"])
+def test_extremes_that_were_added_are_refused(op, dtype):
+    x = np.array([1, 1, 1]).astype(dtype)
+    p = warpkit.partial(x, op)
+    for own in (p, warpkit.partial(x[:0], op)):
+        assert warpkit.Partial.from_words(own.words, p, 1) is not None
+    nothing = warpkit.partial(x[:0], op).words
+    with pytest.raises(ValueError, match=op):
+        warpkit.Partial.from_words(nothing + nothing, p, 2)
+    if dtype != "float64":
+        with pytest.raises(ValueError, match=op):
+            warpkit.Partial.from_words(p.words * 99991, p, 99991)
 
 
 def test_a_count_beyond_int64_is_refused():
@@ -347,11 +374,23 @@ def test_a_count_beyond_int64_is_refused():
         ({"op": "sum", "device": "emu:99"}, warpkit.DeviceError),
         ({"op": "sum", "device": ["cpu", "cpu"]}, ValueError),
         ({"op": "bincount"}, TypeError),
+        ({"op": "sum", "weights": [1.0] * 4}, TypeError),
+        ({"op": "argmin", "offset": -1}, ValueError),
+        ({"op": "argmin", "offset": 2**63 - 4}, OverflowError),
+        ({"op": "argmin", "offset": ((3,), (6,))}, ValueError),
+        ({"op": "argmin", "offset": ((0, 0), (4, 4))}, ValueError),
+        ({"op": "argmin", "offset": ((0,), (2**63,))}, OverflowError),
+        ({"op": "argmin", "offset": 0.5}, TypeError),
     ],
 )
 def test_what_has_no_partial(how, error):
     with pytest.raises(error):
         warpkit.partial(np.ones(4), **how)
+
+
+def test_a_place_is_the_last_that_int64_holds():
+    far = warpkit.partial(np.ones(4)[::-1], "argmin", offset=2**63 - 5)
+    assert far.finish() == 2**63 - 5
 
 
 def test_nothing_has_a_partial_that_changes_nothing():

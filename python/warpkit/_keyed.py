@@ -264,6 +264,7 @@ SegmentOp = Literal[
 ]  # fmt: skip
 SEGMENT_OPS = get_args(SegmentOp)
 INT64 = np.dtype(np.int64)
+MOST_GROUPS = 1 << 59  # 16 bytes each
 _EXTREMES = ("min", "max", "argmin", "argmax", "any", "all")
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
@@ -363,7 +364,7 @@ def segment_reduce(
     else:
         result, wrong, empty = place.call(_core.segment_reduce, *arguments, progress=progress)
     if wrong >= 0:
-        host = on_host(at)
+        host = on_host(_integers(offsets))  # as given: of uint64 some are none of int64
         before = f" after {host[wrong - 1]}" if wrong else ""
         raise ValueError(
             f"offsets must ascend within 0 .. {a.size}: offsets[{wrong}] is {host[wrong]}{before}"
@@ -518,7 +519,10 @@ def needs_no_sort(op: str, dtype: np.dtype[Any]) -> bool:
 def _number_of_groups(keys: Any, groups: int | None, place: _Place) -> int:
     if groups is not None:
         return check_groups(groups)
-    return int(_fold(keys, "max", place)) + 1 if keys.size else 0
+    most = int(_fold(keys, "max", place)) if keys.size else -1
+    if most >= MOST_GROUPS:
+        raise ValueError(f"key {most} asks for more groups than an array has elements")
+    return most + 1
 
 
 def raise_stray(keys: Any, at: int, groups: int) -> None:

@@ -498,7 +498,8 @@ class _Reduction:
         return ", ".join(self.ops)
 
     def facts(self) -> dict[str, Any]:
-        return {"op": self.ops, "dtype": self.dtype, "shape": self.shape, "ddof": self.ddof}
+        op = repr(self.ops if self.several else self.ops[0])
+        return {"op": op, "dtype": self.dtype, "shape": self.shape, "ddof": self.ddof}
 
     def finish(self, words: np.ndarray) -> Any:
         found = [self.finish_op(words, op) for op in self.ops]
@@ -511,22 +512,25 @@ class _Reduction:
 @dataclasses.dataclass(frozen=True)
 class _Histogram:
     name: str  # or bincount
-    dtype: np.dtype[Any] | None  # of the weights
+    weighted: bool
+    dtype: np.dtype[Any]  # of the weights, or of counts
     shape: tuple[int, ...]
     edges: bytes  # of a histogram
     edge_dtype: np.dtype[Any]
 
     @functools.cached_property
     def fields(self) -> tuple[Field, ...]:
-        if self.dtype is None:
+        if not self.weighted:
             return (Field("count", "count", 2),)
         if self.dtype.kind in "biu":
             return (Field("sum modulo 2^64", "modulo", 2),)
         return (1 + (self.dtype.kind == "c")) * _block(self.dtype, 1, False)
 
     def facts(self) -> dict[str, Any]:
+        weights = str(self.dtype) if self.weighted else "none"
+        facts = {"op": repr(self.name), "weights": weights, "bins": self.shape[0]}
         edges = np.frombuffer(self.edges, self.edge_dtype)
-        return {"op": self.name, "dtype": self.dtype, "bins": len(edges) - 1, "edges": edges}
+        return facts | {"edges' dtype": self.edge_dtype, "edges": edges}
 
     def finish(self, words: np.ndarray) -> Any:
         counts = self._counts(words)
@@ -536,7 +540,7 @@ class _Histogram:
 
     def _counts(self, words: np.ndarray) -> np.ndarray:
         dtype = self.dtype
-        if dtype is None:
+        if not self.weighted:
             return _bits(words).astype(np.int64)
         if dtype.kind in "biu":
             sums = _bits(words)
@@ -558,16 +562,16 @@ def _check_alike(a: Of, b: Of) -> None:
         one: Any = ours[fact]
         other: Any = theirs.get(fact)
         if not np.array_equal(one, other) if fact == "edges" else one != other:
-            error = TypeError if fact == "dtype" else ValueError
+            error = TypeError if fact in ("dtype", "weights", "edges' dtype") else ValueError
             raise error(f"partials of different {fact} do not merge: {one} and {other}")
-    raise ValueError(f"partials of {a.name} and of {b.name} do not merge")
+    raise AssertionError(f"{a} and {b} differ in what facts does not tell")
 
 
 def _longer(a: Of, b: Of) -> Of:
     """Of two bincounts the one that has more bins."""
-    both = isinstance(a, _Histogram) and isinstance(b, _Histogram)
-    if both and a.name == b.name == "bincount" and a.dtype == b.dtype:
-        return a if a.shape >= b.shape else b
+    if isinstance(a, _Histogram) and isinstance(b, _Histogram) and a.name == b.name == "bincount":
+        a, b = (a, b) if a.shape >= b.shape else (b, a)
+        b = dataclasses.replace(b, shape=a.shape)
     _check_alike(a, b)
     return a
 
@@ -623,7 +627,7 @@ class Partial:
 
     def __repr__(self) -> str:
         facts = self._of.facts().items()
-        shown = ", ".join(f"{name}={value}" for name, value in facts if name != "edges")
+        shown = ", ".join(f"{name}={value}" for name, value in facts if "edges" not in name)
         return f"Partial({shown}, {self.nbytes} bytes)"
 
     def __add__(self, other: Any) -> Partial:
@@ -687,6 +691,8 @@ class Partial:
         >>> float(warpkit.Partial.from_words(words, parts[0], 2).finish())
         9.0
         """
+        if not isinstance(like, Partial):
+            raise TypeError(f"like must be a Partial, not {type(like).__name__}")
         own = np.array(words, order="C")
         if own.dtype != np.int64:
             raise TypeError(f"words must be int64, not {own.dtype}")
@@ -696,6 +702,8 @@ class Partial:
         if not 1 <= parts <= MOST_PARTS:
             raise ValueError(f"words take 1 to 2^31 parts, not {parts}")
         _check_sums(own, like._of.fields, parts)
+        if isinstance(like._of, _Reduction):
+            _check_extremes(own, like._of)
         _settle(own, like._of.fields)
         return Partial(like._of, own)
 
@@ -712,6 +720,23 @@ def _check_sums(words: np.ndarray, fields: Sequence[Field], parts: int) -> None:
                 f"words of {field.name} lie in {own.min()} .. {own.max()}; of {parts} parts they "
                 f"lie in 0 .. {most}"
             )
+
+
+def _check_extremes(words: np.ndarray, of: _Reduction) -> None:
+    """Words that were added, say, may have keys that no element has, or of nothing; or places below
+    0."""
+    real = np.zeros(0, of.dtype).real.dtype
+    for s in _segments(of.ops, of.dtype):
+        if s.fold not in (*ENDS, *ARGS):
+            continue
+        own, first = words[..., s.words], s.fields[-1].kind == "first"
+        none = (own[..., :2] == 0).all(-1) if s.fold in ENDS else own[..., -1] == MOST
+        keys = own[..., 2:] if s.fold in ENDS else own[..., :-1]
+        marked = (keys == LEAST) | (keys == MOST)
+        keys = ~keys if first and "max" in s.fold else keys
+        wrong = ~marked & ((_keys(_unkeys(keys, real)) != keys) | none[..., None])
+        if wrong.any() or (s.fold in ARGS and (own[..., -1] < 0).any()):
+            raise ValueError(f"words of {s.name} are none of {of.dtype}: how says how they merge")
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
@@ -846,10 +871,13 @@ def partial(
     Raises
     ------
     ValueError
-        bins without a range; several devices; a key that is none of the groups'.
+        bins without a range; several devices; a key that is none of the groups'; an offset that is
+        negative, or of a box that does not lie in its array.
     TypeError
         keys without groups, or beside axis or where; prod of floats; a tuple that has "histogram"
-        or "bincount" in it.
+        or "bincount" in it; an argument that goes with other ops alone.
+    OverflowError
+        Places that an int64 does not hold.
     As reduce and histogram
 
     See Also
@@ -892,7 +920,10 @@ def partial(
             return _partial_histogram(a, bins, range, weights, options)
         return _partial_bincount(a, weights, minlength, options)
     _check_ops(ops, a.dtype, several, where)
+    if range is not None or weights is not None or minlength != 0:
+        raise TypeError("range, weights and minlength go with histogram and bincount alone")
     axes = _axes(axis, a.ndim, ops)
+    _check_offset(offset, a.shape, axes, ops)
     kept = tuple(n for d, n in enumerate(a.shape) if d not in axes)
     of = _reduction(ops, several, a.dtype, kept, float(ddof))
     fields = of.fields
@@ -989,6 +1020,27 @@ def _axes(axis: Axis, ndim: int, ops: Ops) -> tuple[int, ...]:
     return normalize_axis_tuple(axis, ndim)
 
 
+def _check_offset(offset: Any, own: tuple[int, ...], axes: tuple[int, ...], ops: Ops) -> None:
+    """All places lie in an array, whose size an int64 holds."""
+    if not any(op.removeprefix("nan") in ARGS for op in ops):
+        return
+    if isinstance(offset, tuple):
+        if len(offset) != 2 or not len(offset[0]) == len(offset[1]) == len(own):
+            raise ValueError(
+                f"offset must be the place and the shape of {len(own)} axes each, not {offset}"
+            )
+        origin, whole = (tuple(map(operator.index, each)) for each in offset)
+    else:
+        origin = (operator.index(offset),)
+        own = (math.prod(own[d] for d in axes),)
+        whole = (origin[0] + own[0],)
+    for first, here, all_ in zip(origin, own, whole, strict=True):
+        if first < 0 or first + here > all_:
+            raise ValueError(f"a part of shape {own} at {origin} does not lie in one of {whole}")
+    if math.prod(whole) > MOST:
+        raise OverflowError(f"places in an array of shape {whole} are more than an int64 holds")
+
+
 def _with_few_axes(a: Any, axes: tuple[int, ...], where: Any) -> tuple[Any, Axis, Any]:
     """Kept axes as one, and reduced ones: (outputs, n)."""
     kept = tuple(d for d in builtins.range(a.ndim) if d not in axes)
@@ -1041,7 +1093,8 @@ def _of_bins(
 ) -> Partial:
     """found: words of sums, or counts."""
     found = on_host(found)
-    of = _Histogram(name, dtype, (len(found),), edges.tobytes(), edges.dtype)
+    kind = np.dtype(np.int64) if dtype is None else dtype
+    of = _Histogram(name, dtype is not None, kind, (len(found),), edges.tobytes(), edges.dtype)
     if exact:
         words = found.reshape(len(found), _width(of.fields))
     else:

@@ -59,7 +59,12 @@ def allreduce(partial: Partial, comm: Any = None) -> Partial:
     MPI_Allreduce; torch.distributed.all_reduce.
     """
     group = _group_of(comm)
-    of = functools.reduce(_longer, group.gather_objects(partial._of))
+    mine = partial._of if isinstance(partial, Partial) else type(partial).__name__
+    known = group.gather_objects(mine)
+    for name in known:
+        if isinstance(name, str):
+            raise TypeError(f"partial must be a Partial in every process, not {name}")
+    of = functools.reduce(_longer, known)
     own = _lengthened(partial, of)
     words, how = own.words, own.how
     for name, collective in COLLECTIVES.items():
