@@ -41,7 +41,7 @@ LINES_SHARED = "cuda/stencil/production/lines.cuh"
 STENCIL_ROWS = "cuda/stencil/production/rows.cuh"
 STENCIL_PLANES = "cuda/stencil/production/planes.cuh"
 STENCIL_COLUMNS = "cuda/stencil/production/columns.cuh"
-STENCIL_EACH = "cuda/stencil/production/each.cuh"
+STENCIL_SHORT = "cuda/stencil/production/short.cuh"
 STENCIL_ELEMENTS = "cuda/stencil/production/elements.cuh"
 STENCIL_CONVERT = "cuda/stencil/production/convert.cuh"
 COMPLEX = "cuda/stencil/production/complex.cu"
@@ -276,13 +276,16 @@ PLANTED = [
     (STENCIL_COLUMNS, "if (lane + s * kWarp < wide && mine + i < left)", "if (mine + i < left)"),
     (STENCIL_COLUMNS, "j.cval[s & 1]", "j.cval[0]"),
     (STENCIL_COLUMNS, "r = i < low ? i : i - low + high;", "r = i;"),
-    (STENCIL_EACH, "j.cval[odd >> k & 1]", "j.cval[0]"),
+    (STENCIL_SHORT, "(A)j.cval[column & 1]", "(A)j.cval[0]"),
+    (STENCIL_SHORT, "if (j.mode == WK_CONSTANT)", "if (false)"),
     (
-        STENCIL_EACH,
-        "min((int64_t)many, j.outer - outer)",
-        "min((int64_t)many, j.outer - outer - 1)",
+        STENCIL_SHORT,
+        "min((int64_t)j.team, j.outer - outer)",
+        "min((int64_t)j.team, j.outer - outer - 1)",
     ),
-    (STENCIL_EACH, "if (place[k] < 0)", "if (false)"),
+    (STENCIL_SHORT, "(uint32_t)i + 1, factor", "(uint32_t)i, factor"),
+    (STENCIL_SHORT, "if (tid < low - since + end - high)", "if (tid < low - since)"),
+    (STENCIL_SHORT, "if (++rest == plane)", "if (++rest == plane + 1)"),
     (STENCIL_ELEMENTS, "e = max(low, 0); e < min(high, E);", "e = 0; e < min(high, E);"),
     (STENCIL_CONVERT, "return fabs(v) < A(0x1p31);", "return true;"),
     (STENCIL_CONVERT, "return !is_half<T> || v == v;", "return true;"),
@@ -345,7 +348,12 @@ PLANTED = [
     (ORDERED, "(b & ~top) > o->infinity ? ~(B)0 :", "0 ? ~(B)0 :"),
     (ORDERED, "b & top ? ~b : b | top", "b | top"),
     (ORDERED, "return b ^ o->zero ^ o->inverted;", "return b ^ o->inverted;"),
-    (ORDERED, "(o->truth ? (B)(x != 0) : x)", "x"),
+    (ORDERED, "(x & o->truth) != 0", "x != 0"),
+    (ORDERED, "(o->truth ? (B)((x & o->truth) != 0) : x)", "x"),
+    (ORDERED, "b == o->minus ? 0 : b", "b"),
+    (ORDERED, "infinity ? bits - item + 1 : bits - item", "bits - item"),
+    (EXTREMES, "key[j] != table[bin[j]]", "false"),
+    (EXTREMES, "if (i < peek(to)) atomicMin(to, i);", "atomicMax(to, i);"),
     (EXTREMES, "at == __shfl_sync(kAllLanes, at, 0)", "true"),
     (EXTREMES, "most = largest_of_warp(most);", ";"),
     (EXTREMES, "strays |= stray;", ";"),
