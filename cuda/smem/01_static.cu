@@ -11,20 +11,20 @@ using wk::smem::by, wk::smem::launch_tile;
 
 WK_LAUNCHER(smem_tile, cuda, row_row)
 {
-    return launch_tile<by::rows, by::rows>(call, false, 0);
+    return launch_tile<false>(call, by::rows, by::rows, 0);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_col)
 {
-    return launch_tile<by::columns, by::columns>(call, false, 0);
+    return launch_tile<false>(call, by::columns, by::columns, 0);
 }
 
 WK_LAUNCHER(smem_tile, cuda, row_col)
 {
-    return launch_tile<by::rows, by::columns>(call, false, 0);
+    return launch_tile<false>(call, by::rows, by::columns, 0);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_row)
 {
-    return launch_tile<by::columns, by::rows>(call, false, 0);
+    return launch_tile<false>(call, by::columns, by::rows, 0);
 }

@@ -12,20 +12,20 @@ using wk::smem::by, wk::smem::launch_tile;
 
 WK_LAUNCHER(smem_tile, cuda, row_row_dyn)
 {
-    return launch_tile<by::rows, by::rows>(call, true, 0);
+    return launch_tile<true>(call, by::rows, by::rows, 0);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_col_dyn)
 {
-    return launch_tile<by::columns, by::columns>(call, true, 0);
+    return launch_tile<true>(call, by::columns, by::columns, 0);
 }
 
 WK_LAUNCHER(smem_tile, cuda, row_col_dyn)
 {
-    return launch_tile<by::rows, by::columns>(call, true, 0);
+    return launch_tile<true>(call, by::rows, by::columns, 0);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_row_dyn)
 {
-    return launch_tile<by::columns, by::rows>(call, true, 0);
+    return launch_tile<true>(call, by::columns, by::rows, 0);
 }

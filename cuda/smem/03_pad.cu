@@ -12,20 +12,20 @@ using wk::smem::by, wk::smem::launch_tile;
 
 WK_LAUNCHER(smem_tile, cuda, row_row_pad)
 {
-    return launch_tile<by::rows, by::rows>(call, false, call->args.tile.pad);
+    return launch_tile<false>(call, by::rows, by::rows, call->args.tile.pad);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_col_pad)
 {
-    return launch_tile<by::columns, by::columns>(call, false, call->args.tile.pad);
+    return launch_tile<false>(call, by::columns, by::columns, call->args.tile.pad);
 }
 
 WK_LAUNCHER(smem_tile, cuda, row_col_pad)
 {
-    return launch_tile<by::rows, by::columns>(call, false, call->args.tile.pad);
+    return launch_tile<false>(call, by::rows, by::columns, call->args.tile.pad);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_row_pad)
 {
-    return launch_tile<by::columns, by::rows>(call, false, call->args.tile.pad);
+    return launch_tile<false>(call, by::columns, by::rows, call->args.tile.pad);
 }

@@ -10,20 +10,20 @@ using wk::smem::by, wk::smem::launch_tile;
 
 WK_LAUNCHER(smem_tile, cuda, row_row_pad_dyn)
 {
-    return launch_tile<by::rows, by::rows>(call, true, call->args.tile.pad);
+    return launch_tile<true>(call, by::rows, by::rows, call->args.tile.pad);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_col_pad_dyn)
 {
-    return launch_tile<by::columns, by::columns>(call, true, call->args.tile.pad);
+    return launch_tile<true>(call, by::columns, by::columns, call->args.tile.pad);
 }
 
 WK_LAUNCHER(smem_tile, cuda, row_col_pad_dyn)
 {
-    return launch_tile<by::rows, by::columns>(call, true, call->args.tile.pad);
+    return launch_tile<true>(call, by::rows, by::columns, call->args.tile.pad);
 }
 
 WK_LAUNCHER(smem_tile, cuda, col_row_pad_dyn)
 {
-    return launch_tile<by::columns, by::rows>(call, true, call->args.tile.pad);
+    return launch_tile<true>(call, by::columns, by::rows, call->args.tile.pad);
 }

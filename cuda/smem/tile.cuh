@@ -19,23 +19,24 @@ constexpr int kStatic = WK_TILE * (1 + WK_MOST_PAD); // elements: of one column 
 
 enum class by { rows, columns };
 
-struct place {
+struct layout {
     int rows, cols, pitch;
+    by write, read;
 };
 
 __device__ __forceinline__ int
-index_of(const place &t, by way)
+index_of(const layout &t, by way)
 {
     const int i = threadIdx.x;
     return way == by::rows ? i / t.cols * t.pitch + i % t.cols
                            : i % t.rows * t.pitch + i / t.rows;
 }
 
-template <by kWrite, by kRead, typename U>
+template <typename U>
 __device__ __forceinline__ void
-exchange(U *tile, const place &t, const U *in, U *out, int repeats, long long *clocks)
+exchange(U *tile, const layout &t, const U *in, U *out, int repeats, long long *clocks)
 {
-    const int to = index_of(t, kWrite), from = index_of(t, kRead);
+    const int to = index_of(t, t.write), from = index_of(t, t.read);
     const U own = in[threadIdx.x];
 
     store_again(&tile[to],
@@ -60,41 +61,44 @@ exchange(U *tile, const place &t, const U *in, U *out, int repeats, long long *c
 }
 
 // In an array whose size the compiler knows.
-template <by kWrite, by kRead, typename U>
+template <typename U>
 __global__ void
 __launch_bounds__(WK_TILE)
-    in_static_tile(place t, const U *in, U *out, int repeats, long long *clocks)
+    in_static_tile(layout t, const U *in, U *out, int repeats, long long *clocks)
 {
     __shared__ U tile[kStatic];
-    exchange<kWrite, kRead>(tile, t, in, out, repeats, clocks);
+    exchange(tile, t, in, out, repeats, clocks);
 }
 
 // In one whose size the launch says.
-template <by kWrite, by kRead, typename U>
+template <typename U>
 __global__ void
 __launch_bounds__(WK_TILE)
-    in_dynamic_tile(place t, const U *in, U *out, int repeats, long long *clocks)
+    in_dynamic_tile(layout t, const U *in, U *out, int repeats, long long *clocks)
 {
     WK_DYNAMIC_SHARED(U, tile);
-    exchange<kWrite, kRead>(tile, t, in, out, repeats, clocks);
+    exchange(tile, t, in, out, repeats, clocks);
 }
 
-template <by kWrite, by kRead>
+template <bool kDynamic>
 wk_status
-launch_tile(wk_call *call, bool dynamic, int pad)
+launch_tile(wk_call *call, by write, by read, int pad)
 {
     const wk_smem_tile_args &a = call->args.tile;
-    const bool turned = kWrite == by::columns;
-    place t = {turned ? a.cols : a.rows, turned ? a.rows : a.cols, 0};
+    const bool turned = write == by::columns;
+    layout t = {turned ? a.cols : a.rows, turned ? a.rows : a.cols, 0, write, read};
     t.pitch = t.cols + pad;
     return visit_size(call->in.dtype, [&](auto zero) -> wk_status {
         using U = decltype(zero);
         if constexpr (sizeof(U) != 4 && sizeof(U) != 8) {
             return WK_OK; // the table takes none of these
         } else {
-            const auto kernel =
-                dynamic ? in_dynamic_tile<kWrite, kRead, U> : in_static_tile<kWrite, kRead, U>;
-            const size_t bytes = dynamic ? sizeof(U) * (size_t)(t.rows * t.pitch) : 0;
+            void (*kernel)(layout, const U *, U *, int, long long *);
+            if constexpr (kDynamic)
+                kernel = in_dynamic_tile<U>;
+            else
+                kernel = in_static_tile<U>;
+            const size_t bytes = kDynamic ? sizeof(U) * (size_t)(t.rows * t.pitch) : 0;
             return launch(call, 1, (unsigned)(a.rows * a.cols), bytes, kernel, t,
                           first_element<U>(&call->in), static_cast<U *>(call->out[0].data),
                           a.repeats, static_cast<long long *>(call->out[1].data));

@@ -106,7 +106,7 @@ template <typename K>
 wk_status
 find_long(wk_call *call, const wk::source<K, false> &from, int64_t n)
 {
-    if (n == 0) return wk::launch_runs(call, from, n);
+    if (n == 0) return wk::launch_runs(call, wk::source<K, true>{nullptr, from.order}, n);
     wk::findings found = {};
     if (wk::launch_survey(call, from, n, &found) != WK_OK) return call->error.status;
     const unsigned long long range = found.high - found.below;
