@@ -16,7 +16,10 @@ from dask.sizeof import sizeof  # noqa: E402
 
 OPS = ("sum", "mean", "std", "min", "ptp", "all", "count_nonzero", "norm", "argmax")
 SEVERAL = ("min", "max", "mean", "argmin")
-MODES = ("reflect", "nearest", "mirror", "wrap", "constant", "valid")
+MODES = (
+    "reflect", "nearest", "mirror", "wrap", "constant", "valid", "grid-mirror", "grid-constant",
+    "grid-wrap",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

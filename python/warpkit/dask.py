@@ -647,7 +647,7 @@ def stencil1d(
     after = k - 1 - before
     halo = max(before, after)
     least = halo + (mode == "mirror")  # elements of a chunk: an end is seen from inside, too
-    if n < max(least, 1) or (mode == "wrap" and len(a.chunks[axis]) == 1):
+    if n < max(least, 1) or (mode in ("wrap", "grid-wrap") and len(a.chunks[axis]) == 1):
         a = a.rechunk({axis: -1})
     elif halo:
         a = a.rechunk({axis: ensure_minimum_chunksize(least, a.chunks[axis])})
@@ -661,7 +661,7 @@ def stencil1d(
         run = functools.partial(_stencil_block, axis=axis, before=0, after=0, last=0, how=how)
         return a.map_blocks(run, chunks=chunks, dtype=dtype, meta=meta)
     depth: dict[int, Any] = dict.fromkeys(_range(a.ndim), 0)
-    if mode == "wrap":  # elements of the other end: all chunks have both halos
+    if mode in ("wrap", "grid-wrap"):  # elements of the other end: all chunks have both halos
         depth[axis] = halo
         boundary: Any = {axis: "periodic"}
         run = functools.partial(_wrapped_block, axis=axis, halo=halo, how=how)
