@@ -926,7 +926,7 @@ def _partial_of_groups(
     segments = _segments(ops, a.dtype)
 
     def words_of(rows: np.ndarray, there: Any, index: np.ndarray) -> np.ndarray:
-        own = {}
+        own: dict[str, np.ndarray] = {}
         if masked:
             own |= _by_segment(partial(rows, **(how | {"op": masked, "where": there})))
         if places:
