@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +17,15 @@ from dask.sizeof import sizeof  # noqa: E402
 
 OPS = ("sum", "mean", "std", "min", "ptp", "all", "count_nonzero", "norm", "argmax")
 SEVERAL = ("min", "max", "mean", "argmin")
-MODES = ("reflect", "nearest", "mirror", "wrap", "constant", "valid")
+MODES = (
+    "reflect", "nearest", "mirror", "wrap", "constant", "valid", "grid-mirror", "grid-constant",
+    "grid-wrap",
+)  # fmt: skip
+DTYPES = ("bool", "u1", "i2", "i4", "u8", "f2", "f4", "f8", "c8")
+CASTS = (
+    *get_args(warpkit._reduce.Op), ("sum", "prod"), ("mean", "sum"), ("nansum", "sum"),
+    ("sum", "max"),
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +77,32 @@ def test_where_dtype_and_nan():
     check(lazy.reduce(d, "nanargmin"), np.asarray(warpkit.reduce(x, "nanargmin")))
 
 
+def outcome(call):
+    """A result's bits, or the error."""
+    try:
+        found = call()
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+    several = found if isinstance(found, tuple) else (found,)
+    computed = [getattr(one, "compute", lambda one=one: one)() for one in several]
+    assert [one.dtype for one in computed] == [one.dtype for one in several]
+    return [(one.dtype, one.tobytes()) for one in computed]
+
+
+@pytest.mark.filterwarnings("ignore:(invalid|overflow)", "ignore:Casting")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements_are_cast_and_results_too_as_by_reduce(dtype):
+    x = (numbers(dtype, (6, 5)).real * 7).astype(dtype)
+    if x.dtype.kind in "fc":
+        x[2, 3] = np.nan
+    d = da.from_array(x, chunks=(4, 3))
+    for op, to in itertools.product(CASTS, (None, *DTYPES)):
+        found = outcome(lambda op=op, to=to: lazy.reduce(d, op, dtype=to))
+        wanted = outcome(lambda op=op, to=to: warpkit.reduce(x, op, dtype=to))
+        if found != wanted:
+            assert "depends on the order" in found[1], (op, to, found, wanted)
+
+
 @pytest.mark.parametrize("weights", [None, "float32", "int64", "complex128"])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
 def test_histograms(dtype, weights):
@@ -116,7 +151,7 @@ def test_bincount_and_transpose():
         check(lazy.transpose(da.from_array(y, chunks=3), axes), warpkit.transpose(y, axes))
 
 
-FOLDS = ("sum", "mean", "var", "norm", "min", "max", "any", "all", "count_nonzero", "count")
+FOLDS = get_args(warpkit._keyed.SegmentOp)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "complex64", "bool"])
@@ -126,16 +161,30 @@ def test_groups(dtype):
     x[:9] = -np.zeros(())  # -0.0 of floats
     keys[:9], keys[9:] = 5, np.where(keys[9:] == 5, 6, keys[9:])
     d, of = da.from_array(x, chunks=(7, 9)), da.from_array(keys, chunks=(25, 4))
-    for op in FOLDS:
-        check(lazy.group_reduce(of, d, op, 12), warpkit.group_reduce(keys, x, op, 12))
+    folds = tuple(op for op in FOLDS if op != "ptp" or dtype != "bool")
+    for op, found in lazy.group_reduce(of, d, folds, 12)._asdict().items():
+        wanted = warpkit.group_reduce(keys, x, op, 12)
+        for one in (found, lazy.group_reduce(of, d, op, 12), lazy.group_reduce(of, d, op)):
+            check(one, wanted)
         found = lazy.group_reduce(of, d, op, 14)
         try:
             check(found, warpkit.group_reduce(keys, x, op, 14))
-        except ValueError as error:  # the least of no integer
+        except ValueError as error:  # the least of no integer, the place of nothing
             with pytest.raises(ValueError, match=str(error)):
                 found.compute()
     with pytest.raises(ValueError, match=r"key 11 at index \d+ is none of 0 .. 10"):
         lazy.group_reduce(of, d, groups=11).compute()
+
+
+def test_groups_are_as_many_as_the_keys_say():
+    keys, x = np.array([3, 0, 3]), np.array([1.0, 2.0, 4.0])
+    found = lazy.group_reduce(da.from_array(keys, chunks=2), da.from_array(x, chunks=1))
+    assert np.isnan(found.shape).all()
+    check(found, np.array([2.0, 0.0, 0.0, 5.0]))
+    check(lazy.group_reduce(keys[:0], da.zeros(0), "max"), np.zeros(0))
+    check(lazy.group_reduce(da.asarray(0), da.asarray(5.0), "argmax"), np.zeros(1, int))
+    with pytest.raises(ValueError, match="key -5 at index 0"):
+        lazy.group_reduce(da.full(3, -5), da.zeros(3)).compute()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -192,6 +241,47 @@ def test_what_a_partial_holds_is_its_size():
     assert sizeof(p) >= p.nbytes
 
 
+CALLS = {
+    "reduce": lambda a, **how: lazy.reduce(a, **how),
+    "histogram": lambda a, **how: lazy.histogram(a, 3, (0, 1), **how),
+    "bincount": lambda a, **how: lazy.bincount(a, **how),
+    "group_reduce": lambda a, **how: lazy.group_reduce(a, a, **how),
+    "stencil1d": lambda a, **how: lazy.stencil1d(a, [1, 2], **how),
+    "transpose": lambda a, **how: lazy.transpose(a, **how),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_what_has_no_chunks_or_no_names_is_refused(call):
+    for a in (np.zeros(3), [1, 2], 1.0, None):
+        with pytest.raises(
+            TypeError, match=f"Dask array or an xarray.DataArray, not {type(a).__name__}"
+        ):
+            call(a)
+    if call not in (CALLS["bincount"], CALLS["group_reduce"]):
+        with pytest.raises(TypeError, match="have no names"):
+            call(da.zeros(3), dim="x")
+
+
+def test_what_needs_chunk_sizes_says_how_they_are_found():
+    x = numbers(shape=(8, 6))
+    d = da.from_array(x, chunks=(3, 4))
+    part, kept = d[d[:, 0] > 0], x[x[:, 0] > 0]
+    for call in [
+        lambda: lazy.reduce(part, "argmax"),
+        lambda: lazy.reduce(part, ("sum", "nanargmin"), 0),
+        lambda: lazy.stencil1d(part, [1, 2, 1], 0),
+        lambda: lazy.stencil1d(part, [1, 2, 1], 1),
+        lambda: lazy.group_reduce(part > 0, part, groups=2),
+        lambda: lazy.histogram(part, 3, weights=d),
+        lambda: lazy.bincount(part[:, 0] > 0, weights=d[:, 0]),
+    ]:
+        with pytest.raises(ValueError, match=r"sizes are unknown.* call compute_chunk_sizes"):
+            call()
+    check(lazy.reduce(part, "argmax", 1), kept.argmax(1))
+    check(lazy.stencil1d(part.rechunk({1: -1}), [1, 2, 1]), warpkit.stencil1d(kept, [1, 2, 1]))
+
+
 def test_what_is_refused():
     d = da.from_array(numbers(), chunks=4)
     for error, call in [
@@ -202,36 +292,158 @@ def test_what_is_refused():
         (TypeError, lambda: lazy.histogram(d, "auto")),
         (ValueError, lambda: lazy.histogram(d, 3, (0, 1), weights=d[0])),
         (ValueError, lambda: lazy.bincount(d)),
-        (TypeError, lambda: lazy.group_reduce(d > 0, d)),
+        (TypeError, lambda: lazy.reduce(d, "argmin", where=d > 0)),
+        (ValueError, lambda: lazy.reduce(d, ["sum"])),
+        (ValueError, lambda: lazy.reduce(d, ())),
         (TypeError, lambda: lazy.group_reduce(d, d, groups=3)),
-        (TypeError, lambda: lazy.group_reduce(d > 0, d, "argmin", 2)),
+        (TypeError, lambda: lazy.group_reduce(d > 0, d > 0, "ptp", 2)),
         (ValueError, lambda: lazy.group_reduce(d > 0, d, "median", 2)),
+        (ValueError, lambda: lazy.group_reduce(d > 0, d, ("sum", "sum"), 2)),
+        (ValueError, lambda: lazy.group_reduce(d > 0, d, groups=-1)),
+        (TypeError, lambda: lazy.stencil1d(d, [1, 2], output=np.zeros(d.shape))),
+        (RuntimeError, lambda: lazy.stencil1d(d, [1, 2], mode="grid")),
         (ValueError, lambda: lazy.group_reduce(d[0] > 0, d, groups=2)),
     ]:
         with pytest.raises(error):
             call()
 
 
-def test_xarray_objects():
+def named(shape=(4, 15, 20)):
+    """An xarray.DataArray and its chunks."""
     xarray = pytest.importorskip("xarray")
-    x = numbers(shape=(4, 15, 20))
-    whole = xarray.DataArray(x, dims=("t", "y", "x"), name="temp", attrs={"units": "K"})
-    edges = np.linspace(-300, 300, 7)
-    for a in (whole, whole.chunk({"t": 2, "y": 4, "x": 11})):
-        mean = lazy.reduce(a, "mean", dim=("y", "x"))
-        assert (mean.dims, mean.attrs) == (("t",), {"units": "K"})
-        assert (mean.chunks is None) == (a.chunks is None)
-        assert_same_bits(mean.values, warpkit.reduce(x, "mean", (1, 2)))
-        assert_same_bits(lazy.reduce(a, "argmax", dim="x").values, x.argmax(-1))
-        both = lazy.reduce(a, ("min", "std"))
-        assert float(both.std) == warpkit.reduce(x, "std")
-        counts = lazy.histogram(a, edges, dim=("y", "x"))
-        assert (counts.dims, counts.name) == (("t", "temp_bin"), "histogram_temp")
-        assert_same_bits(counts.values, np.stack([np.histogram(y, edges)[0] for y in x]))
-        assert_same_bits(counts.temp_bin.values, (edges[1:] + edges[:-1]) / 2)
-        sums = lazy.histogram(a, edges, weights=a, dim="x").values
-        assert_same_bits(sums[1, 2], warpkit.histogram(x[1, 2], edges, weights=x[1, 2])[0])
-        assert_same_bits(lazy.histogram(a, edges).values, np.histogram(x, edges)[0])
+    x = numbers(shape=shape)
+    coords = {"t": np.arange(4) / 2, "kind": ("t", list("abcd")), "x": np.arange(20)}
+    a = xarray.DataArray(x, coords, ("t", "y", "x"), "temp", {"units": "K"})
+    return a, a.chunk({"t": 2, "y": 4, "x": 11})
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+def test_reductions_of_xarray_objects(chunks):
+    a = named()[chunks]
+    x = a.values
+    mean = lazy.reduce(a, "mean", dim=("y", "x"))
+    assert (mean.dims, mean.attrs, set(mean.coords)) == (("t",), {"units": "K"}, {"t", "kind"})
+    assert (mean.chunks is not None) == chunks
+    assert_same_bits(mean.values, warpkit.reduce(x, "mean", (1, 2)))
+    assert_same_bits(lazy.reduce(a, "sum", 0).values, warpkit.reduce(x, "sum", 0))
+    assert_same_bits(lazy.reduce(a, "sum", dim=...).values, np.asarray(warpkit.reduce(x)))
+    for op, dim in (("argmax", "x"), ("argmin", ["x"])):
+        assert_same_bits(lazy.reduce(a, op, dim=dim).values, warpkit.reduce(x, op, 2))
+    assert int(lazy.reduce(a, "argmax", dim=("x", "y", "t"))) == x.argmax()
+    both = lazy.reduce(a, ("min", "std"))
+    assert float(both.std) == warpkit.reduce(x, "std")
+    wide = lazy.reduce(a, ("min", "max"), dim="y", keepdims=True).max
+    assert wide.sizes == {"t": 4, "y": 1, "x": 20}
+    assert_same_bits(wide.values, x.max(1, keepdims=True))
+    for mask in (a[0] > 0, (a > 0).transpose("x", "t", "y"), x[0] > 0):
+        found = lazy.reduce(a, "sum", dim="x", where=mask)
+        own = x > 0 if mask.ndim == 3 else x[0] > 0
+        assert_same_bits(found.values, warpkit.reduce(x, "sum", 2, where=own))
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+@pytest.mark.parametrize("weights", [None, "float32", "int64", "complex64"])
+def test_histograms_of_xarray_objects(chunks, weights):
+    a = named()[chunks]
+    x, edges = a.values, np.linspace(-300, 300, 7)
+    w = None if weights is None else numbers(weights, x.shape)
+    for given in (w, None if w is None else a.copy(data=w).transpose()):
+        for bins, limits, density in itertools.product((edges, 5), (None, (-9, 70)), (False, True)):
+            how = (bins, limits, density)
+            counts = lazy.histogram(a, *how, weights=given, dim=("x", "y"))
+            assert (counts.dims, counts.name) == (("t", "temp_bin"), "histogram_temp")
+            assert (counts.chunks is not None) == chunks
+            of = np.histogram_bin_edges(x, bins, limits)
+            own = [None] * 4 if w is None else w
+            wanted = [
+                warpkit.histogram(y, of, density=density, weights=v)[0]
+                for y, v in zip(x, own, strict=True)
+            ]
+            assert counts.dtype == wanted[0].dtype
+            assert_same_bits(counts.values, np.stack(wanted))
+            assert_same_bits(counts.temp_bin.values, (of[1:] + of[:-1]) / 2)
+            assert set(counts.coords) == {"t", "kind", "temp_bin"}
+            whole = lazy.histogram(a, *how, weights=given)
+            assert_same_bits(whole.values, warpkit.histogram(x, *how, w)[0])
+    assert lazy.histogram(a[:0], 5, dim="x").values.shape == (0, 15, 5)
+    row = lazy.histogram(a, 5, weights=np.ones(20, "i2"))
+    assert_same_bits(row.values, warpkit.histogram(x, 5)[0].astype("i2"))
+
+
+def test_a_range_that_is_not_given_stays_chunks_of_a_dataarray():
+    a = named()[1]
+    counts = lazy.histogram(a, 5, dim="x")
+    assert counts.temp_bin.chunks is not None
+    assert "temp_bin" not in counts.indexes
+    loaded = counts.compute().set_xindex("temp_bin")
+    assert int(loaded.sel(temp_bin=0, method="nearest").sum()) > 0
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+def test_groups_stencils_and_transposes_of_xarray_objects(chunks):
+    a = named()[chunks]
+    x, keys = a.values, (abs(a) // 90).astype(int).rename("level")
+    for of in (keys, keys.transpose(), keys.values):
+        found = lazy.group_reduce(of, a, ("sum", "argmax"), 5)
+        assert found.sum.dims == (getattr(of, "name", "group"),)
+        assert (found.sum.chunks is not None) == chunks
+        assert found.sum.attrs == {"units": "K"}
+        for op in ("sum", "argmax"):
+            own = warpkit.group_reduce(keys.values, x, op, 5)
+            assert_same_bits(getattr(found, op).values, own)
+            assert_same_bits(lazy.group_reduce(of, a, op, 5).values, own)
+    taps = [1, 2, 4, 1]
+    for mode in ("grid-wrap", "reflect", "valid"):
+        found = lazy.stencil1d(a, taps, dim="t", mode=mode)
+        assert_same_bits(found.values, warpkit.stencil1d(x, taps, 0, mode=mode))
+        assert_same_bits(found.values, lazy.stencil1d(a, taps, 0, mode=mode).values)
+        assert (found.name, found.chunks is not None) == ("temp", chunks)
+        assert found.t.values.tolist() == ([1.0] if mode == "valid" else [0.0, 0.5, 1.0, 1.5])
+    for how in ({}, {"axes": (1, 2, 0)}, {"dim": ("y", "x", "t")}, {"dim": ("x", ...)}):
+        found = lazy.transpose(a, **how)
+        wanted = a.transpose(*how.get("dim", "yxt" if "axes" in how else ()))
+        assert found.identical(wanted)
+        assert found.values.flags.c_contiguous
+
+
+def test_bincount_of_xarray_objects():
+    a = abs(named()[0][:, 0, 0]).astype(int)
+    found = lazy.bincount(a, weights=a, minlength=400)
+    assert (found.name, found.dims) == ("bincount_temp", ("temp_bin",))
+    assert_same_bits(found.values, warpkit.bincount(a.values, a.values, 400))
+    assert_same_bits(found.temp_bin.values, np.arange(400))
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+def test_what_of_xarray_objects_is_refused(chunks):
+    a = named()[chunks]
+    keys, moved = (a > 0).astype(int), a.assign_coords(x=np.arange(1, 21))
+    for error, words, call in [
+        (TypeError, "axis and dim", lambda: lazy.reduce(a, axis=0, dim="t")),
+        (TypeError, "axis and dim", lambda: lazy.stencil1d(a, [1], 0, dim="t")),
+        (TypeError, "axes and dim", lambda: lazy.transpose(a, (0, 1, 2), dim="xyt")),
+        (ValueError, r"'z' not found .*\('t', 'y', 'x'\)", lambda: lazy.reduce(a, dim="z")),
+        (ValueError, r"'z' not found .*'t'", lambda: lazy.histogram(a, [0, 1], dim=["z"])),
+        (ValueError, r"'z' not found .*'t'", lambda: lazy.stencil1d(a, [1], dim="z")),
+        (ValueError, "z.*'t', 'y', 'x'", lambda: lazy.transpose(a, dim=("z", ...))),
+        (TypeError, "one axis, or None", lambda: lazy.reduce(a, "argmin", dim=("t", "y"))),
+        (TypeError, "takes no where", lambda: lazy.reduce(a, "argmin", where=keys > 0)),
+        (ValueError, "exact", lambda: lazy.reduce(a, where=moved > 0)),
+        (ValueError, "none of", lambda: lazy.reduce(a[0], where=a > 0)),
+        (ValueError, "do not go with", lambda: lazy.group_reduce(keys[0], a, groups=2)),
+        (TypeError, "a dtype", lambda: lazy.stencil1d(a, [1], output=a.values)),
+        *(
+            (TypeError, r"ds\.map", lambda call=call: call(a.to_dataset()))
+            for call in CALLS.values()
+        ),
+        *[
+            (ValueError, "must be known", lambda: lazy.group_reduce(keys, a)),
+            (ValueError, "must be known", lambda: lazy.bincount(keys[:, 0, 0])),
+            (TypeError, "estimator", lambda: lazy.histogram(a, "auto")),
+        ][: 3 * chunks],
+    ]:
+        with pytest.raises(error, match=words):
+            call()
 
 
 # A process of its own: a cluster leaves sockets and an event loop behind.

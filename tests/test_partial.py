@@ -106,6 +106,42 @@ def test_groups(dtype, device):
         assert_same_bits(found.words[30], nothing.words)
 
 
+@pytest.mark.parametrize("dtype", [*INTEGERS, *REALS, *COMPLEX])
+def test_places_and_ranges_of_groups(dtype, device):
+    """Alone or with others, and places in the whole, whatever the parts and their order."""
+    rng = np.random.default_rng(6)
+    x, keys = numbers(dtype, (60, 90)), rng.integers(0, 7, (60, 90))
+    x[:, ::2] = x[0, 0]  # equals
+    keys[:20, 10:70] = 3
+    several = ("argmax", "mean", "ptp", "min", "argmin", "nanargmax")
+    several = tuple(op for op in several if op != "ptp" or x.dtype != bool)
+    for op in (several, *several):
+        how = {"op": op, "groups": 7, "device": device}
+        parts = [
+            warpkit.partial(x[box], keys=keys[box], offset=(corner, x.shape), **how)
+            for box, corner in (
+                (np.s_[:25], (0, 0)),
+                (np.s_[25:, :1], (25, 0)),
+                (np.s_[25:, 1:], (25, 1)),
+            )
+        ]
+        found = warpkit.merge(reversed(parts))
+        assert_same_bits(found.words, warpkit.partial(x, keys=keys, **how).words)
+        if op in ("argmax", "argmin", "ptp"):
+            assert_same_bits(found.finish(), warpkit.group_reduce(keys, x, op, 7, device="cpu"))
+    cut, of = x.reshape(-1)[99:], keys.reshape(-1)[99:]
+    found, moved = (
+        warpkit.partial(cut, "argmin", keys=of, groups=7, offset=first) for first in (0, 99)
+    )
+    assert_same_bits(found.finish() + 99, moved.finish())
+
+
+@pytest.mark.parametrize("op", ["argmin", "argmax", "ptp", "nanargmin"])
+def test_an_empty_group_has_neither_place_nor_range(op):
+    with pytest.raises(ValueError, match=r"empty sequence|zero-size array|All-NaN"):
+        warpkit.partial([1.0, 2.0], op, keys=[0, 2], groups=3).finish()
+
+
 @pytest.mark.parametrize(
     ("how", "error", "words"),
     [
@@ -120,8 +156,6 @@ def test_groups(dtype, device):
             TypeError,
             "keys go with neither axis nor where",
         ),
-        ({"keys": [0, 1], "groups": 2, "op": "argmin"}, TypeError, "op 'argmin' takes no keys"),
-        ({"keys": [0, 1], "groups": 2, "op": "ptp"}, TypeError, "op 'ptp' takes no keys"),
         (
             {"keys": [0, 1], "groups": 2, "op": "bincount"},
             TypeError,

@@ -29,7 +29,7 @@ def host_keys(keys: Any, a: Any, groups: Any) -> tuple[np.ndarray, np.ndarray, i
 
 
 def words_of_groups(
-    words_of: Callable[[np.ndarray, Any], np.ndarray],
+    words_of: Callable[[np.ndarray, Any, np.ndarray], np.ndarray],
     keys: np.ndarray,
     a: np.ndarray,
     words: np.ndarray,
@@ -37,17 +37,18 @@ def words_of_groups(
     """Set the words of each group that has an element.
 
     Groups of about the same length are the rows of a matrix; words_of gives the words of its rows,
-    of the elements that a mask, or True, has.
+    of the elements that a mask, or True, has, and where these lie in a. The last element of a group
+    stands where the mask has none, so that it changes no extreme, nor its first place.
     """
     counts = np.bincount(keys, minlength=len(words))
     first = np.cumsum(counts) - counts
-    a = a[np.argsort(keys, kind="stable")]
+    order = np.argsort(keys, kind="stable")
     widths = np.where(counts > PADDED, counts, 1 << np.ceil(np.log2(counts.clip(1))).astype(int))
     widths[counts == 0] = 0
     for width in np.unique(widths[widths > 0]).tolist():
         those = np.flatnonzero(widths == width)
         for some in np.array_split(those, math.ceil(len(those) * width / AT_ONCE)):
-            columns = np.arange(width)
-            there = columns < counts[some, None]
-            rows = a[np.minimum(first[some, None] + columns, len(a) - 1)]
-            words[some] = words_of(rows, True if there.all() else there)
+            columns, lengths = np.arange(width), counts[some, None]
+            there = columns < lengths
+            index = order[first[some, None] + np.minimum(columns, lengths - 1)]
+            words[some] = words_of(a[index], True if there.all() else there, index)

@@ -859,7 +859,7 @@ def partial(
         As bincount's.
     keys, groups : array_like of int, int; optional
         A result for each of so many groups, as group_reduce's: the keys, from 0 to groups - 1, of
-        a's elements. For ops but argmin, argmax and ptp.
+        a's elements. Indices are of a, flattened, or with offset of the whole.
     device, stream : optional
         Of one device; "auto" is the CPU. As of every operation: see ``help(warpkit)``.
 
@@ -910,7 +910,7 @@ def partial(
         if axis is not None or where is not True or op in ("histogram", "bincount"):
             raise TypeError("keys go with neither axis nor where, nor with histogram and bincount")
         how = {"op": op, "axis": 1, "ddof": ddof, "device": device, "stream": stream}
-        return _partial_of_groups(a, ops, keys, groups, how)
+        return _partial_of_groups(a, ops, keys, groups, offset, how)
     a = _there(a, device)
     options = {"device": None if isinstance(a, DeviceArray) else "cpu", "stream": stream}
     if op in ("histogram", "bincount"):
@@ -942,22 +942,44 @@ def partial(
     return Partial(of, words)
 
 
-def _partial_of_groups(a: Any, ops: Ops, keys: Any, groups: Any, how: dict[str, Any]) -> Partial:
+def _partial_of_groups(
+    a: Any, ops: Ops, keys: Any, groups: Any, offset: Any, how: dict[str, Any]
+) -> Partial:
     """Of rows, as partial has them with these arguments."""
     _check_ops(ops, a.dtype, isinstance(how["op"], tuple), True)
-    for op in ops:
-        if op.removeprefix("nan") in (*ARGS, "ptp"):
-            raise TypeError(f"op '{op}' takes no keys")
     if isinstance(a, DeviceArray):
         how = how | {"device": _there(a, how["device"]).device}
+    in_whole = _Folding(a, None, True, (), offset, (None, a.shape))._in_whole
     keys, a, groups = host_keys(keys, a, groups)
     found = partial(np.zeros((groups, 0), a.dtype), **(how | {"device": "cpu", "stream": None}))
+    places = tuple(op for op in ops if op.removeprefix("nan") in ARGS)
+    masked = tuple(dict.fromkeys(itertools.chain.from_iterable(map(_with_ends, ops))))
+    segments = _segments(ops, a.dtype)
 
-    def words_of(rows: np.ndarray, there: Any) -> np.ndarray:
-        return partial(rows, where=there, **how)._words
+    def words_of(rows: np.ndarray, there: Any, index: np.ndarray) -> np.ndarray:
+        own: dict[str, np.ndarray] = {}
+        if masked:
+            own |= _by_segment(partial(rows, **(how | {"op": masked, "where": there})))
+        if places:
+            at = _by_segment(partial(rows, **(how | {"op": places})))
+            for words in at.values():
+                some = np.flatnonzero(words[:, -1] != MOST)
+                words[some, -1] = in_whole(index[some, words[some, -1]])
+            own |= at
+        return np.concatenate([own[s.name] for s in segments], -1)
 
     words_of_groups(words_of, keys, a, found._words)
     return found
+
+
+def _with_ends(op: str) -> Ops:
+    """What takes a mask: of the range the ends, of places nothing."""
+    return ENDS if op == "ptp" else () if op.removeprefix("nan") in ARGS else (op,)
+
+
+def _by_segment(p: Partial) -> dict[str, np.ndarray]:
+    assert isinstance(p._of, _Reduction)
+    return {s.name: p._words[..., s.words] for s in _segments(p._of.ops, p._of.dtype)}
 
 
 @functools.lru_cache(maxsize=256)
