@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from warpkit import _core
 from warpkit._array import on_host
 from warpkit._keyed import check_groups, check_keys, raise_stray
 
@@ -19,7 +20,8 @@ def host_keys(keys: Any, a: Any, groups: Any) -> tuple[np.ndarray, np.ndarray, i
     """Keys that are checked, and elements, both flat and on the host."""
     if groups is None:
         raise TypeError("groups must say how many keys there may be: other parts may have more")
-    groups, keys, a = check_groups(groups), np.asarray(on_host(keys)), np.asarray(on_host(a))
+    groups = check_groups(groups)
+    keys, a = (np.asarray(on_host(_core.operand(x)[0])) for x in (keys, a))  # CuPy's too
     check_keys(keys, a)
     keys, a = keys.reshape(-1), a.reshape(-1)
     stray = (keys < 0) | (keys >= groups)

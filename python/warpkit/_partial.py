@@ -1043,7 +1043,7 @@ def _axes(axis: Axis, ndim: int, ops: Ops) -> tuple[int, ...]:
 
 
 def _check_offset(offset: Any, own: tuple[int, ...], axes: tuple[int, ...], ops: Ops) -> None:
-    """All places lie in an array, whose size an int64 holds."""
+    """All places lie in an array, whose size along the axes an int64 holds."""
     if not any(op.removeprefix("nan") in ARGS for op in ops):
         return
     if isinstance(offset, tuple):
@@ -1051,7 +1051,8 @@ def _check_offset(offset: Any, own: tuple[int, ...], axes: tuple[int, ...], ops:
             raise ValueError(
                 f"offset must be the place and the shape of {len(own)} axes each, not {offset}"
             )
-        origin, whole = (tuple(map(operator.index, each)) for each in offset)
+        origin, whole = (tuple(operator.index(each[d]) for d in axes) for each in offset)
+        own = tuple(own[d] for d in axes)
     else:
         origin = (operator.index(offset),)
         own = (math.prod(own[d] for d in axes),)

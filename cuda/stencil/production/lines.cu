@@ -33,25 +33,26 @@ way_of(const wk_call *call)
     return narrow && !gaps ? way::planes : way::columns;
 }
 
-// Is a line or plane so short that a block should have many? H100, share of a copy's rate by a tile of one, and
-// so; radius 1, 4, 16. Lines of 4 float32 .32 .21 .04, .80 .74 .47; of 16 .69 .59 .24, .82 .74 .46; of 33 .58 .60
-// .33, .71 .64 .38; of 50 .56 .58 .43, .75 .65 .40; with float64 sums of 16 .79 .66 .28, .69 .58 .35. Lines of 33
-// float64 .64 .66 .52, .88 .75 .43. Planes of 4 x 3 float32 .06 .05 .02, .97 .82 .50; of 50 x 3 .53 .48 .22, .76 .68
-// .41; of 16 x 16 .93 .54 .19, .82 .74 .48; of 200 x 3 .97 .87 .52, .69 .62 .39. Planes of 50 x 3 float64 .95 .89 .49,
-// .92 .84 .53.
+// Is a line so short that a block should have many? H100, share of a copy's rate by a tile of one, and so; radius 1,
+// 4, 16. Lines of 4 float32 .32 .21 .04, .80 .74 .47; of 33 .58 .60 .33, .71 .64 .38; of 50 .56 .58 .43, .75 .65 .40;
+// with float64 sums of 16 .79 .66 .28, .69 .58 .35. Lines of 33 float64 .64 .66 .52, .88 .75 .43. Planes of 4 x 3
+// float32 .06 .05 .02, .97 .82 .50; of 50 x 3 .53 .48 .22, .76 .68 .41; of 16 x 16 .93 .54 .19, .82 .74 .48; of 16 x
+// 100 .98 .63 .21, .70 .65 .44; of 200 x 3 .97 .87 .52, .69 .62 .39; float64 of 50 x 3 .95 .89 .49, .92 .84 .53. Columns
+// of 4 float32 .14 .19 .04, .81 .72 .46; of 16 .49 .66 .20, .79 .71 .48; of 32 .85 .97 .41, .79 .71 .47; float64 of 32
+// .93 .88 .58, .97 .96 .71; of 48 .99 .98 .79, .98 .96 .74.
 template <typename P>
 bool
 goes_by_short(const wk_stencil_args *a, way by, const job *j)
 {
-    if (!fits_short<typename P::sum>(a, j)) return false;
-    if (const char *e = getenv("WK_SHORT")) return atoi(e);
-    if (by == way::columns) return false;
-    const int64_t outputs = a->outputs, plane = outputs * a->inner;
+    if (!fits_short<typename P::sum>(j, a->taps)) return false;
     constexpr bool kWide = std::is_same_v<P, raw<double>>;
-    if (by == way::planes)
-        return plane <= (kWide ? 100 : 160) || (plane <= 512 && outputs < 2 * a->taps);
-    if (kWide) return outputs <= 16 || (outputs <= 64 && outputs * a->taps <= 300);
-    return outputs <= (std::is_same_v<P, single> ? 12 : 40);
+    const int64_t outputs = a->outputs, plane = outputs * a->inner;
+    if (by == way::rows)
+        return kWide ? outputs <= 16 || (outputs <= 64 && outputs * a->taps <= 300)
+                     : outputs <= (std::is_same_v<P, single> ? 12 : 40);
+    if (outputs <= 8 || (outputs <= 64 && outputs < a->taps)) return true;
+    if (by == way::columns) return outputs <= (kWide ? 32 : 16);
+    return plane <= (kWide ? 100 : 160) || (plane <= 512 && outputs < 2 * a->taps);
 }
 
 // Coefficients that one launch can take: more would leave a block too little shared memory.
