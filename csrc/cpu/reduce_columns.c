@@ -21,6 +21,9 @@ enum {
     AGAIN = 1 << 18, /* bytes of a tile that is read more than once: so is it              */
     TURN = 1 << 15,  /* bytes that are turned at once                                       */
     CLEAN = 1 << 16, /* bytes of rows that are copied without their NaN                     */
+    STEP = 32,       /* rows, ...                                                           */
+    SIDE = 32,       /* ... and columns of a piece of a tile that lanes did not hold        */
+    MISSES = 8,      /* such tiles, after which lanes start anew: sums have grown           */
     ODD = 8          /* columns of one with NaN that are folded again alone                 */
 };
 
@@ -42,6 +45,8 @@ typedef struct block { /* what one task is at */
     const uint8_t *mask;
     int64_t output, width; /* the first column's; how many */
     uint8_t *odd;          /* columns that have NaN, which lanes left out; and of a tile */
+    uint8_t *marks;        /* room for a mark of each column */
+    uint8_t *loose;        /* columns whose accumulators are used beside the lanes; NULL: all */
     wk_acc *accs;          /* NULL: not needed yet */
     int64_t acc_step;      /* bytes */
 } block;
@@ -52,17 +57,24 @@ acc_of(const block *b, int64_t w)
     return (wk_acc *)((char *)b->accs + w * b->acc_step);
 }
 
-/* 0 where there is no memory. */
+/* Of columns from .. from + n - 1; 0 where there is no memory. */
 static int
-need_accs(block *b, void **room)
+need_accs(block *b, void **room, int64_t from, int64_t n)
 {
     const wk_reduction *r = b->j->r;
-    if (b->accs) return 1;
+    if (b->accs && b->loose == NULL) return 1;
     if (*room == NULL) *room = malloc((size_t)(b->j->width * r->acc_bytes));
     if (*room == NULL) return 0;
-    b->accs = *room;
-    b->acc_step = r->acc_bytes;
-    for (int64_t w = 0; w < b->width; w++) wk_acc_start(r, acc_of(b, w));
+    if (b->accs == NULL) {
+        b->accs = *room;
+        b->acc_step = r->acc_bytes;
+        b->loose = memset(b->marks, 0, (size_t)b->width);
+    }
+    for (int64_t w = from; w < from + n; w++) {
+        if (!b->loose[w]) wk_acc_start(r, acc_of(b, w));
+        b->loose[w] = 1;
+    }
+    if (n == b->width) b->loose = NULL;
     return 1;
 }
 
@@ -133,17 +145,21 @@ turned_tile(const block *b, int64_t start, const int64_t *offsets, const int64_t
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
+static void
+absorb_one(const block *b, const wk_lanes *lanes, int64_t group, int64_t rows, int64_t w)
+{
+    const wk_reduction *r = b->j->r;
+    wk_acc *a = acc_of(b, w % b->width);
+    a->n += rows;
+    for (int c = 0; c < r->components; c++)
+        r->folding[c]->absorb(a, lanes->of[c], wk_stride(b->width * group), w);
+}
+
 /* Lanes of `group` rows side by side, each of which had so many tiles' rows. */
 static void
 absorb(const block *b, const wk_lanes *lanes, int64_t group, int64_t rows)
 {
-    const wk_reduction *r = b->j->r;
-    for (int64_t w = 0; w < b->width * group; w++) {
-        wk_acc *a = acc_of(b, w % b->width);
-        a->n += rows;
-        for (int c = 0; c < r->components; c++)
-            r->folding[c]->absorb(a, lanes->of[c], wk_stride(b->width * group), w);
-    }
+    for (int64_t w = 0; w < b->width * group; w++) absorb_one(b, lanes, group, rows, w);
 }
 
 /* Adds a tile from x on to the lanes; 0: it did not hold, and they are of no use. */
@@ -211,6 +227,73 @@ add_tile(block *b, int64_t held, int64_t i, const int64_t *offsets, int64_t n, i
     return *cleans = clean_tile(b, offsets, n);
 }
 
+/* ---- tiles that lanes did not hold --------------------------------------------------------- */
+
+/* Lanes of columns from .. from + n - 1 of a block, to some of their own or back. */
+static void
+move_lanes(const block *b, const wk_lanes *own, int64_t from, int64_t n, int back)
+{
+    const wk_reduction *r = b->j->r;
+    for (int c = 0; c < r->components; c++) {
+        const wk_folding *f = r->folding[c];
+        for (int k = 0; k < f->words; k++) {
+            char *a = (char *)b->lanes.of[c] + (k * wk_stride(b->width) + from) * f->size;
+            char *o = (char *)own->of[c] + k * wk_stride(n) * f->size;
+            memcpy(back ? a : o, back ? o : a, (size_t)(n * f->size));
+        }
+    }
+}
+
+/* Of a few rows what lanes hold goes into them, by pieces, the rest beside them; how many pieces that are,
+ * -1: there is no memory. */
+static int64_t
+add_pieces(block *b, int64_t i, const int64_t *offsets, int64_t n, void **room)
+{
+    const wk_reduction *r = b->j->r;
+    _Alignas(64) char own[8 * WK_ROWS_ROOM / WK_WIDTH * SIDE + 64 * WK_COMPONENT_MAX];
+    int64_t failed = 0;
+    block piece = *b;
+    for (int64_t w = 0, side; w < b->width; w += side) {
+        side = b->width - w < SIDE ? b->width - w : SIDE;
+        wk_lanes_place(r, &piece.lanes, own, side);
+        move_lanes(b, &piece.lanes, w, side, 0);
+        if (lanes_tile(&piece, b->x + w * r->item, offsets, n, side)) {
+            move_lanes(b, &piece.lanes, w, side, 1);
+            continue;
+        }
+        if (!need_accs(b, room, w, side)) return -1;
+        turned_columns(b, w, side, i, offsets, NULL, n);
+        for (int64_t k = 0; k < side; k++) acc_of(b, w + k)->n -= n; /* counted as the lanes' */
+        failed++;
+    }
+    return failed;
+}
+
+/* The same of a tile, whose lanes are as they were before it. */
+static int64_t
+add_steps(block *b, int64_t i, const int64_t *offsets, int64_t n, void **room)
+{
+    int64_t failed = 0;
+    for (int64_t k = 0, rows; k < n && failed >= 0; k += rows) {
+        rows = n - k < STEP ? n - k : STEP;
+        memcpy(b->before.of[0], b->lanes.of[0], (size_t)b->bytes);
+        if (lanes_tile(b, b->x, offsets + k, rows, b->width)) continue;
+        memcpy(b->lanes.of[0], b->before.of[0], (size_t)b->bytes);
+        const int64_t some = add_pieces(b, i + k, offsets + k, rows, room);
+        failed = some < 0 ? some : failed + some;
+    }
+    return failed;
+}
+
+/* Do elements lie in lanes as columns do, each by itself? */
+static int
+has_pieces(const block *b)
+{
+    const wk_reduction *r = b->j->r;
+    return b->odd == NULL && r->args->planes == 1 && !wk_is_complex(r->in->dtype) &&
+           !wk_is_arg(r) && wk_lanes_bytes(r, SIDE) <= 8 * WK_ROWS_ROOM / WK_WIDTH * SIDE;
+}
+
 /* Rows begin .. end - 1 of a block that go through no lanes. */
 static void
 turn_rows(const block *b, int64_t begin, int64_t end)
@@ -244,6 +327,67 @@ fold_odd(const block *b, int64_t begin, int64_t end)
     }
 }
 
+/* What a block's lanes have goes to its accumulators; 0 where there is no memory. */
+static int
+empty_lanes(block *b, int64_t *held, int64_t next, void **room)
+{
+    if (!need_accs(b, room, 0, b->width)) return 0;
+    if (*held) absorb(b, &b->lanes, 1, *held);
+    wk_lanes_start(b->j->r, &b->lanes, b->width, next);
+    *held = 0;
+    return 1;
+}
+
+typedef struct fold_state { /* of a block */
+    int64_t held;           /* rows in lanes */
+    int skip, penalty, misses, cleans, pieces;
+} fold_state;
+
+/* A tile by lanes: 1, or 0 if another way must take it; -1: there is no memory. */
+static int
+fold_tile(block *b, fold_state *s, int64_t i, const int64_t *offsets, int64_t n, void **room)
+{
+    if (add_tile(b, s->held, i, offsets, n, &s->cleans)) {
+        s->held += n;
+        s->penalty = 0;
+        return 1;
+    }
+    if (s->held)
+        memcpy(b->lanes.of[0], b->before.of[0], (size_t)b->bytes);
+    else
+        wk_lanes_start(b->j->r, &b->lanes, b->width, i);
+    int64_t failed = 0;
+    if (s->pieces) {
+        failed = add_steps(b, i, offsets, n, room);
+        if (failed < 0) return -1;
+        s->held += n;
+        const int few = 4 * failed * STEP * SIDE <= n * b->width;
+        if (few && ++s->misses < MISSES) return 1;
+        s->misses = 0;
+        if (few) return empty_lanes(b, &s->held, i + n, room) ? 1 : -1;
+    }
+    s->penalty = s->penalty < 5 ? s->penalty + 1 : 5;
+    s->skip = 1 << s->penalty;
+    if (!empty_lanes(b, &s->held, i + n, room)) return -1;
+    return s->pieces;
+}
+
+static void
+finish_block(const block *b, int64_t held)
+{
+    const columns_job *j = b->j;
+    if (b->accs && b->loose == NULL) {
+        if (held) absorb(b, &b->lanes, 1, held);
+        return;
+    }
+    j->r->foldings->finish_lanes(j->r, b->lanes.of, b->width, b->output, j->step);
+    for (int64_t w = 0; b->accs && w < b->width; w++) {
+        if (!b->loose[w]) continue;
+        absorb_one(b, &b->lanes, 1, held, w);
+        j->r->foldings->finish(j->r, acc_of(b, w), b->output + w * j->step);
+    }
+}
+
 /* Rows begin .. end - 1 of a block. */
 static wk_status
 fold_block(block *b, int64_t begin, int64_t end, void **room)
@@ -251,40 +395,26 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
     const columns_job *j = b->j;
     const wk_reduction *r = j->r;
     const int kept = r->args->kept;
-    int64_t offsets[TILE], masks[TILE], held = 0; /* rows in lanes */
-    int skip = 0, penalty = 0, tiles = 0, cleans = b->odd != NULL;
+    int64_t offsets[TILE], masks[TILE];
+    int tiles = 0;
+    fold_state s = {.cleans = b->odd != NULL, .pieces = j->lanes && has_pieces(b)};
     if (j->lanes) wk_lanes_start(r, &b->lanes, b->width, begin);
     for (int64_t i = begin, n; i < end; i += n) {
         n = end - i < j->tile ? end - i : j->tile;
         if (++tiles % 16 == 0 && wk_interrupted()) break;
         wk_list_offsets(r->in, kept, i, n, offsets);
         if (r->mask) wk_list_offsets(r->where, kept, i, n, masks);
-        if (held >= WK_HELD) {
-            if (!need_accs(b, room)) return WK_EMEMORY;
-            absorb(b, &b->lanes, 1, held);
-            wk_lanes_start(r, &b->lanes, b->width, i);
-            held = 0;
+        if (s.held >= WK_HELD && !empty_lanes(b, &s.held, i, room)) return WK_EMEMORY;
+        if (j->lanes && s.skip == 0) {
+            const int taken = fold_tile(b, &s, i, offsets, n, room);
+            if (taken < 0) return WK_EMEMORY;
+            if (taken) continue;
         }
-        if (j->lanes && skip == 0) {
-            if (add_tile(b, held, i, offsets, n, &cleans)) {
-                held += n;
-                penalty = 0;
-                continue;
-            }
-            penalty = penalty < 5 ? penalty + 1 : 5;
-            skip = 1 << penalty;
-        }
-        skip -= skip > 0;
-        if (!need_accs(b, room)) return WK_EMEMORY;
-        if (held) absorb(b, &b->before, 1, held);
-        if (j->lanes) wk_lanes_start(r, &b->lanes, b->width, i + n);
-        held = 0;
+        s.skip -= s.skip > 0;
+        if (!need_accs(b, room, 0, b->width)) return WK_EMEMORY;
         turned_tile(b, i, offsets, masks, n);
     }
-    if (b->accs == NULL && j->lanes)
-        r->foldings->finish_lanes(r, b->lanes.of, b->width, b->output, j->step);
-    else if (held)
-        absorb(b, &b->lanes, 1, held);
+    if (j->lanes) finish_block(b, s.held);
     if (b->odd) fold_odd(b, begin, end);
     return WK_OK;
 }
@@ -327,10 +457,11 @@ block_of(const columns_job *j, int64_t i, char *lanes, int64_t most)
     b.x = r->x + wk_offset_of(r->in, 0, r->args->kept, b.output) * r->item;
     if (r->mask) b.mask = r->mask + wk_offset_of(r->where, 0, r->args->kept, b.output);
     b.bytes = wk_lanes_bytes(r, b.width * j->group);
+    b.marks = (uint8_t *)lanes + 2 * most;
     wk_lanes_place(r, &b.lanes, lanes, b.width * j->group);
     wk_lanes_place(r, &b.before, lanes + most, b.width * j->group);
     if (r->args->skip_nan && j->lanes && j->group == 1)
-        b.odd = memset(lanes + 2 * most, 0, (size_t)b.width);
+        b.odd = memset(b.marks + b.width, 0, (size_t)b.width);
     return b;
 }
 
@@ -343,7 +474,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
     const wk_reduction *r = j->r;
     const wk_fp_state state = wk_fp_begin();
     const int64_t most = wk_lanes_bytes(r, j->width * j->group);
-    char *lanes = aligned_alloc(64, (size_t)((2 * (most + j->width) + 63) & ~(int64_t)63));
+    char *lanes = aligned_alloc(64, (size_t)((2 * most + 3 * j->width + 63) & ~(int64_t)63));
     void *room = NULL;
     if (lanes == NULL) shared->failed = 1;
     for (int64_t i = begin; i < end && lanes; i++) {
@@ -354,7 +485,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
             b.accs = (wk_acc *)(j->accs + (b.output * j->parts + i % j->parts) * r->acc_bytes);
             b.acc_step = j->step * j->parts * r->acc_bytes;
             for (int64_t w = 0; w < b.width; w++) wk_acc_start(r, acc_of(&b, w));
-        } else if ((!j->lanes || j->group > 1) && !need_accs(&b, &room)) {
+        } else if ((!j->lanes || j->group > 1) && !need_accs(&b, &room, 0, b.width)) {
             shared->failed = 1;
             break;
         }
@@ -362,7 +493,7 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
             fold_narrow(&b, start, start + rows);
         else if (fold_block(&b, start, start + rows, &room))
             shared->failed = 1;
-        if (j->accs || b.accs == NULL) continue;
+        if (j->accs || b.accs == NULL || b.loose) continue;
         for (int64_t w = 0; w < b.width; w++)
             r->foldings->finish(r, acc_of(&b, w), b.output + w * j->step);
     }
