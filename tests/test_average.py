@@ -1,12 +1,13 @@
 """average: the quotient of two exact sums, rounded once, on every device."""
 
 import time
+import tracemalloc
 
 import helpers
 import numpy as np
 import pytest
 import warpkit
-from warpkit import reference
+from warpkit import _average, reference
 
 DTYPES = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int16", "int64"]
 
@@ -178,3 +179,120 @@ def test_progress_is_told(device):
     warpkit.average(a, None, a + 2, device=device, progress=lambda *at: told.append(at))
     assert told[-1][0] == told[-1][1]
     assert told == sorted(told)
+
+
+def check(a, axis, w, device="cpu"):
+    """The average, and the sum of the weights, which may be of the axis alone."""
+    got = warpkit.average(a, axis, w, returned=True, device=device)
+    whole = np.broadcast_to(w, a.shape)
+    helpers.assert_same(np.asarray(got.average), np.asarray(reference.average(a, axis, whole)))
+    sums = reference.reduce(whole.astype(got.sum_of_weights.dtype), "sum", axis)
+    helpers.assert_same(np.asarray(got.sum_of_weights), np.asarray(sums))
+    alone = np.asarray(warpkit.average(a, axis, w, device=device))
+    helpers.assert_same(alone, np.asarray(got.average))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("tile", [1, 7, 64])
+def test_long_lines_are_added_by_tiles(monkeypatch, tile, dtype):
+    """As if they were as long as tiles are: many to a tile, or a tile for each of many pieces."""
+    monkeypatch.setattr(_average, "TILE", tile)
+    kind = np.dtype(dtype)
+    for n in (1, 6, 7, 8, 64, 65, 200):
+        for span in (0, 4) if kind.itemsize == 2 else (0, 4, 30):
+            a = elements(dtype, (3, n), span, n)
+            if kind.kind not in "iu":
+                a[1, n // 2 :] -= a[1, : n - n // 2]  # pieces cancel
+            w = weights_of(dtype, (3, n), min(span, 3))
+            for axis, weights in ((1, w), (1, w[0]), (None, w)):
+                check(a, axis, weights)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float16", 11), ("float32", 24), ("float64", 53)])
+def test_ties_of_long_lines_are_rounded_right(monkeypatch, dtype, digits):
+    """What decides is nothing, or lies so far below that no piece's terms may lose it."""
+    monkeypatch.setattr(_average, "TILE", 16)
+    half = 2.0**-digits
+    for more in (0, 2 * half):
+        for tiny in (0, *(s * 2.0**-e for s in (1, -1) for e in (digits + 4, 80, 100, 400, 1060))):
+            if tiny and dtype != "float64" and abs(tiny) < 2.0**-20:
+                continue
+            a = np.zeros(64)
+            a[[0, 20]] = 64 * (1 + more), 64 * half
+            a[40:42], a[62] = (2.0**12, -(2.0**12)), tiny
+            a, w = a.astype(dtype), np.ones(64, dtype)
+            check(a, None, w)
+            check(np.stack([a, a[::-1]]), 1, w)
+
+
+def test_nan_and_infinities_of_one_piece_are_the_averages(monkeypatch):
+    monkeypatch.setattr(_average, "TILE", 16)
+    for dtype in ("float32", "float64"):
+        for odd, want in (([np.nan], np.nan), ([np.inf], np.inf), ([np.inf, -np.inf], np.nan)):
+            a, w = np.ones((2, 100), dtype), np.ones(100, dtype)
+            a[1, 50 : 50 + len(odd)] = odd
+            np.testing.assert_equal(warpkit.average(a, 1, w), np.array([1, want], dtype))
+
+
+@pytest.mark.parametrize("lines", [1, 3])
+def test_what_no_double_holds_decides_a_tie(device, lines):
+    """2 + 2^-52 + 2^-1100, over 2."""
+    a = np.array([[1 + 2.0**-52, 1, 2.0**-1000, 0]] * lines)
+    w = np.array([1, 1, 2.0**-100, -(2.0**-100)])
+    for sign in (1, -1):
+        a[:, 2] = sign * 2.0**-1000
+        check(a, 1, w, device)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_weights_may_be_subnormal_doubles(device, dtype):
+    a = elements(dtype, (4, 9), 3)
+    w = np.arange(1.0, 10.0) * 5e-324
+    check(a, 1, w, device)
+
+
+def test_long_arrays_are_not_copied_whole():
+    """That took four times as long as all the rest."""
+    a = np.ones(1 << 20, "f4")
+    tracemalloc.start()
+    warpkit.average(a, weights=a)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < a.nbytes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "digits", "large", "rest", "step"),
+    [
+        ("float32", 24, 30, None, -25),  # what the one term of a piece is rounded by, in eighths
+        ("float64", 53, 6, None, -66),  # ... the second one, less than all of the first taken away
+        ("float64", 53, 26, -28, -83),  # ... the second one
+    ],
+)
+def test_what_terms_of_pieces_lose_decides_ties(monkeypatch, dtype, digits, large, rest, step):
+    monkeypatch.setattr(_average, "TILE", 16)
+    few = np.random.default_rng(digits).integers(-8, 9, (40, 5))
+    few[:4] = [[3, -5, 3, 0, 0], [3, 0, 3, 0, -4], [0, 5, -3, -3, 0], [-6, 0, 0, 0, 4]]
+    a, w = np.zeros((len(few), 96)), np.ones(96)
+    for piece, sign in enumerate((1, -1, 1, -1)):
+        a[:, 16 * piece] = sign * 2.0**large
+        a[:, 16 * piece + 1] = 0 if rest is None else sign * 2.0**rest
+        a[:, 16 * piece + 5] = few[:, piece] * 2.0**step
+    a[:, 64], a[:, 80] = 1, 2.0**-digits + few[:, 4] * 2.0**step
+    w[65:80] = w[81:96] = w[6:8] = 0  # 64 are left
+    a, w = a.astype(dtype), w.astype(dtype)
+    one = np.zeros_like(a)
+    one[:, 64] = 1
+    for line in (*range(4), slice(None)):  # of several, one may have all go another way
+        x, axis = a[line].copy(), -1
+        check(x, axis, w)
+        check(np.ones_like(x), axis, x)
+        x[..., 80] -= np.asarray(2.0 ** (1 - digits), dtype)
+        check(one[line], axis, x)  # 1 / (1 - 2^-digits ...)
+
+
+def test_bfloat16_is_not_rounded_by_way_of_float32(device):
+    """1 + 2^-8 + 2^-40 is no tie, but it is one as a float32."""
+    a, w = (np.array(v, "bfloat16") for v in ([1, 2.0**-8, 2.0**-40, 0], [1, 1, 1, -2]))
+    check(a, None, w, device)
+    check(np.ones_like(a), None, a, device)

@@ -1,5 +1,7 @@
 """dot, segments, groups and prefixes: every row against its oracle, and what they refuse."""
 
+import time
+
 import numpy as np
 import pytest
 import warpkit
@@ -795,3 +797,98 @@ def test_sums_by_integers_alone_are_the_same(row):
         check(row, "segment_reduce", x, [0, 5, 2000], "var")
         assert_same(warpkit.dot(x, y, device=row.device), reference.dot(x, y))
         assert_same(warpkit.cumsum(x[:300], device=row.device), reference.cumsum(x[:300]))
+
+
+# ---- prefixes of many doubles on the CPU -------------------------------------------------------
+
+
+def check_prefixes(x, *axis):
+    assert_same(warpkit.cumsum(x, *axis, device="cpu"), reference.cumsum(x, *axis))
+
+
+@pytest.mark.parametrize("binades", [150, 220, 500, 1000, 1900])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_prefixes_that_take_many_doubles(dtype, binades):
+    """So many that what stands before a block is many too; then ever less, and of whole powers."""
+    kind = np.zeros(0, dtype).real.dtype
+    if kind == np.float32:
+        binades = min(binades, 250)
+    x = wide(kind, 5000, binades, seed=binades)
+    powers = np.exp2(np.random.default_rng(1).integers(-binades // 2, binades // 2, 5000))
+    signs = np.where(x < 0, -1, 1)
+    back = np.concatenate([x[:2500], -x[2499::-1]])  # nothing may be lost on the way
+    for series in (x, back, np.sort(x), (powers * signs).astype(kind), np.sort(np.abs(x))[::-1]):
+        if np.dtype(dtype).kind == "c":
+            series = series + 1j * series[::-1]
+        check_prefixes(series)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(70, 9), (9, 70), (500, 64), (300, 8), (64, 30), (2500, 3)])
+def test_lines_and_columns_that_take_many_doubles(dtype, shape):
+    for binades in (60, 200, 400 if dtype == "float64" else 240):
+        for part in (1, 3, 20):  # of all of them
+            x = wide(dtype, shape[0] * shape[1], 4).reshape(shape)
+            far = wide(dtype, x.size, binades, seed=part).reshape(shape)
+            for axis in (0, 1):
+                y = x.copy()
+                some = (
+                    (slice(None), slice(None, None, part)) if axis == 0 else slice(None, None, part)
+                )
+                y[some] = far[some]
+                check_prefixes(y, axis)
+                check_prefixes(np.concatenate([y, -np.flip(y, axis)], axis), axis)
+                y[5, 5 % shape[1]] = np.nan
+                check_prefixes(y, axis)
+
+
+def test_what_comes_and_goes_leaves_prefixes_as_they_were():
+    x = wide("float64", 9000, 4)
+    for large in (1e30, 1e200, 1.7e308):
+        y = x.copy()
+        y[[10, 3000, 3001]] = large, -large, large
+        y[[5000, 6000, 6001]] = -large, 5e-324, 1e-200
+        check_prefixes(y)
+        y[[3000, 3001]] = large, -large  # the largest: infinite between
+        check_prefixes(y)
+    y = np.where(np.arange(9000) % 2, -x, np.roll(x, -1))  # zero after every other
+    check_prefixes(y * np.exp2(np.arange(9000) // 2 % 900))
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float32", 24), ("float64", 53)])
+def test_ties_of_prefixes_are_decided_far_below(dtype, digits):
+    """By what of many doubles is the last, or by nothing; beside powers of two as well."""
+    far = (60, 100) if dtype == "float32" else (60, 110, 170, 400, 1000)
+    for first in (1.0, 1 + 2.0 ** (1 - digits), 1 - 2.0**-digits):
+        for half in (2.0**-digits, 2.0 ** (-digits - 1)):
+            for sign in (1, -1):
+                for tie in (half, -half):
+                    tiny = [s * 2.0**-e for e in far for s in (1, -2, 1)]
+                    x = sign * np.array([2.0**90, -(2.0**-120), first, tie, *tiny])
+                    x = np.concatenate([x, [-x[0], -x[1]], tiny, np.negative(tiny)]).astype(dtype)
+                    for n in (x.size, x.size - 1):
+                        check_prefixes(x[:n])
+                        check_prefixes(np.concatenate([np.zeros(2040, dtype), x[:n], -x[:n]]))
+
+
+def test_prefixes_of_many_chunks_and_doubles():
+    x = wide("float64", 120_000, 220, seed=3)
+    got = warpkit.cumsum(x, device="cpu")
+    for i in (0, 32_767, 32_768, 32_769, 65_535, 65_536, 98_304, 119_999):
+        assert_same(got[i], warpkit.reduce(x[: i + 1], device="cpu"))
+    assert_same(warpkit.cumsum(x[:30_000], device="cpu"), got[:30_000])
+
+
+def test_wide_prefixes_take_some_times_as_long_as_narrow_ones():
+    """Once a hundred times."""
+
+    def seconds(x):
+        best = 1.0
+        for _ in range(5):
+            began = time.perf_counter()
+            warpkit.cumsum(x, device="cpu")
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    narrow, far = (wide("float64", 60_000, binades) for binades in (4, 200))
+    assert seconds(far) < 30 * seconds(narrow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from warpkit import _core
 from warpkit._array import DeviceArray, beside, empty, on_host
 from warpkit._keyed import _array, _bring, _Place, dot
 from warpkit._ops import Axis, Device, Progress, stencil1d
@@ -17,6 +19,14 @@ from warpkit._reduce import reduce
 
 # Floats that a sum is told in. Few sums need more, which are added on the host.
 TERMS = 8
+
+# Elements of a host array that are converted at once and then stay in L2: of a whole copy the
+# system hands out each page anew, which takes longer than the sums.
+TILE = 1 << 15
+
+# What is left of a sum of products, but for this part of it, is told by two doubles: faster by far
+# than what is left of it, of which these do not know enough digits.
+LEAN = 2.0**-17
 
 
 class Weighted(NamedTuple):
@@ -84,7 +94,8 @@ def average(
     result's dtype first. NaN propagates; an infinite element or weight gives what the quotient of
     the two sums gives. An array on a device is waited for. The sums are told by calls of dot and of
     reduce, each of which gives what is left of the exact value: one of each for what is rounded to
-    float32 or less, two for float64; more where those do not tell how a quotient is rounded.
+    float32 or less, two for float64, of host arrays by tiles that take no memory; more, of a copy,
+    where those do not tell how a quotient is rounded.
 
     References
     ----------
@@ -141,6 +152,8 @@ def _dtype(x: Any, w: Any) -> np.dtype[Any]:
 
 def _lines(a: Any, axes: tuple[int, ...]) -> Any:
     """A view, or a copy, with these axes as the last one."""
+    if a.ndim == 1 and axes:
+        return a
     rest = [d for d in range(a.ndim) if d not in axes]
     moved = a.transpose(*rest, *axes) if a.ndim else a
     shape = tuple(a.shape[d] for d in rest)
@@ -166,39 +179,38 @@ class _Sums:
     less the terms before it, until nothing is left: floats whose exact sum it is. They are told as
     far as they are asked for."""
 
-    terms: np.ndarray  # shape (TERMS, ...)
+    terms: np.ndarray  # shape (TERMS, ...), once they are asked for
+    left: np.ndarray  # of which lines there are more
 
     def __init__(
         self, x: Any, w: Any, dtype: np.dtype[Any], place: _Place, progress: Progress
     ) -> None:
         self.elements = x, w
         self.space: tuple[Any, Any] | None = None  # them, with room for terms behind each line
-        self.place, self.progress = place, progress
-        self.terms = np.zeros((TERMS, *x.shape[:-1]), dtype)
-        self.left = np.ones(x.shape[:-1], bool)
+        self.dtype, self.place, self.progress = dtype, place, progress
         self.told = 0
 
     def tell(self, many: int) -> np.ndarray:
         """The first of the terms."""
+        if self.told == 0:
+            shape = self.elements[0].shape[:-1]
+            self.terms, self.left = np.zeros((TERMS, *shape), self.dtype), np.ones(shape, bool)
         while self.told < many and self.left.any():
-            term = self.terms[self.told] = self._left(many) + 0.0  # no zero is negative
+            term = self.terms[self.told] = self._rest() + 0.0  # no zero is negative
             self.left = (term != 0) & np.isfinite(term)
             self.told += 1
         return self.terms[:many]
 
-    def _left(self, many: int) -> np.ndarray:
-        """The sums, less the terms that are told; of so many to be told at least."""
+    def _rest(self) -> np.ndarray:
+        """The sums, less the terms that are told."""
         x, w = self.elements
-        k, n, dtype = self.told, x.shape[-1], self.terms.dtype
+        k, n = self.told, x.shape[-1]
         there = isinstance(x, DeviceArray)
-        if k == 0 and not there and (many == 1 or x.dtype == dtype):
-            x, w = np.asarray(x, dtype), None if w is None else np.asarray(w, dtype)
-        else:
-            if self.space is None:
-                self.space = _spaced(x, dtype), None if w is None else _spaced(w, dtype, 1)
-            x, w = self.space
-            if k:  # those before it are there
-                x[..., n + k - 1] = -np.where(self.left, self.terms[k - 1], 0)
+        if self.space is None:
+            self.space = _spaced(x, self.dtype), None if w is None else _spaced(w, self.dtype, 1)
+        x, w = self.space
+        if k:  # those before it are there
+            x[..., n + k - 1] = -np.where(self.left, self.terms[k - 1], 0)
         options = {"device": None if there else "cpu", "stream": self.place.stream}
         if w is None:
             return np.asarray(on_host(reduce(x, "sum", -1, **options)))
@@ -209,25 +221,23 @@ class _Sums:
     def suffice(self) -> np.ndarray:
         """Of which lines all terms together are the sum."""
         first = self.tell(TERMS)[0]
+        return np.asarray(~self.left & np.isfinite(first) & self.whole)
+
+    @functools.cached_property
+    def whole(self) -> bool:
+        """Are all a multiple of the least double? Else what is left may be less than any term."""
         x, w = self.elements
-        wrong = self.left | ~np.isfinite(first)
-        if w is not None and _is_wide(x) and _is_wide(w):
-            wrong |= _may_lack(x, first)
-        return np.asarray(~wrong)
+        if w is None or not {x.dtype.name, w.dtype.name} & {"float64", "complex128"}:
+            return True
+        return _least_exponent(x) + _least_exponent(w) - 2 * 52 >= -1074
 
 
-def _is_wide(x: Any) -> bool:
-    return bool(x.dtype.name in ("float64", "complex128"))
-
-
-def _may_lack(x: Any, sums: np.ndarray) -> np.ndarray:
-    """Of which sums that is a good part which is less than a float: of products of doubles."""
-    parts = np.abs(np.stack([sums.real, sums.imag]))
-    lack = ((parts > 0) & (parts < 2.0**-900)).any(0)
-    none = (parts == 0).all(0)
-    if none.any():
-        none &= np.asarray(on_host(reduce(x, "any", -1)))
-    return np.asarray(lack | none)
+def _least_exponent(x: Any) -> int:
+    """Of all numbers but zeros, each of which is a multiple of 2 to it, less 52."""
+    host = np.asarray(on_host(x))
+    parts = np.stack([host.real, host.imag]) if host.dtype.kind == "c" else host
+    sizes = np.abs(parts.astype(np.float64))
+    return math.frexp(np.min(sizes, where=sizes > 0, initial=1.0))[1] - 1
 
 
 def _spaced(x: Any, dtype: np.dtype[Any], fill: int = 0) -> Any:
@@ -247,6 +257,100 @@ def _spaced(x: Any, dtype: np.dtype[Any], fill: int = 0) -> Any:
     return there
 
 
+# ---- sums by tiles -------------------------------------------------------------------------------
+
+
+class _Told(NamedTuple):
+    """A sum each, by one term or two: it, rounded, and what that is off, rounded."""
+
+    terms: np.ndarray  # shape (many, ...)
+    off: Any  # by what part of it they are off besides, at most; of complex ones, each part
+
+
+def _tell(over: _Sums, under: _Sums, many: int, lean: float) -> tuple[_Told, _Told]:
+    (x, w), place = over.elements, over.place
+    if isinstance(x, DeviceArray) or place.stream is not None or over.progress or not x.size:
+        return _Told(over.tell(many), 0.0), _Told(under.tell(many), 0.0)
+    products, sums = _of_tiles(x, w, over.dtype, many, place.variant, lean)
+    return _joined(products, x.shape[:-1], lean), _joined(sums, w.shape[:-1], 0)
+
+
+def _of_tiles(
+    x: np.ndarray, w: np.ndarray, dtype: np.dtype[Any], many: int, variant: str | None, lean: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of products and of weights the terms of each line's pieces: (many, lines, pieces)."""
+    n, alone = x.shape[-1], w.ndim == 1
+    x, w = x.reshape(-1, n), w.reshape(-1, n)
+    across = min(n, TILE)
+    down = min(len(x), TILE // across)  # one line, where there is more than one piece
+    firsts = range(0, n, across)
+    products = np.empty((many, len(x), len(firsts)), dtype)
+    sums = np.empty((many, len(w), len(firsts)), dtype)
+    rooms = [np.empty((down, across + many - 1), dtype) for _ in "xw"]  # the last: for a term
+    for piece, first in enumerate(firsts):
+        last = min(first + across, n)
+        m = last - first
+        for line in range(0, len(x), down):
+            end = min(line + down, len(x))
+            a, b = (room[: end - line, : m + many - 1] for room in rooms)
+            a[:, :m] = x[line:end, first:last]
+            if line == 0 or not alone:
+                some = slice(1) if alone else slice(line, end)
+                b[:, :m] = w[some, first:last]
+                sums[:, some, piece] = _terms_of(b[:1] if alone else b, None, m, variant, 0)
+            products[:, line:end, piece] = _terms_of(a, b, m, variant, lean)
+    return products, sums
+
+
+def _terms_of(
+    a: np.ndarray, b: np.ndarray | None, m: int, variant: str | None, lean: float
+) -> list[Any]:
+    """Of the first m elements of each line, behind which there is room for the first term, or no
+    second one is asked for. Not all of the first is subtracted: how much less is known exactly, and
+    so is the second without it (P. H. Sterbenz)."""
+
+    def left() -> Any:
+        if b is None:
+            return reduce(a, "sum", -1, device="cpu")
+        return _core.dot(a, b, False, False, None, "cpu", None, variant, None)
+
+    if a.shape[1] == m:
+        return [left()]
+    a[:, m] = 0
+    if b is not None:
+        b[:, m] = 1
+    first = left()
+    with np.errstate(invalid="ignore"):
+        most = first * (1 - lean)
+        a[:, m] = -most
+        return [first, left() - (first - most)]
+
+
+def _joined(parts: np.ndarray, shape: tuple[int, ...], lean: float) -> _Told:
+    """Pieces' terms are added exactly, and told again. A piece is off by 2^-53 of its one term at
+    most, or of its second, which is 2^-53 of the first at most, or as large as the lean part."""
+    many, lines, pieces = parts.shape
+    if pieces == 1 and not lean:
+        return _Told(parts.reshape(many, *shape), 0.0)
+    rest = parts.transpose(1, 0, 2).reshape(lines, -1)
+    terms = [reduce(rest, "sum", -1, device="cpu")]
+    if many > 1:
+        rest = np.concatenate([rest, -terms[0][:, None]], 1)
+        terms.append(reduce(rest, "sum", -1, device="cpu"))
+    unit = 2.0**-52 * (1 if many == 1 else lean or 2.0**-53)  # of pieces: twice what they are off
+
+    def part(of: np.ndarray, first: np.ndarray) -> np.ndarray:
+        most = np.abs(of[0]).sum(-1) * unit
+        exact = (of[-1] == 0).all(-1) & (lean == 0)
+        return np.where(exact, 0.0, most / np.abs(first)).reshape(shape)
+
+    with np.errstate(all="ignore"):
+        off: Any = part(parts.real, terms[0].real)
+        if parts.dtype.kind == "c":
+            off = off + 1j * part(parts.imag, terms[0].imag)
+    return _Told(np.stack(terms).reshape(many, *shape), off)
+
+
 # ---- quotients -----------------------------------------------------------------------------------
 
 Parts = tuple[Fraction, Fraction]  # real, imaginary
@@ -257,13 +361,14 @@ def _quotients(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rounded quotients, and, where they are returned, rounded sums of the weights."""
     small = dtype.itemsize <= (8 if dtype.kind == "c" else 4)
-    for many in (1, 2) if small else (2,):
-        told = over.tell(many), under.tell(many)
+    long = over.elements[0].shape[-1] * 8 > TILE  # of which few are ties
+    for many, lean in ((1, 0), (2, 0)) if small else ((2, LEAN), (2, 0)) if long else ((2, 0),):
+        told = _tell(over, under, many, lean)
         quotients, totals, known = _near(*told, shape, dtype, returned)
         if known.all():
             return quotients, totals
     fine = over.suffice(), under.suffice()
-    alone = under.terms.ndim == 1  # one sum of weights for all
+    alone = under.elements[0].ndim == 1  # one sum of weights for all
     for place in np.argwhere(~known):
         at = tuple(place)
         b = _exact(under, fine[1], () if alone else at)
@@ -280,8 +385,8 @@ def _quotients(
 
 
 def _near(
-    over: np.ndarray,
-    under: np.ndarray,
+    over: _Told,
+    under: _Told,
     shape: tuple[int, ...],
     dtype: np.dtype[Any],
     returned: bool,
@@ -290,12 +395,17 @@ def _near(
     asked for. Complex weights, zeros and what is very large or small are left to others."""
     quotients, totals = np.empty(shape, dtype), np.empty(shape, dtype)
     real = quotients.real.dtype
-    b = [np.broadcast_to(term, shape) for term in under.real]
+    b = [term if term.shape == shape else np.broadcast_to(term, shape) for term in under.terms.real]
     with np.errstate(all="ignore"):
-        totals[...], certain = _rounded_sum(b, real)
-        known = (under.imag == 0).all(0) & _moderate(b[0]) & (certain | (not returned))
+        known = _moderate(b[0])
+        if under.terms.dtype.kind == "c":
+            known &= (under.terms.imag == 0).all(0)
+        if returned:
+            totals[...], certain = _rounded_sum(b, under.off.real, real)
+            known &= certain
         for part in ("real", "imag") if dtype.kind == "c" else ("real",):
-            found, certain = _rounded_quotient(list(getattr(over, part)), b, real)
+            a, off = list(getattr(over.terms, part)), getattr(over.off, part) + under.off.real
+            found, certain = _rounded_quotient(a, b, off, real)
             getattr(quotients, part)[...] = found
             known &= certain
     return quotients, totals, known
@@ -306,49 +416,64 @@ def _moderate(x: np.ndarray) -> np.ndarray:
     return np.asarray((np.abs(x) > 2.0**-900) & (np.abs(x) < 2.0**900))
 
 
-def _between(x: np.ndarray, error: float, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _between(x: np.ndarray, error: Any, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Rounded to less than a double what lies within this part of x; where it is certain."""
-    low, high = (x * (1 + e) for e in (-error, error))
+    low, high = x * (1 - error), x * (1 + error)
     found = low.astype(dtype)
-    certain = found == high.astype(dtype)
+    certain = (found == high.astype(dtype)) & (error < 2.0**-40)
     if dtype.itemsize == 2 and dtype != np.float16:  # rounded twice: not beside the second's ties
         certain &= x.astype(np.float32).view(np.uint32) & 0xFFFF != 0x8000
     return found, certain
 
 
-def _rounded_sum(b: list[np.ndarray], dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _rounds_once(x: np.ndarray, dtype: np.dtype[Any]) -> Any:
+    """To bfloat16 NumPy's conversion goes by float32."""
+    return dtype.itemsize == 4 or dtype == np.float16 or x == x.astype(np.float32)
+
+
+def _is_tie(x: np.ndarray, off: np.ndarray, error: Any) -> np.ndarray:
+    """May what lies off x, but for this part of x, be rounded to another double than x?"""
+    half, error = np.spacing(np.abs(x)) / 2, np.abs(x) * error
+    off = np.abs(off)
+    tie = (np.abs(off - half) <= error) | (np.abs(off - half / 2) <= error)
+    return np.asarray(tie | ~(error < half / 4))
+
+
+def _rounded_sum(
+    b: list[np.ndarray], off: Any, dtype: np.dtype[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """off: by what part of it the terms are off besides."""
     if dtype.itemsize == 8:
-        return b[0], np.isfinite(b[0])
-    found, certain = _between(b[0], 2.0**-52, dtype)
+        return b[0], np.isfinite(b[0]) & ((off == 0) | ~_is_tie(b[0], b[1], off + 2.0**-98))
+    found, certain = _between(b[0], 2.0**-52 + 2 * off, dtype)
     if len(b) == 1:
         return found, certain
-    exact = b[1] == 0
+    exact = (b[1] == 0) & (off == 0) & _rounds_once(b[0], dtype)
     return np.where(exact, b[0].astype(dtype), found), certain | exact
 
 
 def _rounded_quotient(
-    a: list[np.ndarray], b: list[np.ndarray], dtype: np.dtype[Any]
+    a: list[np.ndarray], b: list[np.ndarray], off: Any, dtype: np.dtype[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of a sum and another, each told by a rounded term, or also by what that is off, rounded.
-    With one term the quotient of both is off by three roundings; with two it is told by two floats,
-    off by 2^-101 of it, and is exact where no term, and nothing of the division, is left."""
+    """Of a sum and another, each told by a rounded term, or also by what that is off, rounded; off:
+    by what part both are off besides. With one term the quotient of both is off by three roundings;
+    with two it is told by two floats, off by 2^-101 of it, and is exact where no term, and nothing
+    of the division, is left: then what seems a tie of floats of less digits is one."""
     first = a[0] / b[0]
     fine = _moderate(a[0]) & _moderate(first)
     if len(a) == 1:
-        found, certain = _between(first, 2.0**-50, dtype)
+        found, certain = _between(first, 2.0**-50 + 2 * off, dtype)
         return found, np.asarray(certain & fine)
     product, low = _product(first, b[0])
     rest = (a[0] - product) - low  # exact: T. J. Dekker
     second = (rest + (a[1] - first * b[1])) / b[0]
-    exact = (rest == 0) & (a[1] == 0) & (b[1] == 0)
     near = first + second
-    off = np.abs(second - (near - first))
     if dtype.itemsize < 8:
-        found, certain = _between(near, 2.0**-51, dtype)
+        exact = (rest == 0) & (a[1] == 0) & (b[1] == 0) & (off == 0) & _rounds_once(first, dtype)
+        found, certain = _between(near, 2.0**-51 + 2 * off, dtype)
         return np.where(exact, first.astype(dtype), found), (certain | exact) & fine
-    half, error = np.spacing(np.abs(near)) / 2, np.abs(near) * 2.0**-98
-    tie = (np.abs(off - half) <= error) | (np.abs(off - half / 2) <= error)
-    return near, (exact | ~tie) & fine
+    tie = _is_tie(near, second - (near - first), 2.0**-98 + 2 * off)
+    return near, ~tie & fine
 
 
 def _product(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -371,7 +496,7 @@ def _exact(sums: _Sums, suffice: np.ndarray, at: tuple[int, ...]) -> Parts | Non
         terms: Any = [term[at] for term in sums.terms]
     else:
         x, w = (on_host(e[at] if e is not None and e.ndim > 1 else e) for e in sums.elements)
-        wide = sums.terms.dtype
+        wide = sums.dtype
         x, w = np.asarray(x, wide), np.ones(1, wide) if w is None else np.asarray(w, wide)
         if not (np.isfinite(x).all() and np.isfinite(w).all()):
             return None

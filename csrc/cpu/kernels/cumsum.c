@@ -12,7 +12,9 @@
  * Else      a third double takes the rest. h + t is then a prefix but for e, |t| at most half a unit
  *           of h. Of float64 h + (t - e) and h + (t + e) are the same double, or the block goes another
  *           way; rounding is monotonic, so that is what h + t + any of it is rounded to.
- * Last      integers: limbs, of which each prefix is rounded. Half a microsecond an element. */
+ * Wide      up to 48 doubles, each of what the one before rounds off: cumsum_lanes.h. A nanosecond an
+ *           element and double.
+ * Last      integers: limbs, of which each prefix is rounded. A tenth of a microsecond an element. */
 #include "cpu/fp.h"
 #include "cpu/threads.h"
 #include "cumsum_lanes.h"
@@ -113,9 +115,9 @@ add_lanes(const job *j, strip s, int64_t first, int64_t end, int parts, before *
 {
     const int64_t w = s.width, most = BLOCK / w / WK_VD * WK_VD;
     _Alignas(64) double x[SPACE];
-    wk_vd sum[WIDTH][PARTS];
+    wk_vd sum[WIDTH][FEW];
     wk_vl open = {0};
-    for (int64_t v = 0; v < w; v++) start_lanes(sum[v]);
+    for (int64_t v = 0; v < w; v++) start_lanes(sum[v], FEW);
     for (int64_t i = first, n; i < end; i += n) {
         n = end - i < most ? end - i : most;
         const int64_t rows = (n + WK_VD - 1) / WK_VD;
@@ -159,19 +161,25 @@ scan_block(const job *j, strip s, int64_t first, int64_t n, carry *c, int *parts
     const int64_t rows = (n + WK_VD - 1) / WK_VD, pitch = rows * s.width;
     _Alignas(64) double x[SPACE], t[SPACE];
     carry had[WIDTH];
-    unsigned failed = 0;
+    unsigned failed;
+    int open = 0, hopeless = 0;
     load(j, s, first, n, s.width, x);
     for (int64_t i = n * s.width; i < WK_VD * (pitch + WK_VD); i++) x[i] = -0.0;
-    memcpy(had, c, (size_t)s.width * sizeof *c);
-    for (;; ++*parts) {
+    if (*parts > FEW) *parts = fewer_parts(*parts, c, s.width);
+    for (int p = 0; p < s.width; p++) copy_carry(&had[p], &c[p]);
+    for (;; *parts = more_parts(*parts)) {
         turn(x, pitch, t);
         failed = 0;
-        for (int p = 0; p < s.width; p++)
-            if (c[p].known &&
-                !scan_stretches(t + p * WK_VD, rows, s.width * WK_VD, &c[p], *parts, j->kind))
-                failed |= 1u << p;
-        if (!failed || *parts == PARTS) break;
-        memcpy(c, had, (size_t)s.width * sizeof *c);
+        for (int p = 0; p < s.width; p++) {
+            if (!c[p].known) continue;
+            const outcome o =
+                scan_stretches(t + p * WK_VD, rows, s.width * WK_VD, &c[p], *parts, j->kind);
+            failed |= (unsigned)(o != DONE) << p;
+            open += o == OPEN && *parts > FEW;
+            hopeless |= o == NO_NUMBERS;
+        }
+        if (!failed || *parts == PARTS || open > 1 || hopeless) break;
+        for (int p = 0; p < s.width; p++) copy_carry(&c[p], &had[p]);
     }
     turn_back(t, pitch, x);
     store(j, s, first, n, s.width, x);
@@ -195,7 +203,7 @@ scan_slowly(const job *j, strip s, int64_t taken, int64_t first, int64_t n, befo
     store(j, s, first, n, 1, x);
 }
 
-/* given: what stands before each series. */
+/* given: what stands before each series; NULL: nothing. */
 static void
 scan_strip(const job *j, strip s, int64_t first, int64_t end, const before *given)
 {
@@ -205,7 +213,7 @@ scan_strip(const job *j, strip s, int64_t first, int64_t end, const before *give
     int64_t taken[WIDTH]; /* what b has, up to here; -1: not yet anything */
     int parts = first_parts(j->kind);
     for (int p = 0; p < s.width; p++) {
-        c[p] = carry_of(&given[p].sum);
+        take_carry(&c[p], given ? &given[p].sum : NULL);
         taken[p] = -1;
     }
     for (int64_t i = first, n; i < end && !wk_interrupted(); i += n) {
@@ -214,25 +222,20 @@ scan_strip(const job *j, strip s, int64_t first, int64_t end, const before *give
         for (int p = 0; p < s.width; p++) {
             if (!(slow >> p & 1)) continue;
             if (taken[p] < 0) {
-                copy(&b[p], &given[p]);
+                if (given)
+                    copy(&b[p], &given[p]);
+                else
+                    start(&b[p]);
                 taken[p] = first;
             }
             scan_slowly(j, (strip){s.at + p, s.step, 1}, taken[p], i, n, &b[p]);
             taken[p] = i + n;
-            c[p] = carry_of(&b[p].sum);
+            take_carry(&c[p], &b[p].sum);
         }
     }
 }
 
 /* ---- floats: short lines, columns ------------------------------------------------------------ */
-
-static void
-scan_whole(const job *j, strip s)
-{
-    before none[WIDTH];
-    for (int p = 0; p < s.width; p++) start(&none[p]);
-    scan_strip(j, s, 0, j->n, none);
-}
 
 /* WK_VD lines, or the last ones. */
 static void
@@ -243,22 +246,25 @@ scan_lines(const job *j, int64_t line)
     const strip all = {line * each, each, each};
     _Alignas(64) double x[SPACE], t[SPACE];
     int parts = first_parts(j->kind);
-    wk_vl open;
+    wk_vl open, lost;
     load(j, all, 0, lines, each, x);
     for (int64_t i = lines * each; i < WK_VD * (each + WK_VD); i++) x[i] = 0;
-    do {
+    for (;; parts = more_at_once(parts)) {
         turn(x, each, t);
-        open = (wk_vl){0};
+        open = lost = (wk_vl){0};
         for (int64_t p = 0; p < w; p++) {
-            wk_vd sum[PARTS];
-            start_lanes(sum);
-            open |= scan_lanes(t + p * WK_VD, j->n, w * WK_VD, sum, parts, j->kind);
+            wk_vd sum[AT_ONCE];
+            start_lanes(sum, parts);
+            const wk_vl own = scan_lanes(t + p * WK_VD, j->n, w * WK_VD, sum, parts, j->kind);
+            open |= own;
+            lost |= own & (sum[0] - sum[0] == 0); /* there are numbers: more parts may do */
         }
-    } while (parts++ == 1 && any(open));
+        if (!any(lost) || parts == AT_ONCE) break;
+    }
     turn_back(t, each, x);
     store(j, all, 0, lines, each, x);
     for (int64_t l = 0; l < lines; l++)
-        if (open[l]) scan_whole(j, (strip){(line + l) * each, w, w});
+        if (open[l]) scan_strip(j, (strip){(line + l) * each, w, w}, 0, j->n, NULL);
 }
 
 static void
@@ -269,29 +275,38 @@ scan_columns(const job *j, int64_t line, int64_t first)
     const strip s = {line * j->n * j->width + first, j->width, width};
     _Alignas(64) double t[BLOCK];
     const int64_t vectors = pitch / WK_VD;
-    wk_vd sum[COLUMNS / WK_VD][PARTS], had[COLUMNS / WK_VD][PARTS];
-    wk_vl open[COLUMNS / WK_VD] = {{0}};
-    int parts = first_parts(j->kind), again;
-    for (int64_t v = 0; v < vectors; v++) start_lanes(sum[v]);
+    wk_vd sum[COLUMNS / WK_VD][AT_ONCE], had[COLUMNS / WK_VD][AT_ONCE];
+    wk_vl open[COLUMNS / WK_VD] = {{0}}, own[COLUMNS / WK_VD];
+    int parts = first_parts(j->kind);
+    for (int64_t v = 0; v < vectors; v++) start_lanes(sum[v], AT_ONCE);
     for (int64_t i = 0, n; i < j->n && !wk_interrupted(); i += n) {
         n = j->n - i < most ? j->n - i : most;
-        memcpy(had, sum, (size_t)vectors * sizeof *sum);
-        do {
+        for (int64_t v = 0; v < vectors; v++)
+            memcpy(had[v], sum[v], (size_t)parts * sizeof **sum);
+        for (;; parts = more_at_once(parts)) {
             wk_vl more = {0};
+            int lost = 0;
             load(j, s, i, n, pitch, t);
             for (int64_t v = 0; v < vectors; v++) {
-                const wk_vl own = scan_lanes(t + v * WK_VD, n, pitch, sum[v], parts, j->kind);
-                more |= own;
-                if (parts > 1) open[v] |= own;
+                own[v] = scan_lanes(t + v * WK_VD, n, pitch, sum[v], parts, j->kind);
+                more |= own[v];
             }
-            again = parts == 1 && any(more);
-            if (again) memcpy(sum, had, (size_t)vectors * sizeof *sum);
-            parts += again;
-        } while (again);
+            for (int64_t v = 0; v < vectors && any(more); v++)
+                lost += lanes_of(own[v] & (sum[v][0] - sum[v][0] == 0) & ~open[v]);
+            /* few columns, each by itself, take less than more parts of all */
+            if (lost <= (parts > 1 ? width / 4 : 0) || parts == AT_ONCE) break;
+            for (int64_t v = 0; v < vectors; v++) {
+                memcpy(sum[v], had[v], (size_t)parts * sizeof **sum);
+                memcpy(had[v] + parts, sum[v] + parts,
+                       (AT_ONCE - (size_t)parts) * sizeof **sum);
+            }
+        }
+        for (int64_t v = 0; v < vectors; v++) open[v] |= own[v];
         store(j, s, i, n, pitch, t);
     }
     for (int64_t k = 0; k < width; k++)
-        if (open[k / WK_VD][k % WK_VD]) scan_whole(j, (strip){s.at + k, s.step, 1});
+        if (open[k / WK_VD][k % WK_VD])
+            scan_strip(j, (strip){s.at + k, s.step, 1}, 0, j->n, NULL);
 }
 
 /* ---- integers ------------------------------------------------------------------------------- */
@@ -367,19 +382,22 @@ scan_integer_columns(const job *j, int64_t line, int64_t first)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Of a chunk: its series' sums, or with what stands before them its prefixes. */
+/* Of a chunk: its series' sums, or with what stands before them, b, its prefixes. */
 static void
 do_chunk(const job *j, int64_t item, int write, before *b)
 {
     const int64_t line = item / j->each, first = item % j->each * j->chunk;
     const int64_t end = first + j->chunk < j->n ? first + j->chunk : j->n;
     const strip s = {line * j->n * j->width, j->width, j->width};
-    if (j->dtype < WK_F16)
-        b->bits = scan_integers(j, s.at + first, end - first, b->bits, write);
-    else if (write)
+    if (j->dtype < WK_F16) {
+        const uint64_t sum =
+            scan_integers(j, s.at + first, end - first, b ? b->bits : 0, write);
+        if (b) b->bits = sum;
+    } else if (write) {
         scan_strip(j, s, first, end, b);
-    else
+    } else {
         add_range(j, s, first, end, b);
+    }
 }
 
 static void
@@ -400,18 +418,14 @@ static void
 scan_item(const job *j, int64_t item)
 {
     const int64_t line = item / j->each, column = item % j->each * COLUMNS;
-    before none[WIDTH];
     if (j->by == BY_LINES) {
         scan_lines(j, item * WK_VD);
     } else if (j->by == BY_COLUMNS && j->dtype < WK_F16) {
         scan_integer_columns(j, line, column);
     } else if (j->by == BY_COLUMNS) {
         scan_columns(j, line, column);
-    } else if (j->state) {
-        do_chunk(j, item, 1, &j->state[item * j->width]);
     } else {
-        for (int64_t p = 0; p < j->width; p++) start(&none[p]);
-        do_chunk(j, item, 1, none);
+        do_chunk(j, item, 1, j->state ? &j->state[item * j->width] : NULL);
     }
 }
 
