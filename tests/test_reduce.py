@@ -458,6 +458,30 @@ def test_sums_are_exact_however_wide_the_exponents_range(device, dtype):
             check(device, a, op)
 
 
+@pytest.mark.parametrize("odd", [1, 40, 3000])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_columns_with_a_few_elements_far_below_the_others(device, dtype, odd):
+    """What plain sums of a tile do not hold goes beside them by pieces, or all of it."""
+    rng = np.random.default_rng(odd)
+    shape = (3000, 300) if device == "cpu" and odd == 40 else (700, 1100)  # of many such tiles
+    x = rng.standard_normal(shape).astype(dtype)
+    least = np.finfo(dtype).smallest_normal
+    x.ravel()[rng.choice(x.size, odd, replace=False)] = 3 * least
+    x[650] = x[3]
+    x[650:, 7] = np.nan if odd == 40 else 1
+    for op in ("sum", "mean", "norm", ("sum", "std", "max")):
+        columns = warpkit.reduce(x, op, 0, device=device)
+        rows = warpkit.reduce(np.ascontiguousarray(x.T), op, 1, device=device)
+        for one, other in zip(
+            *([y] if isinstance(op, str) else y for y in (columns, rows)), strict=True
+        ):
+            assert_same(one, other)
+    some = rng.choice(x.shape[1], 8, replace=False)
+    assert_same(
+        warpkit.reduce(x, "sum", 0, device=device)[some], reference.reduce(x[:, some], "sum", 0)
+    )
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sums_are_exact_of_blocks_full_of_large_elements(device, dtype):
     """As much as bins are made for: all of one sign, with one element far below."""
