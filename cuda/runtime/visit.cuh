@@ -1,4 +1,4 @@
-// visit.cuh -- the only switches over dtypes in the CUDA code.
+// visit.cuh -- the switches over dtypes around launches. (Within kernels: stencil/production/convert.cuh.)
 #pragma once
 #include "runtime/cuda.cuh"
 
