@@ -68,6 +68,9 @@ MORE: dict[str, Callable[[], Any]] = {
     "constant memory": lambda: warpkit.smem.read(np.arange(32), memory="constant", **SINGLE).values,
     "segments": lambda: warpkit.segment_reduce(LINE, [0, 7, 7, LINE.size], **SINGLE),
     "groups": lambda: warpkit.group_reduce(np.arange(LINE.size) % 9, LINE, "var", **SINGLE),
+    "places of groups": lambda: warpkit.group_reduce(
+        np.arange(LINE.size) % 9, LINE, "argmax", **SINGLE
+    ),
     "prefixes": lambda: warpkit.cumsum(LINE, **SINGLE),
     "dot": lambda: warpkit.dot(LINE, LINE, **SINGLE),
     "stats of several GPUs": lambda: tuple(warpkit.reduce(LONGER, ("sum", "var"), device=DEVICE)),

@@ -46,10 +46,13 @@ goes_by_short(const wk_stencil_args *a, way by, const job *j)
 {
     if (!fits_short<typename P::sum>(j, a->taps)) return false;
     constexpr bool kWide = std::is_same_v<P, raw<double>>;
+    constexpr bool kPlain = std::is_same_v<P, raw<float>>;
     const int64_t outputs = a->outputs, plane = outputs * a->inner;
+    if (by == way::rows && kWide)
+        return outputs <= 16 || (outputs <= 64 && outputs * a->taps <= 300);
     if (by == way::rows)
-        return kWide ? outputs <= 16 || (outputs <= 64 && outputs * a->taps <= 300)
-                     : outputs <= (std::is_same_v<P, single> ? 12 : 40);
+        return outputs <= (std::is_same_v<P, single> ? 12 : 40) ||
+               (kPlain && outputs <= 56 && a->taps <= 9);
     if (outputs <= 8 || (outputs <= 64 && outputs < a->taps)) return true;
     if (by == way::columns) return outputs <= (kWide ? 32 : 16);
     return plane <= (kWide ? 100 : 160) || (plane <= 512 && outputs < 2 * a->taps);
