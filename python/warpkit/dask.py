@@ -736,13 +736,13 @@ def stencil1d(
     coefficients: ArrayLike,
     axis: int = -1,
     *,
-    dim: Any = None,
     mode: str = "reflect",
     cval: complex = 0.0,
     origin: int = 0,
     output: Any = None,
     accumulate: DTypeLike | None = None,
     device: Device = None,
+    dim: Any = None,
 ) -> Any:
     """warpkit.stencil1d of a Dask array or an xarray.DataArray.
 
