@@ -372,7 +372,8 @@ def test_extremes_that_were_added_are_refused(op, dtype):
     x = np.array([1, 1, 1]).astype(dtype)
     p = warpkit.partial(x, op)
     for own in (p, warpkit.partial(x[:0], op)):
-        assert warpkit.Partial.from_words(own.words, p, 1) is not None
+        again = warpkit.Partial.from_words(own.words, p, 1)
+        np.testing.assert_array_equal(again.words, own.words)
     nothing = warpkit.partial(x[:0], op).words
     with pytest.raises(ValueError, match=op):
         warpkit.Partial.from_words(nothing + nothing, p, 2)
@@ -415,6 +416,8 @@ def test_a_count_beyond_int64_is_refused():
         ({"op": "argmin", "offset": ((0, 0), (4, 4))}, ValueError),
         ({"op": "argmin", "offset": ((0,), (2**63,))}, OverflowError),
         ({"op": "argmin", "offset": 0.5}, TypeError),
+        ({"op": "argmin", "offset": 2**63 - 4, "keys": [0] * 4, "groups": 1}, OverflowError),
+        ({"op": "sum", "weights": [1.0] * 4, "keys": [0] * 4, "groups": 1}, TypeError),
     ],
 )
 def test_what_has_no_partial(how, error):

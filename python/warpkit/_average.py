@@ -362,7 +362,8 @@ def _quotients(
     """Rounded quotients, and, where they are returned, rounded sums of the weights."""
     small = dtype.itemsize <= (8 if dtype.kind == "c" else 4)
     long = over.elements[0].shape[-1] * 8 > TILE  # of which few are ties
-    for many, lean in ((1, 0), (2, 0)) if small else ((2, LEAN), (2, 0)) if long else ((2, 0),):
+    first = ((1, 0),) if small else ((2, LEAN),) if long else ()
+    for many, lean in (*first, (2, 0)):
         told = _tell(over, under, many, lean)
         quotients, totals, known = _near(*told, shape, dtype, returned)
         if known.all():

@@ -21,7 +21,7 @@ def host_keys(keys: Any, a: Any, groups: Any) -> tuple[np.ndarray, np.ndarray, i
     if groups is None:
         raise TypeError("groups must say how many keys there may be: other parts may have more")
     groups = check_groups(groups)
-    keys, a = (np.asarray(on_host(_core.operand(x)[0])) for x in (keys, a))  # CuPy's too
+    keys, a = (on_host(_core.operand(x)[0]) for x in (keys, a))  # CuPy's too
     check_keys(keys, a)
     keys, a = keys.reshape(-1), a.reshape(-1)
     stray = (keys < 0) | (keys >= groups)

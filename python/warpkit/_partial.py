@@ -906,6 +906,10 @@ def partial(
     several = isinstance(op, tuple)
     ops: Ops = op if isinstance(op, tuple) else (op,)
     a, _ = _core.operand(a)
+    if op not in ("histogram", "bincount") and (
+        range is not None or weights is not None or minlength != 0
+    ):
+        raise TypeError("range, weights and minlength go with histogram and bincount alone")
     if keys is not None:
         if axis is not None or where is not True or op in ("histogram", "bincount"):
             raise TypeError("keys go with neither axis nor where, nor with histogram and bincount")
@@ -920,8 +924,6 @@ def partial(
             return _partial_histogram(a, bins, range, weights, options)
         return _partial_bincount(a, weights, minlength, options)
     _check_ops(ops, a.dtype, several, where)
-    if range is not None or weights is not None or minlength != 0:
-        raise TypeError("range, weights and minlength go with histogram and bincount alone")
     axes = _axes(axis, a.ndim, ops)
     _check_offset(offset, a.shape, axes, ops)
     kept = tuple(n for d, n in enumerate(a.shape) if d not in axes)
@@ -949,6 +951,7 @@ def _partial_of_groups(
     _check_ops(ops, a.dtype, isinstance(how["op"], tuple), True)
     if isinstance(a, DeviceArray):
         how = how | {"device": _there(a, how["device"]).device}
+    _check_offset(offset, a.shape, tuple(range(a.ndim)), ops)
     in_whole = _Folding(a, None, True, (), offset, (None, a.shape))._in_whole
     keys, a, groups = host_keys(keys, a, groups)
     found = partial(np.zeros((groups, 0), a.dtype), **(how | {"device": "cpu", "stream": None}))

@@ -105,11 +105,14 @@ def _has_places(op: Any) -> bool:
     return any(name in PLACES for name in (op if isinstance(op, tuple) else (op,)))
 
 
-def _placed_chunk(x: Any, block_info: Any = None, **how: Any) -> Any:
-    """Of indices: this chunk's place tells where they lie in the whole."""
+def _offset(block_info: Any) -> tuple[Any, Any]:
+    """Where a chunk lies in the whole."""
     here = block_info[0]
-    origin = [start for start, _ in here["array-location"]]
-    return _chunk(x, offset=(origin, here["shape"]), **how)
+    return [start for start, _ in here["array-location"]], here["shape"]
+
+
+def _placed_chunk(x: Any, block_info: Any = None, **how: Any) -> Any:
+    return _chunk(x, offset=_offset(block_info), **how)
 
 
 def _same(x: Any, axis: Any = None, keepdims: bool = True, computing_meta: bool = False) -> Any:
@@ -588,8 +591,7 @@ def _group_chunk(
     if isinstance(op, tuple):  # an extreme counts, too
         op = tuple(dict.fromkeys("min" if name == "count" else name for name in op))
     if block_info and a.ndim:
-        here = block_info[0]
-        how["offset"] = ([start for start, _ in here["array-location"]], here["shape"])
+        how["offset"] = _offset(block_info)
     return partial(a, op, keys=keys, groups=groups, **how)
 
 
@@ -604,7 +606,7 @@ def _one_more(largest: Partial) -> int:
 def _finished_groups(p: Partial, op: str, like: Any = None) -> Any:
     """As warpkit.group_reduce: no sum is -0.0, and the least or the largest of no float NaN."""
     if p._of.name == "bincount":
-        return asarray_safe(p.finish(), like=like)
+        return _bincount_result(p, like)
     words = _by_segment(p)
     if op == "count":
         return asarray_safe(_bits(words["min"][:, :2]).astype(np.int64), like=like)
@@ -614,7 +616,6 @@ def _finished_groups(p: Partial, op: str, like: Any = None) -> Any:
     elif op in ARGS:
         none = words[op][:, -1] == MOST
     if none.any():
-        assert p._of.dtype is not None
         check_lengths(op, p._of.dtype, int(none.argmax()), "group")
         some = dataclasses.replace(p._of, shape=(int((~none).sum()),))
         found = Partial(some, p._words[~none])._finish_op(op)
