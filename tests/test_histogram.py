@@ -656,7 +656,8 @@ def test_a_device_reads_wider_integers_once_if_a_sample_tells_how_large_they_are
         for minlength in (0, top + 9):
             readings.clear()
             got = warpkit.bincount(a, None, minlength)
-            assert [what for what, *_ in readings] == (ONCE if minlength else reads)
+            given = ["tally"] if minlength >= _histogram.TRUSTED else ONCE
+            assert [what for what, *_ in readings] == (given if minlength else reads)
             assert isinstance(got, warpkit.DeviceArray)
             assert_same(got.numpy()[: top + 1], want)
             assert got.shape == (max(top + 1, minlength),)
@@ -675,6 +676,16 @@ def test_a_device_counts_again_what_no_sample_told(gpu, readings, monkeypatch):
         assert_same(got.numpy(), np.bincount(a))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "uint16"])
+def test_nothing_comes_to_the_host_where_no_element_can_be_larger(gpu, dtype, monkeypatch):
+    a = np.array([3, 1, 255, 1, 0]).astype(dtype)
+    there = warpkit.asarray(a, device=gpu)
+    with monkeypatch.context() as patched:
+        patched.setattr(_histogram, "on_host", None)
+        got = warpkit.bincount(there, None, 2**16)
+    assert_same(got.numpy(), np.bincount(a, None, 2**16))
+
+
 def test_a_device_believes_minlength(gpu, readings):
     """Few elements: counted once if they are below it."""
     a = np.array([3, 1, 4, 1, 5], np.int32)
@@ -683,6 +694,15 @@ def test_a_device_believes_minlength(gpu, readings):
         got = warpkit.bincount(warpkit.asarray(a, device=gpu), None, minlength)
         assert [what for what, *_ in readings] == reads
         assert_same(got.numpy(), np.bincount(a, None, minlength))
+    many = np.array([3, 99, 300], np.int32)
+    for minlength, reads in ((301, ["tally"]), (300, ["tally", "fold", "tally"])):
+        readings.clear()
+        got = warpkit.bincount(warpkit.asarray(many, device=gpu), None, minlength)
+        assert [what for what, *_ in readings] == reads
+        assert_same(got.numpy(), np.bincount(many))
+    many[1] = -1
+    with pytest.raises(ValueError, match="the smallest is -1, the first is -1 at index 1"):
+        warpkit.bincount(warpkit.asarray(many, device=gpu), None, 301)
     none = warpkit.bincount(warpkit.asarray(a[:0], device=gpu), None, 4)
     assert_same(none.numpy(), np.zeros(4, np.int64))
 

@@ -61,6 +61,7 @@ BITONIC = "cuda/histogram/production/warp_bitonic.cu"
 STREAM = "cuda/histogram/production/stream.cuh"
 BUCKETS = "cuda/histogram/production/buckets.cuh"
 POLICIES = "cuda/histogram/production/policies.cuh"
+BINS_OF = "cuda/histogram/bins.cuh"
 SHARED_BINS = "cuda/histogram/production/shared.cuh"
 BYTES = "cuda/histogram/production/bytes.cu"
 SPLIT = "cuda/histogram/production/split.cu"
@@ -189,6 +190,13 @@ PLANTED = [
     (FOLD_LINES, "if (__syncthreads_or(acc.is_scaled())) acc.scale();", "__syncthreads();"),
     (INTEGERS, "tile += (to - from - 1) / (step * each) * step;", ";"),
     # a few integers, in doubles
+    (OF_INTEGERS, "fma(fma(-root, root, all), fma(half, rest, half), root)", "root"),
+    (OF_INTEGERS, "all += 256 * __dp4a(four, 0x01010101, 0) + ((int)task.n << 14);", ";"),
+    (
+        OF_INTEGERS,
+        "using type = word<uint64_t, kWhat>;",
+        "using type = word<uint64_t, what::values>;",
+    ),
     (OF_INTEGERS, "task.bias ? task.n << 31 : 0", "0"),
     (OF_INTEGERS, "task.bias ? (int32_t)task.n << (bits_of<T> - 1) : 0", "0"),
     (OF_INTEGERS, "x + bias_of<T>(task)", "x"),
@@ -313,6 +321,8 @@ PLANTED = [
     (STREAM, "lead < n ? lead : n", "lead"),
     (STREAM, "if (i < in.n - behind)", "if (i < in.n - behind - 1)"),
     (POLICIES, "number[i] = min(k - (v < e[k]) + (v >= e[k + 1]), bins);", "number[i] = k;"),
+    (BINS_OF, "case WK_I16: return (int16_t)bits;", ""),
+    (BINS_OF, "case WK_F64: return called_bin(b, wk_from_bits_f64(bits));", ""),
     (POLICIES, "(double)f < x ? nextafterf(f, INFINITY) : f;", "f;"),
     (POLICIES, "v >= first && v <= last ?", "v >= first ?"),
     (POLICIES, "min(low[i], (unsigned)task.args.bins) - 1;", "low[i] - 1;"),
@@ -407,8 +417,9 @@ PLANTED = [
     (WARPS, "f(w / t.per_line * t.args.n + at + lane, there, lane < there);", "f(w, there, 1);"),
     (WARPS, "w < all; w += step", "w < all && w < step; w += step"),
     (FOLD, "default: return kFloat<T> ? (T)-0.0 : (T)0;", "default: return (T)0;"),
-    (FOLD, "return wk_one_nan_f32(value_of(in[i]));", "return value_of(in[i]);"),
-    (FOLD, "if (!own) return neutral<wide<S>>(kind);", ";"),
+    (FOLD, "return wk_one_nan_f32(element<float>(i));", "return element<float>(i);"),
+    (FOLD, "return own ? in[i] : neutral<T>(kind);", "return in[i];"),
+    (FOLD, "case WK_I16: return (T)element<int16_t>(i);", ""),
     (SHFL, "out[i] = (U)(source == lane ? x : got);", "out[i] = (U)got;"),
     (SHFL, "const int operand = t.sources && own ? t.sources[i]", "const int operand = 0 ? 0"),
     (VOTE, "holds || !own", "holds"),

@@ -219,6 +219,12 @@ rsqrt(double x)
 }
 
 static inline float
+rsqrtf(float x)
+{
+    return (float)(1 / __builtin_sqrt((double)x));
+}
+
+static inline float
 __fadd_rn(float a, float b)
 {
     return a + b;

@@ -75,4 +75,48 @@ bin_of(const bins_task &b, T element)
     }
 }
 
+// Signed, of an integer of at most 32 bits; and of int64.
+__device__ __forceinline__ int64_t
+integer_of(wk_dtype dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case WK_BOOL: return bits != 0;
+    case WK_I8: return (int8_t)bits;
+    case WK_I16: return (int16_t)bits;
+    case WK_I32: return (int32_t)bits;
+    default: return (int64_t)bits;
+    }
+}
+
+__device__ __forceinline__ float
+narrow_of(wk_dtype dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case WK_F16: return value_of(half16{(uint16_t)bits});
+    case WK_BF16: return value_of(brain16{(uint16_t)bits});
+    default: return wk_from_bits_f32((uint32_t)bits);
+    }
+}
+
+// The same of an element's bits, by a call: a kernel has one copy for all dtypes.
+template <typename T>
+static __device__ WK_NOINLINE int64_t
+called_bin(const bins_task &b, T x)
+{
+    return bin_of(b, x);
+}
+
+static __device__ WK_NOINLINE int64_t
+bin_of_bits(const bins_task &b, wk_dtype dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case WK_F16:
+    case WK_BF16:
+    case WK_F32: return called_bin(b, narrow_of(dtype, bits));
+    case WK_F64: return called_bin(b, wk_from_bits_f64(bits));
+    case WK_U64: return called_bin(b, bits);
+    default: return called_bin(b, integer_of(dtype, bits));
+    }
+}
+
 } // namespace wk

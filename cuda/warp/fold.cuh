@@ -78,30 +78,74 @@ neutral(wk_lanes_kind kind)
     }
 }
 
-// What elements of type S are folded in: registers have 4 bytes, or 8.
-template <typename S>
-using wide = std::conditional_t<
-    is_half<S>, float,
-    std::conditional_t<
-        (sizeof(S) < 4),
-        std::conditional_t<std::is_same_v<S, uint8_t> || std::is_same_v<S, uint16_t>, uint32_t,
-                           int32_t>,
-        std::conditional_t<
-            std::is_same_v<S, int64_t>, long long,
-            std::conditional_t<std::is_same_v<S, uint64_t>, unsigned long long, S>>>>;
+// Elements as T, in which they are folded: registers have 4 bytes, or 8. A float's has one NaN only.
+template <typename T>
+struct source {
+    const void *at;
+    wk_dtype dtype;
 
-// An absent lane's changes nothing; a float's has one NaN only.
-template <typename S>
-__device__ __forceinline__ wide<S>
-value(wk_lanes_kind kind, const S *in, int64_t i, bool own)
+    template <typename S>
+    __device__ __forceinline__ S element(int64_t i) const
+    {
+        return static_cast<const S *>(at)[i];
+    }
+    __device__ __forceinline__ T operator[](int64_t i) const
+    {
+        if constexpr (std::is_same_v<T, float>) {
+            if (dtype == WK_F16) return wk_one_nan_f32(value_of(element<half16>(i)));
+            if (dtype == WK_BF16) return wk_one_nan_f32(value_of(element<brain16>(i)));
+            return wk_one_nan_f32(element<float>(i));
+        } else if constexpr (std::is_same_v<T, double>) {
+            return wk_one_nan_f64(element<double>(i));
+        } else if constexpr (sizeof(T) == 4) {
+            switch (dtype) {
+            case WK_BOOL: return element<truth>(i);
+            case WK_I8: return (T)element<int8_t>(i);
+            case WK_U8: return element<uint8_t>(i);
+            case WK_I16: return (T)element<int16_t>(i);
+            case WK_U16: return element<uint16_t>(i);
+            default: return element<T>(i);
+            }
+        } else {
+            return element<T>(i);
+        }
+    }
+};
+
+// An absent lane's changes nothing.
+template <typename T>
+__device__ __forceinline__ T
+value(wk_lanes_kind kind, const source<T> &in, int64_t i, bool own)
 {
-    if (!own) return neutral<wide<S>>(kind);
-    if constexpr (std::is_same_v<wide<S>, float>)
-        return wk_one_nan_f32(value_of(in[i]));
-    else if constexpr (std::is_same_v<S, double>)
-        return wk_one_nan_f64(in[i]);
-    else
-        return (wide<S>)in[i];
+    return own ? in[i] : neutral<T>(kind);
+}
+
+// Calls f(T{}) with the type that elements are folded in.
+template <typename F>
+wk_status
+visit_folded(wk_dtype dtype, F &&f)
+{
+    switch (dtype) {
+    case WK_BOOL:
+    case WK_I8:
+    case WK_I16:
+    case WK_I32: return f(int32_t{});
+    case WK_U8:
+    case WK_U16:
+    case WK_U32: return f(uint32_t{});
+    case WK_I64: return f((long long)0);
+    case WK_U64: return f((unsigned long long)0);
+    case WK_F64: return f(double{});
+    default: return f(float{});
+    }
+}
+
+template <typename T, typename... P>
+wk_status
+launch_fold(wk_call *call, void (*kernel)(P...))
+{
+    const source<T> in = {first_element<char>(&call->in), call->in.dtype};
+    return launch_lanes(call, kernel, in, static_cast<T *>(call->out[0].data));
 }
 
 } // namespace wk::lanes

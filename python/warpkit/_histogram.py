@@ -326,6 +326,7 @@ MOST_GUESSED = 57_000  # values: the CPU's counters then stay in its cache
 # the counting alone; other values of these were not tried.
 SAMPLE_THERE, SHORT_READING, READ_A_COUNT = 1 << 14, 160 << 20, 3 << 10  # elements, bytes, bytes
 MOST_GUESSED_THERE = 1 << 18  # beyond, counting is slower the more values there may be
+TRUSTED = 64  # a minlength that large says how many values there are, and no sample is looked at
 
 
 def bincount(
@@ -485,6 +486,8 @@ def _countable_weights(a: Any, weights: Any, call: Call) -> Any:
 
 def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
     """The counts, unless the guess at the largest element fails, or makes no sense."""
+    if minlength >= TRUSTED and isinstance(a, DeviceArray):
+        return _count_given(a, minlength, call)
     guess = _guess(a, minlength, call)
     if guess == 0:
         return None
@@ -499,6 +502,14 @@ def _count_in_one_reading(a: Any, minlength: int, call: Call) -> Any:
     length = max(last + 1, minlength)
     found = counts[:length]
     return found if isinstance(found, DeviceArray) and 2 * length >= guess else found.copy()
+
+
+def _count_given(a: DeviceArray, minlength: int, call: Call) -> Any:
+    """The counts of so many values, if there are no others: one trip, or none."""
+    if a.dtype.kind in "bu" and minlength >= 1 << 8 * a.itemsize:
+        return call.tally(a, "values", minlength, None)
+    counts = call.tally(a, "values", minlength, None, outside=True)
+    return None if on_host(counts[minlength]) else counts[:minlength]
 
 
 def _guess(a: Any, minlength: int, call: Call) -> int:

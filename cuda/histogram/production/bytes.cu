@@ -18,11 +18,11 @@ namespace
 constexpr int kCopies = 32, kShift = 7; // log2 of a value's bytes: 32 counters of 4
 constexpr unsigned kMask = 255u << kShift;
 
-template <typename T>
 __global__ void
 __launch_bounds__(kThreads, 2)
-    histogram_bytes(const input<T> __grid_constant__ in, const bins_task __grid_constant__ task,
-                    unsigned kept, unsigned long long *counts)
+    histogram_bytes(const input<uint8_t> __grid_constant__ in, wk_dtype dtype,
+                    const bins_task __grid_constant__ task, unsigned kept,
+                    unsigned long long *counts)
 {
     WK_DYNAMIC_SHARED(unsigned, mine);
     for (int i = threadIdx.x; i < 256 * kCopies; i += kThreads) mine[i] = 0;
@@ -47,21 +47,15 @@ __launch_bounds__(kThreads, 2)
     };
     each_of_tiles<2, true>(in, blockIdx.x, gridDim.x, count);
     each_behind_tiles<2>(in, blockIdx.x, gridDim.x, count);
-    each_of_ends(in, blockIdx.x, [&](T x) {
-        uint8_t byte;
-        memcpy(&byte, &x, 1);
-        add((unsigned)byte << kShift);
-    });
+    each_of_ends(in, blockIdx.x, [&](uint8_t byte) { add((unsigned)byte << kShift); });
     __syncthreads(); // every element is counted before the counters are read
 
     if (threadIdx.x >= 256) return;
-    const auto byte = (uint8_t)threadIdx.x;
+    const unsigned byte = threadIdx.x;
     unsigned c = 0;
 #pragma unroll 8
     for (int k = 0; k < kCopies; k++) c += mine[byte * kCopies + (k + byte) % kCopies];
-    T x;
-    memcpy(&x, &byte, 1);
-    const int64_t bin = bin_of(task, x);
+    const int64_t bin = bin_of_bits(task, dtype, byte);
     const unsigned number = bin < 0 ? (unsigned)task.args.bins : (unsigned)bin;
     if (c && number < kept) atomicAdd(&counts[number], (unsigned long long)c);
 }
@@ -75,16 +69,10 @@ count_bytes(wk_call *call)
     unsigned grid = blocks_for(h->n, processors(call) * 2);
     while (h->n / grid >= kMostOfBlock) grid *= 2;
     if (clear_counts(call) != WK_OK) return call->error.status;
-    return visit(call->in.dtype, [&](auto zero) -> wk_status {
-        using T = decltype(zero);
-        if constexpr (sizeof(T) > 1)
-            return WK_OK;
-        else
-            return launch(call, grid, kThreads, 256 * kCopies * sizeof(unsigned),
-                          histogram_bytes<T>, input_of<T>(call->in.data, h->n), bins_of(call),
-                          (unsigned)(h->bins + h->outside),
-                          static_cast<unsigned long long *>(call->out[0].data));
-    });
+    return launch(call, grid, kThreads, 256 * kCopies * sizeof(unsigned), histogram_bytes,
+                  input_of<uint8_t>(call->in.data, h->n), call->in.dtype, bins_of(call),
+                  (unsigned)(h->bins + h->outside),
+                  static_cast<unsigned long long *>(call->out[0].data));
 }
 
 } // namespace wk::histogram

@@ -85,17 +85,13 @@ count_in_pieces(wk_call *call, way_of_many *way)
 }
 
 // A pattern's count to its bin.
-template <typename T>
 __global__ void
-add_patterns(const unsigned long long *patterns, const bins_task __grid_constant__ task,
-             unsigned kept, unsigned long long *counts)
+add_patterns(const unsigned long long *patterns, wk_dtype dtype,
+             const bins_task __grid_constant__ task, unsigned kept, unsigned long long *counts)
 {
     const unsigned p = blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned long long c = patterns[p];
-    const auto bits = (uint16_t)p;
-    T x;
-    memcpy(&x, &bits, sizeof bits);
-    const int64_t bin = bin_of(task, x);
+    const int64_t bin = bin_of_bits(task, dtype, p);
     const unsigned number = bin < 0 ? (unsigned)task.args.bins : (unsigned)bin;
     if (c && number < kept) atomicAdd(&counts[number], c);
 }
@@ -114,15 +110,8 @@ count_patterns(wk_call *call)
     m.bins = m.kept = kPatterns;
     m.counts = patterns;
     if (fields16(call, m) != WK_OK) return call->error.status;
-    return visit_real(call->in.dtype, [&](auto zero) -> wk_status {
-        using T = decltype(zero);
-        if constexpr (sizeof(T) != 2)
-            return WK_OK;
-        else
-            return launch(call, kPatterns / 256, 256, 0, add_patterns<T>, patterns,
-                          bins_of(call), kept,
-                          static_cast<unsigned long long *>(call->out[0].data));
-    });
+    return launch(call, kPatterns / 256, 256, 0, add_patterns, patterns, call->in.dtype,
+                  bins_of(call), kept, static_cast<unsigned long long *>(call->out[0].data));
 }
 
 // By this way, whatever the elements.

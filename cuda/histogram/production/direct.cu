@@ -18,16 +18,18 @@ namespace
 constexpr int kWide = 256; // threads: few elements, so small blocks
 
 // All lanes take as many trips, and those past the end have no bin.
-template <typename T>
+template <typename B>
 __global__ void
-histogram_direct(const T *in, const bins_task __grid_constant__ task, unsigned kept,
-                 unsigned long long *counts)
+histogram_direct(const B *in, wk_dtype dtype, const bins_task __grid_constant__ task,
+                 unsigned kept, unsigned long long *counts)
 {
     const int64_t n = task.args.n, step = (int64_t)gridDim.x * kWide;
     const auto bins = (unsigned)task.args.bins;
     const unsigned lane = threadIdx.x % kWarp;
     for (int64_t first = (int64_t)blockIdx.x * kWide; first < n; first += step) {
-        const int64_t i = first + threadIdx.x, bin = i < n ? bin_of(task, in[i]) : -1;
+        const int64_t i = first + threadIdx.x;
+        int64_t bin = -1;
+        if (i < n) bin = bin_of_bits(task, dtype, in[i]);
         const unsigned number = i >= n ? kept : bin < 0 ? bins : (unsigned)bin;
         const unsigned alike = __match_any_sync(kAllLanes, number);
         if (number < kept && lane == (unsigned)__ffs((int)alike) - 1)
@@ -72,10 +74,10 @@ direct(wk_call *call)
 {
     const wk_histogram_args *h = &call->args.histogram;
     if (clear_counts(call) != WK_OK) return call->error.status;
-    return visit_real(call->in.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        return launch(call, grid_for(call, h->n, kWide), kWide, 0, histogram_direct<T>,
-                      static_cast<const T *>(call->in.data), bins_of(call),
+    return visit_word(call->in.dtype, [&](auto zero) {
+        using B = decltype(zero);
+        return launch(call, grid_for(call, h->n, kWide), kWide, 0, histogram_direct<B>,
+                      static_cast<const B *>(call->in.data), call->in.dtype, bins_of(call),
                       (unsigned)(h->bins + h->outside),
                       static_cast<unsigned long long *>(call->out[0].data));
     });

@@ -67,20 +67,21 @@ struct by_value {
     }
 };
 
-template <typename T>
+// B: an element's bits; no kernel is worth a dtype here.
+template <typename B>
 struct by_steps {
-    using element = T;
+    using element = B;
     bins_task task;
+    wk_dtype dtype;
 
     template <int N>
-    __device__ __forceinline__ void numbers(const T (&x)[N], unsigned (&number)[N],
+    __device__ __forceinline__ void numbers(const B (&x)[N], unsigned (&number)[N],
                                             const no_edges &) const
     {
 #pragma unroll 1
         for (int i = 0; i < N; i++) {
-            const value_t<T> v = value_of(x[i]);
-            number[i] = (unsigned)(in_range(task.args, v) ? uniform_bin(task, (double)v)
-                                                          : task.args.bins);
+            const int64_t bin = bin_of_bits(task, dtype, x[i]);
+            number[i] = (unsigned)(bin < 0 ? task.args.bins : bin);
         }
     }
 };
@@ -281,7 +282,9 @@ with_values(const wk_call *call, F &&f)
 {
     return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
         using T = decltype(zero);
-        if constexpr (std::is_integral_v<T>)
+        if constexpr (std::is_integral_v<T> && sizeof(T) > 2) // a negative one is large
+            return f(by_value<std::make_unsigned_t<T>>{bins_of(call)});
+        else if constexpr (std::is_integral_v<T>)
             return f(by_value<T>{bins_of(call)});
         else
             return WK_OK; // the glue refuses them
@@ -293,14 +296,18 @@ wk_status
 with_uniform(const wk_call *call, F &&f)
 {
     const bins_task task = bins_of(call);
-    return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
+    const wk_dtype dtype = call->in.dtype;
+    return visit_wide(dtype, [&](auto zero) -> wk_status {
         using T = decltype(zero);
-        if constexpr (std::is_same_v<T, float> || is_half<T>)
-            if (task.edges_dtype == WK_F32)
-                return task.args.guard[0] < 0 ? f(by_steps<T>{task})
-                                              : f(uniform<T, float>{task});
-        return task.args.guard[is_wide<T, double>] < 0 ? f(by_steps<T>{task})
-                                                       : f(uniform<T, double>{task});
+        using B = std::conditional_t<sizeof(T) == 2, uint16_t,
+                                     std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+        constexpr bool kNarrow = std::is_same_v<T, float> || is_half<T>;
+        const bool narrow = kNarrow && task.edges_dtype == WK_F32;
+        if (task.args.guard[!narrow && is_wide<T, double>] < 0)
+            return f(by_steps<B>{task, dtype});
+        if constexpr (kNarrow)
+            if (narrow) return f(uniform<T, float>{task});
+        return f(uniform<T, double>{task});
     });
 }
 
@@ -313,14 +320,15 @@ with_edges(const wk_call *call, F &&f)
     return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
         using T = decltype(zero);
         const bool maps = kNear && sizeof(T) > 2 && call->args.histogram.n >= kFewForBuckets;
-        if constexpr (std::is_integral_v<T>) {
+        // Others have float64 as the type that holds both.
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, uint64_t>)
             if (task.edges_dtype == WK_I64)
                 return f(
                     by_edges<T, int64_t>{task, maps ? map_of<int64_t>(call) : bucket_map{}});
+        if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
             if (task.edges_dtype == WK_U64)
                 return f(
                     by_edges<T, uint64_t>{task, maps ? map_of<uint64_t>(call) : bucket_map{}});
-        }
         using K = std::conditional_t<kNear && (sizeof(T) == 2 || std::is_same_v<T, float>),
                                      float, double>;
         return f(by_edges<T, K>{task, maps ? map_of<K>(call) : bucket_map{}});

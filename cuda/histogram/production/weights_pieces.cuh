@@ -174,29 +174,6 @@ bytes_of(wk_dtype dtype) // of a real one
                                                                     : 8;
 }
 
-// Signed, of an integer of at most 32 bits; and of int64.
-__device__ __forceinline__ int64_t
-integer_of(wk_dtype dtype, uint64_t bits)
-{
-    switch (dtype) {
-    case WK_BOOL: return bits != 0;
-    case WK_I8: return (int8_t)bits;
-    case WK_I16: return (int16_t)bits;
-    case WK_I32: return (int32_t)bits;
-    default: return (int64_t)bits;
-    }
-}
-
-__device__ __forceinline__ float
-narrow_of(wk_dtype dtype, uint64_t bits)
-{
-    switch (dtype) {
-    case WK_F16: return value_of(half16{(uint16_t)bits});
-    case WK_BF16: return value_of(brain16{(uint16_t)bits});
-    default: return wk_from_bits_f32((uint32_t)bits);
-    }
-}
-
 template <numbers kClass>
 __device__ __forceinline__ pieces
 pieces_of(wk_dtype dtype, uint64_t bits)
@@ -207,27 +184,6 @@ pieces_of(wk_dtype dtype, uint64_t bits)
         return {0, (long long)integer_of(dtype, bits), 0, 0};
     const auto low = (long long)(bits & 0xffffffffu);
     return {0, low, dtype == WK_I64 ? (long long)bits >> 32 : (long long)(bits >> 32), 0};
-}
-
-// wk::bin_of, by a call: a kernel has one copy for all dtypes.
-template <typename T>
-static __device__ WK_NOINLINE int64_t
-called_bin(const bins_task &b, T x)
-{
-    return bin_of(b, x);
-}
-
-static __device__ WK_NOINLINE int64_t
-bin_of_bits(const bins_task &b, wk_dtype dtype, uint64_t bits)
-{
-    switch (dtype) {
-    case WK_F16:
-    case WK_BF16:
-    case WK_F32: return called_bin(b, narrow_of(dtype, bits));
-    case WK_F64: return called_bin(b, wk_from_bits_f64(bits));
-    case WK_U64: return called_bin(b, bits);
-    default: return called_bin(b, integer_of(dtype, bits));
-    }
 }
 
 // ---- the steps, of one column of weights --------------------------------------------------------

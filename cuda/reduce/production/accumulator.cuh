@@ -48,6 +48,12 @@ constexpr bool keeps_contract =
 template <class Acc>
 constexpr bool folds_segments = true;
 
+// Whose states are merged as this one's are, where that does not depend on the elements.
+template <class Acc>
+struct merged_by {
+    using type = Acc;
+};
+
 // An element of two bytes may be a half.
 template <typename T>
 __device__ __forceinline__ bool

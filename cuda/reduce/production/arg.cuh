@@ -221,4 +221,9 @@ struct arg : certain<arg<E>> {
     }
 };
 
+template <typename E>
+struct merged_by<arg<E>> {
+    using type = arg<std::conditional_t<is_complex<E>, complex<double>, uint64_t>>;
+};
+
 } // namespace wk

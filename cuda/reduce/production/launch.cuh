@@ -111,10 +111,13 @@ merge_parts(wk_call *call, const reduce_task &task)
     const auto state = (uint64_t *)part.state;
     const auto other = part.mode == WK_MERGE ? (const uint64_t *)part.other : nullptr;
     const unsigned grid = grid_for(call, task.outputs, Acc::kCertain ? kThreads : 1);
-    if constexpr (Acc::kCertain)
-        return launch(call, grid, kThreads, 0, merge_states<Acc>, task, state, other);
-    else
+    if constexpr (Acc::kCertain) {
+        using M = typename merged_by<Acc>::type;
+        static_assert(M::kWords == Acc::kWords);
+        return launch(call, grid, kThreads, 0, merge_states<M>, task, state, other);
+    } else {
         return launch(call, grid, kThreads, 0, merge_tables, task, Acc::shape(), state, other);
+    }
 }
 
 // The memory that parts share, and the counters that tell which ends last; zero, and left so.

@@ -18,6 +18,24 @@ struct alignas(16) vector16 {
     T x[16 / sizeof(T)];
 };
 
+// A vector that is read once. The L1 is small beside the memory where lines wait, and what is on its way lies there:
+// what has come leaves it first. H100, share of a copy without that hint and with it: sums of 16,384 rows of float32
+// .83 .92, float16 .78 .86, complex64 .81 .87, variances of float16 .63 .76; flat sums of float32 .93 .94. Not so
+// extremes of int64 .97 .94, and variances of float64 .72 .70.
+template <class Acc>
+__device__ __forceinline__ vector16<uint32_t>
+load_once(const vector16<uint32_t> *from)
+{
+    if constexpr (Acc::kCertain) {
+        return *from;
+    } else if constexpr (Acc::kWide && Acc::kHasSquares && !Acc::kEnds) {
+        return *from;
+    } else {
+        const uint4 v = __ldcs(reinterpret_cast<const uint4 *>(from));
+        return {{v.x, v.y, v.z, v.w}};
+    }
+}
+
 // A run's vectors, and what lies before them.
 template <typename T>
 struct run_of {
@@ -83,7 +101,7 @@ struct tile {
     }
     __device__ __forceinline__ void read(int j, const vector *from)
     {
-        const vector v = *from;
+        const vector v = load_once<Acc>(from);
 #pragma unroll
         for (int w = 0; w < 4; w++) words[4 * j + w] = v.x[w];
         ok[j / Acc::kTurn] |= all_of<kPer> << j % Acc::kTurn * kPer;
@@ -110,7 +128,7 @@ struct tile {
     {
 #pragma unroll
         for (int j = 0; j < Acc::kVectors; j++) {
-            const vector read = v[j * kWarp];
+            const vector read = load_once<Acc>(v + j * kWarp);
 #pragma unroll
             for (int w = 0; w < 4; w++) words[4 * j + w] = read.x[w];
         }

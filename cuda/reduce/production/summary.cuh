@@ -105,6 +105,14 @@ struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     finish_at_once(const T (&x)[N], const reduce_task &task, int64_t output)
     {
         if (!task.in_double) return false;
+        if constexpr (kSquares && sizeof(T) == 1 && N >= kFew) {
+            if (task.fold[0] == WK_NORM) {
+                uint32_t word;
+                memcpy(&word, x, sizeof word);
+                if (task.n <= kFew) finish_norm_of_bytes<T>(word, task, output);
+                return task.n <= kFew;
+            }
+        }
         signed_t<T> y[N];
         to_signed(x, task, y);
         if (task.fold[0] == WK_MEAN) {

@@ -13,13 +13,13 @@ namespace
 
 namespace lanes = wk::lanes;
 
-template <typename S>
+template <typename T>
 __global__ void
-down(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
+down(const lanes::task __grid_constant__ t, lanes::source<T> in, T *out)
 {
     const wk_lanes_kind kind = t.args.kind;
     lanes::for_warps(t, [&](int64_t i, int, bool own) {
-        lanes::wide<S> x = lanes::value(kind, in, i, own);
+        T x = lanes::value(kind, in, i, own);
         for (int step = t.args.width / 2; step > 0; step /= 2)
             x = lanes::combine(kind, x, __shfl_down_sync(wk::kAllLanes, x, step, t.args.width));
         if (own) out[i] = x;
@@ -30,9 +30,8 @@ down(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 
 WK_LAUNCHER(warp_reduce, cuda, down)
 {
-    return wk::visit_real(call->in.dtype, [&](auto zero) {
-        using S = decltype(zero);
-        return lanes::launch_lanes(call, down<S>, wk::first_element<S>(&call->in),
-                                   static_cast<lanes::wide<S> *>(call->out[0].data));
+    return lanes::visit_folded(call->in.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        return lanes::launch_fold<T>(call, down<T>);
     });
 }

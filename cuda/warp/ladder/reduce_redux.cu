@@ -26,13 +26,13 @@ folded(wk_lanes_kind kind, T x)
     }
 }
 
-template <typename S>
+template <typename T>
 __global__ void
-redux(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
+redux(const lanes::task __grid_constant__ t, lanes::source<T> in, T *out)
 {
     const wk_lanes_kind kind = t.args.kind;
     lanes::for_warps(t, [&](int64_t i, int, bool own) {
-        const lanes::wide<S> x = folded(kind, lanes::value(kind, in, i, own));
+        const T x = folded(kind, lanes::value(kind, in, i, own));
         if (own) out[i] = x;
     });
 }
@@ -45,12 +45,11 @@ WK_LAUNCHER(warp_reduce, cuda, redux)
         return WK_FAIL(&call->error, WK_EVALUE,
                        "variant 'redux' of warp_reduce folds whole warps; width is %d, not 32",
                        call->args.lanes.width);
-    return wk::visit(call->in.dtype, [&](auto zero) -> wk_status {
-        using S = decltype(zero);
-        if constexpr (lanes::kFloat<S> || sizeof(S) > 4)
+    return lanes::visit_folded(call->in.dtype, [&](auto zero) -> wk_status {
+        using T = decltype(zero);
+        if constexpr (lanes::kFloat<T> || sizeof(T) > 4)
             return WK_OK; // the table takes none of these
         else
-            return lanes::launch_lanes(call, redux<S>, wk::first_element<S>(&call->in),
-                                       static_cast<lanes::wide<S> *>(call->out[0].data));
+            return lanes::launch_fold<T>(call, redux<T>);
     });
 }

@@ -12,13 +12,13 @@ namespace
 
 namespace lanes = wk::lanes;
 
-template <typename S>
+template <typename T>
 __global__ void
-butterfly(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
+butterfly(const lanes::task __grid_constant__ t, lanes::source<T> in, T *out)
 {
     const wk_lanes_kind kind = t.args.kind;
     lanes::for_warps(t, [&](int64_t i, int, bool own) {
-        lanes::wide<S> x = lanes::value(kind, in, i, own);
+        T x = lanes::value(kind, in, i, own);
         for (int step = t.args.width / 2; step > 0; step /= 2)
             x = lanes::combine(kind, x, __shfl_xor_sync(wk::kAllLanes, x, step));
         if (own) out[i] = x;
@@ -29,9 +29,8 @@ butterfly(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *ou
 
 WK_LAUNCHER(warp_reduce, cuda, butterfly)
 {
-    return wk::visit_real(call->in.dtype, [&](auto zero) {
-        using S = decltype(zero);
-        return lanes::launch_lanes(call, butterfly<S>, wk::first_element<S>(&call->in),
-                                   static_cast<lanes::wide<S> *>(call->out[0].data));
+    return lanes::visit_folded(call->in.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        return lanes::launch_fold<T>(call, butterfly<T>);
     });
 }

@@ -13,11 +13,10 @@ namespace
 
 namespace lanes = wk::lanes;
 
-template <typename S>
+template <typename T>
 __global__ void
-up(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
+up(const lanes::task __grid_constant__ t, lanes::source<T> in, T *out)
 {
-    using T = lanes::wide<S>;
     const wk_lanes_kind kind = t.args.kind;
     const int width = t.args.width, place = threadIdx.x % wk::kWarp % width;
     lanes::for_warps(t, [&](int64_t i, int, bool own) {
@@ -38,9 +37,8 @@ up(const lanes::task __grid_constant__ t, const S *in, lanes::wide<S> *out)
 
 WK_LAUNCHER(warp_scan, cuda, up)
 {
-    return wk::visit_real(call->in.dtype, [&](auto zero) {
-        using S = decltype(zero);
-        return lanes::launch_lanes(call, up<S>, wk::first_element<S>(&call->in),
-                                   static_cast<lanes::wide<S> *>(call->out[0].data));
+    return lanes::visit_folded(call->in.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        return lanes::launch_fold<T>(call, up<T>);
     });
 }
