@@ -509,7 +509,9 @@ def _count_given(a: DeviceArray, minlength: int, call: Call) -> Any:
     if a.dtype.kind in "bu" and minlength >= 1 << 8 * a.itemsize:
         return call.tally(a, "values", minlength, None)
     counts = call.tally(a, "values", minlength, None, outside=True)
-    return None if on_host(counts[minlength]) else counts[:minlength]
+    # By a fold: a kernel leaves its result where the host looks. A copy takes longer: H100, 1 GiB of int64 in 256
+    # bins so 501 us in all, with two folds 425.
+    return None if call.fold(counts[minlength:], "any") else counts[:minlength]
 
 
 def _guess(a: Any, minlength: int, call: Call) -> int:
