@@ -509,8 +509,8 @@ def _count_given(a: DeviceArray, minlength: int, call: Call) -> Any:
     if a.dtype.kind in "bu" and minlength >= 1 << 8 * a.itemsize:
         return call.tally(a, "values", minlength, None)
     counts = call.tally(a, "values", minlength, None, outside=True)
-    # By a fold: a kernel leaves its result where the host looks. A copy takes longer: H100, 1 GiB of int64 in 256
-    # bins so 501 us in all, with two folds 425.
+    # By a fold: a kernel leaves its result where the host looks. A copy takes longer: H100, 1 GiB
+    # of int64 in 256 bins so 501 us in all, with two folds 425.
     return None if call.fold(counts[minlength:], "any") else counts[:minlength]
 
 
