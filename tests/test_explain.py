@@ -72,6 +72,16 @@ def test_it_takes_what_the_call_takes_and_tells_what_runs(device, name):
         (lambda d: warpkit.explain("histogram", A, "auto", device=d), "as 'auto' finds bins"),
         (lambda d: warpkit.explain("histogram", A, 4, (0, 1), weights=A, device=d), "200 kB"),
         (lambda d: warpkit.explain("group_reduce", I, I, "sum", 9, device=d), "private"),
+        (lambda d: warpkit.explain("group_reduce", I, I / 2, "var", 9, device=d), "reads 16 kB"),
+        (lambda d: warpkit.explain("group_reduce", I, I, "count", 9, device=d), "reads 8 kB, w"),
+        (
+            lambda d: warpkit.explain("group_reduce", I, I, "mean", 9, device=d),
+            "reads 24 kB, the keys twice, as they are counted too, writes 72 bytes",
+        ),
+        (
+            lambda d: warpkit.explain("group_reduce", I, I, "argmax", 9, device=d),
+            "places are looked for once extremes are known, in the array too",
+        ),
         (lambda d: warpkit.explain("dot", A, A, device=d, variant=None), "reads 200 kB"),
     ],
 )

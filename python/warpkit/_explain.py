@@ -85,9 +85,9 @@ def explain(function: str, a: Any, /, *args: Any, **options: Any) -> str:
         plan = _passes(given, _op(given))
     elif row_op == "transpose":
         plan = [explain_transpose(a, given["axes"], given["device"])]
-    elif main.dtype.name not in row.dtypes:
+    elif (kind := (arrays[0] if row_op == "group" else main).dtype).name not in row.dtypes:
         raise TypeError(
-            f"dtype {main.dtype} is not taken by variant {row.name!r} of {row.op} on {device!r}; "
+            f"dtype {kind} is not taken by variant {row.name!r} of {row.op} on {device!r}; "
             f"there are: {', '.join(row.dtypes)}"
         )
     moved = find_moved(main, given)
@@ -292,12 +292,27 @@ def _by_segment(a: Any, given: Given) -> Moved:
     return Moved(a.nbytes, item * (_operand(given["offsets"]).size - 1))
 
 
+TIMES = {1: "twice", 2: "three times", 3: "four times"}  # by the readings that follow the first
+
+
 def _by_key(a: Any, given: Given) -> Moved:
-    item = _item(warpkit.group_reduce, [0], np.ones(1, a.dtype), given["op"])
-    if given["groups"] is not None:
-        return Moved(a.nbytes, item * int(given["groups"]))
-    read = a.nbytes + _operand(given["keys"]).nbytes
-    twice = ", the keys twice, as the largest is looked for first"
+    op, groups, keys = given["op"], given["groups"], _operand(given["keys"])
+    item = _item(warpkit.group_reduce, [0], np.ones(1, a.dtype), op)
+    again = [] if groups is not None else ["the largest is looked for first"]
+    places = op in ("argmin", "argmax")
+    if needs_no_sort(op, a.dtype):
+        on_cpu = _device("group", [keys, a], given).startswith("cpu")
+        if on_cpu and op not in ("count", "mean") and groups is not None:
+            again.append("their range is looked at")
+        if op == "mean" or (op in ("min", "max") and a.dtype.kind in "biu"):
+            again.append("they are counted too")
+        if places:
+            again.append("places are looked for once extremes are known, in the array too")
+    read = 0 if op == "count" else a.nbytes * (1 + (places and bool(again)))
+    twice = f", the keys {TIMES[len(again)]}, as {' and '.join(again)}" if again else ""
+    read += keys.nbytes * len(again)
+    if groups is not None:
+        return Moved(read, item * int(groups), "", twice)
     return Moved(read, 0, f"{item} bytes for each key up to the largest", twice)
 
 

@@ -474,10 +474,11 @@ def group_reduce(
     given = (_integers(keys), _array(a))
     (keys, a), place = _bring("group", given, device, stream, variant, None)
     check_keys(keys, a)
+    known = groups is None  # all of them are looked at
     groups = _number_of_groups(keys, groups, place)
     keys, a = keys.reshape(-1), a.reshape(-1)
     if needs_no_sort(op, a.dtype) and (keys.size or op in ("sum", "count")):
-        found = _tally(keys, a, op, groups, place, progress)
+        found = _tally(keys, a, op, groups, place, progress, known)
         if op == "mean" and a.dtype.kind not in "biu":
             found = _with_signs(found, keys, a, place)
         if found is not None:
@@ -519,9 +520,13 @@ def needs_no_sort(op: str, dtype: np.dtype[Any]) -> bool:
 def _number_of_groups(keys: Any, groups: int | None, place: _Place) -> int:
     if groups is not None:
         return check_groups(groups)
-    most = int(_fold(keys, "max", place)) if keys.size else -1
+    if not keys.size:
+        return 0
+    least, most = map(int, _fold(keys, ("min", "max"), place))
     if most >= MOST_GROUPS:
         raise ValueError(f"key {most} asks for more groups than an array has elements")
+    if least < 0:
+        _raise_first(keys.reshape(-1), max(most + 1, 0))
     return most + 1
 
 
@@ -530,8 +535,19 @@ def raise_stray(keys: Any, at: int, groups: int) -> None:
     raise ValueError(f"key {key} at index {at} is none of 0 .. {groups - 1}")
 
 
-def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Progress) -> Any:
-    """Counts of each key, or exact sums, means, extremes of the elements, or their places."""
+def _tally(
+    keys: Any,
+    a: Any,
+    op: str,
+    groups: int,
+    place: _Place,
+    progress: Progress,
+    known: bool = False,
+) -> Any:
+    """Counts of each key, or exact sums, means, extremes of the elements, or their places.
+
+    known   all keys are of the groups
+    """
     weights, sums, counts, how = None, None, None, None
     there = isinstance(keys, DeviceArray)
     if op != "count":
@@ -543,7 +559,7 @@ def _tally(keys: Any, a: Any, op: str, groups: int, place: _Place, progress: Pro
         empty = np.zeros(0, np.int64 if sums is None else sums)
         return beside(empty, keys) if there else empty
     told = op == "count" or there or (op == "mean" and groups <= keys.size)  # by call or counts
-    if not told and keys.size:
+    if not told and not known and keys.size:
         low, high = _fold(keys, ("min", "max"), place)
         if low < 0 or high >= groups:
             _raise_first(keys, groups)
