@@ -85,7 +85,7 @@ def explain(function: str, a: Any, /, *args: Any, **options: Any) -> str:
         plan = _passes(given, _op(given))
     elif row_op == "transpose":
         plan = [explain_transpose(a, given["axes"], given["device"])]
-    elif (kind := (arrays[0] if row_op == "group" else main).dtype).name not in row.dtypes:
+    elif (kind := (arrays[0] if function == "group_reduce" else main).dtype).name not in row.dtypes:
         raise TypeError(
             f"dtype {kind} is not taken by variant {row.name!r} of {row.op} on {device!r}; "
             f"there are: {', '.join(row.dtypes)}"
