@@ -75,6 +75,8 @@ def test_it_takes_what_the_call_takes_and_tells_what_runs(device, name):
         (lambda d: warpkit.explain("group_reduce", I, I / 2, "var", 9, device=d), "reads 16 kB"),
         (lambda d: warpkit.explain("group_reduce", I, I, "count", 9, device=d), "reads 8 kB, w"),
         (lambda d: warpkit.explain("group_reduce", I, I * 1j, "mean", 9, device=d), "reads 32 kB"),
+        # places of complex numbers take a sort, and no second reading of these
+        (lambda d: warpkit.explain("group_reduce", I, I * 1j, "argmin", device=d), "reads 32 kB"),
         (
             lambda d: warpkit.explain("group_reduce", I, I, "mean", 9, device=d),
             "reads 24 kB, the keys twice, as they are counted too, writes 72 bytes",

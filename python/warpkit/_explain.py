@@ -292,24 +292,22 @@ def _by_segment(a: Any, given: Given) -> Moved:
     return Moved(a.nbytes, item * (_operand(given["offsets"]).size - 1))
 
 
-TIMES = {1: "twice", 2: "three times", 3: "four times"}  # by the readings that follow the first
-
-
 def _by_key(a: Any, given: Given) -> Moved:
     op, groups, keys = given["op"], given["groups"], _operand(given["keys"])
     item = _item(warpkit.group_reduce, [0], np.ones(1, a.dtype), op)
     again = [] if groups is not None else ["the largest is looked for first"]
-    places = op in ("argmin", "argmax")
+    read = 0 if op == "count" else a.nbytes
     if needs_no_sort(op, a.dtype):
         on_cpu = _device("group", [keys, a], given).startswith("cpu")
         if on_cpu and op not in ("count", "mean") and groups is not None:
             again.append("their range is looked at")
         if op == "mean" or (op in ("min", "max") and a.dtype.kind in "biu"):
             again.append("they are counted too")
-        if places:
+        if op in ("argmin", "argmax"):
+            read *= 2
             again.append("places are looked for once extremes are known, in the array too")
-    read = 0 if op == "count" else a.nbytes * (1 + (places and bool(again)))
-    twice = f", the keys {TIMES[len(again)]}, as {' and '.join(again)}" if again else ""
+    times = ("", "twice", "three times")[len(again)]
+    twice = f", the keys {times}, as {' and '.join(again)}" if again else ""
     read += keys.nbytes * len(again)
     if groups is not None:
         return Moved(read, item * int(groups), "", twice)
