@@ -15,10 +15,17 @@ enum {
     SMALL_SHORT = 2 << 10, /* likewise, instead of SHORT */
     TORN = 64,             /* bytes of a side that memory does not send alone */
     SHORT_RUN = 256,       /* bytes of a run of ROWS */
+    REACH = 512,           /* bytes of the input that a row of a tile of ROWS has, about */
+    WHOLE = 4 << 10,       /* or all of some axes, up to so many, ... */
+    WHOLE_RUNS = 16,       /* ... and runs */
+    NARROW = 16,           /* threads: shorter pieces of runs are not looked at */
     BUSY = 1024,           /* elements: tiles of fewer leave most threads without work */
     LEAST_SIDE = 64,       /* bytes: tiles of a small array get no smaller than that */
     NUMBERED = INT32_MAX   /* indices that kernels divide stay below */
 };
+
+/* Of the model of boxes, in times of a copy: see plan_runs. */
+static const double CHEAP = 1.75;
 
 typedef struct axes {
     wk_tiles_axis axis[WK_MAX_DIMS]; /* in the output's order, the fastest last */
@@ -96,29 +103,77 @@ add_column_axis(axes *x, int d, wk_tiles *plan)
 
 /* ---- ways that turn nothing --------------------------------------------------------------- */
 
+/* Units of a piece of a run: a thread each, and as many as leave the fewest threads of a block idle. All
+ * pieces are alike: the last one ends where the run does. */
+static int
+piece_of(int64_t run)
+{
+    const int64_t threads = WK_RUNS_THREADS;
+    int best = 1;
+    double most = 0;
+    for (int64_t pieces = wk_blocks(run, threads);; pieces++) {
+        const int64_t units = wk_blocks(run, pieces);
+        const double moved = (double)run / (double)(pieces * units);
+        const double busy = (double)(threads / units * units) / (double)threads;
+        if (moved * busy > most * 1.02) {
+            most = moved * busy;
+            best = (int)units;
+        }
+        if (most > 0.97 || units <= NARROW) return best;
+    }
+}
+
+/* Runs that follow each other in the input become a row of a tile: REACH bytes of them, or a few whole
+ * axes of up to WHOLE; but none of the output's fastest axis, which is a column. How many. */
+static int64_t
+cross_axes(axes *x, wk_tiles *plan)
+{
+    const int64_t bytes = plan->run * plan->unit, wanted = wk_blocks(REACH, bytes);
+    const int64_t whole = wk_least(WHOLE / bytes, WHOLE_RUNS);
+    int64_t step = llabs(plan->step) * plan->run, runs = 1;
+    for (int d = x->n - 3; d >= 0 && plan->column_axes < WK_TILE_AXES;) {
+        const int64_t all = plan->columns * x->axis[d].extent;
+        if (x->used[d] || llabs(x->axis[d].in) != step) {
+            d--;
+            continue;
+        }
+        if (all > whole && (plan->columns >= wanted || all >= NUMBERED)) break;
+        add_column_axis(x, d, plan);
+        runs = all <= whole ? all : wk_blocks(all, wk_blocks(all, wanted));
+        step *= x->axis[d].extent;
+        d = x->n - 3;
+    }
+    return runs;
+}
+
+/* A tile is a matrix of runs, or of pieces of long ones, so that more than a run is read, and written,
+ * at a place. H100, 30 permutations of 1 GiB, the share of a copy of tiles of one row, of matrices,
+ * median and least: 4 bytes .87 .69, .94 .80; 8 bytes .93 .86, .95 .89; 16 bytes .95 .87, .97 .93. */
 static void
 plan_rows(axes *x, wk_tiles *plan)
 {
     const int q = x->n - 1;
     wk_tiles_axis *run = &x->axis[q];
-    const int64_t bytes = run->extent * plan->unit;
     plan->way = WK_TILES_ROWS;
-    plan->step = run->in;
     if (run->in == plan->unit) { /* any unit will do */
+        const int64_t bytes = run->extent * plan->unit;
         plan->unit = widest(alignment(x, q) | (uint64_t)bytes);
-        plan->step = run->in = run->out = plan->unit;
-        run->extent = bytes / plan->unit;
+        *run = (wk_tiles_axis){bytes / plan->unit, plan->unit, plan->unit};
     }
-    add_column_axis(x, q, plan);
+    plan->run = run->extent;
+    plan->step = run->in;
+    plan->group = piece_of(plan->run);
+    plan->rows = wk_blocks(plan->run, plan->group);
+    x->used[q] = 1;
+    plan->tile_columns = cross_axes(x, plan);
     for (int d = q - 1; d >= 0 && plan->row_axes < WK_TILE_AXES; d--) {
+        if (x->used[d]) continue;
         const int numbered = plan->rows * x->axis[d].extent < NUMBERED;
-        if (plan->row_axes > 0 && !numbered) break; /* one that stands alone is not divided */
+        if (plan->rows > 1 && !numbered) break; /* one that stands alone is not divided */
         add_row_axis(x, d, plan);
     }
-    const int64_t units = WK_RUNS_TILE / plan->unit;
-    plan->tile_columns = wk_least(plan->columns, units);
-    plan->tile_rows =
-        wk_least(wk_least(plan->rows, WK_TABLE), wk_most(units / plan->columns, 1));
+    const int64_t pieces = wk_least(WK_RUNS_TILE / plan->unit / plan->group, WK_TABLE);
+    plan->tile_rows = wk_least(plan->rows, wk_most(pieces / plan->tile_columns, 1));
     plan->tiles = other_axes(x, plan) * wk_blocks(plan->rows, plan->tile_rows) *
                   wk_blocks(plan->columns, plan->tile_columns);
 }
@@ -425,18 +480,19 @@ plan_turn(axes *x, int processors, wk_tiles *plan)
     *plan = boxes;
 }
 
-/* Short runs, and those of bytes: 121 cells, H100, the time of ROWS over that of boxes: runs to 64 bytes
- * 1.01 to 1.64, to 256 .99 to 1.32, longer ones .57 to 1.16; of bytes .90 to 1.63; of units of 16 bytes .89
- * to 1.24. */
+/* Short runs of small units are boxes where the model has them fast. H100, 120 permutations of 256 MiB,
+ * the shares of a copy of ROWS and of boxes. Bytes: runs to 256 bytes .58 .71, longer ones .74 .65; 2
+ * bytes: short runs in boxes that cost less than CHEAP .75 .86, others .77 .74, long runs .88 .72; more:
+ * short runs .90 .86, long ones .95 .90. */
 static void
 plan_runs(axes *x, int processors, wk_tiles *plan)
 {
     plan_rows(x, plan);
-    const int64_t run = plan->columns * plan->unit;
-    if (plan->step != plan->unit || plan->unit == ACCESS || x->n == 1) return;
-    if (plan->unit > 1 && run >= SHORT_RUN) return;
+    if (plan->step != plan->unit || plan->unit > 2 || x->n == 1) return;
+    if (plan->run * plan->unit >= SHORT_RUN) return;
     wk_tiles boxes = {.unit = plan->unit, .group = 1, .rows = 1, .columns = 1, .tiles = 1};
-    if (plan_boxes(x, processors, &boxes)) *plan = boxes;
+    if (plan_boxes(x, processors, &boxes) && (plan->unit == 1 || boxes.box.cost < CHEAP))
+        *plan = boxes;
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */

@@ -16,10 +16,11 @@ enum {
     WK_TILE_AXES = 4,         /* that one side of a tile spans, at most */
     WK_SECTOR = 32,           /* bytes: what memory reads and writes at least */
     WK_LINE = 128,            /* bytes: what the caches keep together */
-    WK_RUNS_TILE = 16 << 10,  /* bytes of a tile of rows, about */
+    WK_RUNS_TILE = 8 << 10,   /* bytes of a tile of ROWS, about */
+    WK_RUNS_THREADS = 256,    /* of a block of ROWS */
     WK_UNITS_TILE = 20 << 10, /* bytes of a tile of units, about */
     WK_FEW = 256,             /* elements of a block of FEW */
-    WK_TABLE = 512,           /* rows of a tile of ROWS, at most: a kernel has a table */
+    WK_TABLE = 512,           /* pieces of a tile of ROWS, at most: a kernel has a table */
     WK_SHORT_SIDE = 8,        /* of a tile of SHORT, at most; the other side has so many */
     WK_SHORT_PIECES = 256,    /* pieces of 16 bytes */
     WK_BOX_THREADS = 256,     /* of a block of BOXES */
@@ -82,7 +83,9 @@ typedef struct wk_box {
 typedef struct wk_tiles {
     wk_tiles_way way;
     int unit;  /* bytes that move together                                                  */
-    int group; /* units that stay side by side                                              */
+    int group; /* units that stay side by side; of a piece of a run                          */
+    int64_t
+        run; /* ROWS: units of a run, which is one piece or several; rows counts these      */
     int64_t
         step; /* bytes between neighbours of a row, in the input                           */
     int row_axes, column_axes, other_axes;

@@ -247,7 +247,9 @@ PLANTED = [
     (BOXES, "kPer + i % kPer - early;", "kPer + i % kPer;"),
     (BOXES, "if (first + i >= 0 && first + i < units)", "if (true)"),
     (BOXES, "__syncthreads(); // the tile is full, and all know where it is", ""),
-    (ROWS, "at.column * t.step;", "0;"),
+    # the last piece of a run, a tile's runs
+    (ROWS, "first -= t.excess;", "first -= 0;"),
+    (ROWS, "tile.column + column);", "column);"),
     (UNITS, "if (kAll || at.element < rows)", "if (true)"),
     # the stencil's ladder: tiles, ends, turns
     (LADDER, "rows = at.high + (int)a.taps - 1;", "rows = at.high + (int)a.taps - 2;"),

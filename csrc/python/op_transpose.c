@@ -157,7 +157,7 @@ tell(const wk_tiles *p)
                                     (long long)p->rows);
     case WK_TILES_ROWS:
         return PyUnicode_FromFormat("rows: runs of %lld units of %d byte%s; %lld tiles",
-                                    (long long)p->columns, p->unit, p->unit == 1 ? "" : "s",
+                                    (long long)p->run, p->unit, p->unit == 1 ? "" : "s",
                                     (long long)p->tiles);
     case WK_TILES_BOXES: return tell_box(p);
     default: return tell_tiles(p);

@@ -50,22 +50,15 @@ walk_of(int64_t group, int64_t line, const int64_t (&far)[3], const int64_t (&ne
     return w;
 }
 
-// The ways through a tile of units: in along its rows, out along its columns. Of rows, which a table
-// places, `near` is the number of the line.
+// The ways through a tile of units: in along its rows, out along its columns.
 void
 set_walks(const wk_tiles *plan, turn_task *t)
 {
     const int64_t unit = plan->unit, group = plan->group, rows = plan->tile_rows;
-    const int64_t columns = plan->tile_columns;
-    if (plan->way == WK_TILES_UNITS) {
-        t->read =
-            walk_of(group, columns, {unit, plan->step, plan->row[0].in}, {1, group, t->pitch});
-        t->write = walk_of(group, rows, {unit, group * unit, plan->column[0].out},
-                           {1, t->pitch, group});
-    } else if (plan->way == WK_TILES_ROWS) {
-        t->read = walk_of(1, columns, {0, plan->step, 0}, {0, 0, 1});
-        t->write = walk_of(1, columns, {0, unit, plan->columns * unit}, {0, 0, 1});
-    }
+    t->read = walk_of(group, plan->tile_columns, {unit, plan->step, plan->row[0].in},
+                      {1, group, t->pitch});
+    t->write =
+        walk_of(group, rows, {unit, group * unit, plan->column[0].out}, {1, t->pitch, group});
 }
 
 } // namespace
@@ -104,11 +97,19 @@ turn_task_of(const wk_call *call, const wk_tiles *plan)
     const int64_t early = plan->lead ? plan->lead - 1 : 0;
     const int64_t down = (plan->rows + early + plan->tile_rows - 1) / plan->tile_rows;
     const int64_t across = (plan->columns + plan->tile_columns - 1) / plan->tile_columns;
-    const int64_t strip = down * plan->tile_rows * plan->tile_columns * plan->unit;
+    const int64_t element = plan->way == WK_TILES_ROWS ? plan->unit * plan->group : plan->unit;
+    const int64_t strip = down * plan->tile_rows * plan->tile_columns * element;
     t.strips_down = strip < kStrip || down <= across;
     t.strip = divisor_of(t.strips_down ? down : across);
     t.strips = divisor_of(t.strips_down ? across : down);
-    set_walks(plan, &t);
+    if (plan->way == WK_TILES_UNITS) set_walks(plan, &t);
+    if (plan->way == WK_TILES_ROWS) {
+        const int64_t pieces = (plan->run + plan->group - 1) / plan->group;
+        t.pieces = divisor_of(pieces);
+        t.threads = divisor_of(plan->group);
+        t.groups = kUnitThreads / plan->group;
+        t.excess = (int)(pieces * plan->group - plan->run);
+    }
     for (int i = 0; i < plan->row_axes; i++) t.row[i] = axis_of(plan->row[i]);
     for (int i = 0; i < plan->column_axes; i++) t.column[i] = axis_of(plan->column[i]);
     for (int i = 0; i < plan->other_axes; i++) t.other[i] = axis_of(plan->other[i]);

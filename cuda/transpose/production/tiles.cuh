@@ -104,8 +104,10 @@ struct turn_task {
     int64_t rows, columns, step;
     int tile_rows, tile_columns, lead, group, pitch;
     int row_axes, column_axes, other_axes;
-    bool strips_down;      // a strip of tiles follows the rows, or else the columns
-    divisor strip, strips; // tiles of a strip; strips
+    divisor pieces, threads; // of a run; of a piece
+    int groups, excess;      // of threads; units by which the pieces are more than a run
+    bool strips_down;        // a strip of tiles follows the rows, or else the columns
+    divisor strip, strips;   // tiles of a strip; strips
     walk read, write;
     turn_axis row[WK_TILE_AXES], column[WK_TILE_AXES], other[kAxes];
 };
@@ -139,6 +141,7 @@ __device__ __forceinline__ offsets
 along(const turn_axis *axes, int count, int64_t index)
 {
     offsets sum = {0, 0};
+#pragma unroll 1
     for (int i = 0; i < count; i++) {
         int64_t at = index;
         if (i + 1 < count) {
