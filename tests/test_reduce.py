@@ -540,6 +540,23 @@ def test_results_are_rounded_to_nearest_even(device, dtype):
         check(device, np.array([tiny] * n), "norm")
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 16])
+def test_moments_of_a_few_halves(device, dtype, n):
+    """Floats tell most of them: not of numbers that are far from zero, tiny or large, nor of ties."""
+    rng = np.random.default_rng(n)
+    normal = rng.standard_normal((6000, n))
+    small, large = (-9, 7) if dtype == "float16" else (-70, 62)
+    kinds = (normal, normal + 40, normal * 2.0**small, normal * 2.0**large, np.rint(2 * normal))
+    for some in kinds:
+        rows = some.astype(dtype)
+        for op, axis in itertools.product(("var", "std", "norm"), (0, 1)):
+            a = rows if axis else np.ascontiguousarray(rows.T)
+            check(device, a[:40] if axis else np.ascontiguousarray(a[:, :40]), op, axis)
+            ours = warpkit.reduce(a, op, axis, device=device)
+            assert ours.tobytes() == warpkit.reduce(a, op, axis, device="cpu").tobytes()
+
+
 @pytest.mark.parametrize("dtype", REALS)
 @pytest.mark.parametrize("n", [4, 33, 4095])
 def test_partial_sums_may_be_above_the_range(device, dtype, n):

@@ -98,7 +98,6 @@ narrow_of(wk_dtype dtype, uint64_t bits)
     }
 }
 
-// The same of an element's bits, by a call: a kernel has one copy for all dtypes.
 template <typename T>
 static __device__ WK_NOINLINE int64_t
 called_bin(const bins_task &b, T x)
@@ -106,6 +105,7 @@ called_bin(const bins_task &b, T x)
     return bin_of(b, x);
 }
 
+// bin_of() of an element's bits, by a call: a kernel has one copy for all dtypes.
 static __device__ WK_NOINLINE int64_t
 bin_of_bits(const bins_task &b, wk_dtype dtype, uint64_t bits)
 {

@@ -27,6 +27,18 @@ two_sum(double a, double b, double *rest)
     return sum;
 }
 
+__device__ __forceinline__ float
+fma_rn(float a, float b, float c)
+{
+    return __fmaf_rn(a, b, c);
+}
+
+__device__ __forceinline__ double
+fma_rn(double a, double b, double c)
+{
+    return __fma_rn(a, b, c);
+}
+
 // K doubles, each far below the one before it; what they are off, at most.
 template <int K>
 struct few {

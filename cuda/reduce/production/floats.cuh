@@ -345,6 +345,14 @@ struct float_sums {
         for (int j = 0; j < N; j++) d[j % 2] += (double)x[j];
         return d[0] + d[1];
     }
+    template <int N>
+    static __device__ __forceinline__ double plain_squares(const F (&x)[N])
+    {
+        double d[2] = {0, 0};
+#pragma unroll
+        for (int j = 0; j < N; j++) d[j % 2] = __fma_rn((double)x[j], (double)x[j], d[j % 2]);
+        return d[0] + d[1];
+    }
     // The sum of finite halves, exact: float16 has 11 digits within 41 binades. Of bfloat16, two in a word,
     // of 8 digits, float32 holds the sum of two within 15 binades, and double that of all. Of normal
     // numbers 94 warps in 100 lie within them, and 38 within the 11 that hold the sum of 32 (computed).
@@ -419,11 +427,7 @@ struct float_sums {
                                                        const batch_range<F> &range)
     {
         if (kHalf && range.within(kPlainSquares)) {
-            double d[2] = {0, 0};
-#pragma unroll
-            for (int j = 0; j < N; j++)
-                d[j % 2] = __fma_rn((double)x[j], (double)x[j], d[j % 2]);
-            squares.put(d[0] + d[1]);
+            squares.put(plain_squares(x));
             return;
         }
         const int e = 2 * range.exponent(); // all squares together are below 2^e
@@ -566,10 +570,10 @@ struct float_sums {
             if (task.n > kFew || task.counts || task.has_initial || task.keeps ||
                 task.integers_only)
                 return false;
+            const packed<N> some(elements);
             double x[kFew];
 #pragma unroll
-            for (int j = 0; j < kFew; j++)
-                x[j] = j < N ? (double)value_of(elements[j < N ? j : 0]) : -0.0;
+            for (int j = 0; j < kFew; j++) x[j] = j < N ? (double)some[j < N ? j : 0] : -0.0;
             return finish_few(x[0], x[1], x[2], x[3], task, output);
         }
         return false;
@@ -612,34 +616,32 @@ struct float_sums {
             F x[N];
 #pragma unroll
             for (int j = 0; j < N; j++) x[j] = some[j];
-            const double s = plain_sum(x);
             if constexpr (!kSquares) { // exact, and -0.0 where all are
+                const double s = plain_sum(x);
                 range.find(x);
                 near_answer a = {(float)s, true};
                 if (kDtype != WK_F32 || fold == WK_MEAN)
                     a = near_sum<kDtype>({s, 0, 0}, fold == WK_MEAN, of);
                 return {a.value, a.known && range.within(kPlain)};
             } else {
-                double d[2] = {0, 0};
-#pragma unroll
-                for (int j = 0; j < N; j++)
-                    d[j % 2] = __fma_rn((double)x[j], (double)x[j], d[j % 2]);
-                const double q = d[0] + d[1];
                 if (!(fold == WK_NORM || fold == WK_VAR || fold == WK_STD)) return {0, false};
-                near_answer a;
-                if (N > 1 && N <= kFew && kSum && fold != WK_NORM && task.n == 2) {
+                const bool two = N > 1 && N <= kFew && kSum && fold != WK_NORM && task.n == 2;
+                near_answer a = {0, false};
+                bool more = kHalf; // may others tell it?
+                if (two) {
                     a = spread_of_two((double)x[0], (double)x[N > 1], task, of);
-                } else { // magnitudes' sum, of which 2^-48 is lost, is no more than the root of N Q
-                    const double most =
-                        kSum ? (double)sqrtf((float)q * (1.01f * (float)(kParts * N))) : 0;
-                    a = quick_plain<kDtype>({s, 0, most * 0x1p-48}, {q, 0, q * 0x1p-48}, of,
-                                            fold);
-                    a.known &= q < 0x1p120 && (!kSum || q > 0x1p-120);
-                    if (q == 0 && (fold == WK_NORM || of.spread > 0)) a = {0, true};
+                } else if constexpr (kHalf) {
+                    const batch_sums<float, kDtype, N> sums(x);
+                    a = sums.moment(of, fold);
+                    more = sums.in_range() || sums.squares == 0;
+                } else {
+                    a = batch_sums<double, kDtype, N>(x).moment(of, fold);
                 }
-                if (kHalf && !a.known) {
-                    range.find(x);
-                    if (range.within(kPlainSquares)) a = exact_plain(s, q, task, fold, kDtype);
+                if (more && !a.known) {
+                    static_assert(!kHalf || N <= kMostAtOnce, "moment_of_halves");
+                    uint16_t copy[N]; // in memory, only here
+                    memcpy(copy, some.x, sizeof copy);
+                    a = moment_of_halves(copy, kDtype, task, two);
                 }
                 return a;
             }
@@ -671,44 +673,59 @@ struct float_sums {
         const double high = fabs(two_sum(x, -y, &low)); // -0.0 and 0.0 too
         return settled_near<kDtype>(high / 2, fabs(low) / 2);
     }
-    // Several results of a batch, as far as its sums tell them.
+    // Several results of a batch, as far as its sums tell them: those of floats, or else exact ones.
     template <int N>
     static __device__ __forceinline__ bool finish_each(const R (&elements)[N],
                                                        const reduce_task &task, int64_t at)
     {
-        batch_range<F> range;
+        const packed<N> some(elements);
+        const population of(task);
+        const bool half = N > 1 && task.n == 2 && task.spread == 4; // a root is of a distance
         F x[N];
-        double q[2] = {0, 0};
         real_extremes<R> ends;
         if (task.counts || task.has_initial || task.keeps) return false;
         ends.start();
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            x[j] = value_of(elements[j]);
-            q[j % 2] = __fma_rn((double)x[j], (double)x[j], q[j % 2]);
+            x[j] = some[j];
             const key_t<R> key = key_of(elements[j]);
             if (j < task.n) ends.take_range(key, key);
         }
+        batch_range<F> range;
         range.find(x);
         if (!range.finite()) return false;
-        const double_pair squares = {q[0] + q[1], 0, (q[0] + q[1]) * 0x1p-48};
         double_pair sum = {plain_sum(x), 0, 0};
         if (!range.within(kPlain)) sum.lost = (double)range.magnitude * 0x1p-48;
+        const batch_sums<std::conditional_t<kHalf, float, double>, kDtype, N> near(x);
+        return store_each(ends, task, at, [&](int fold) {
+            if (half && fold == WK_STD)
+                return half_of_difference((double)x[0], (double)x[N > 1]);
+            if (fold != WK_SUM && fold != WK_MEAN) {
+                const near_answer a = near.moment(of, fold);
+                if (!kHalf || a.known) return a;
+                const double q = plain_squares(x);
+                return quick_plain<kDtype>(sum, {q, 0, q * 0x1p-48}, of, fold);
+            }
+            if (sum.is_zero()) return near_answer{(float)sum.high, true};
+            return near_sum<kDtype>(sum, fold == WK_MEAN, of);
+        });
+    }
+    // The ends, and what result(fold) tells of the others. False: not all are known.
+    template <typename G>
+    static __device__ __forceinline__ bool store_each(const real_extremes<R> &ends,
+                                                      const reduce_task &task, int64_t at,
+                                                      const G &result)
+    {
 #pragma unroll 1
         for (int i = 0; i < task.folds; i++) {
             const int fold = task.fold[i];
-            near_answer a = {(float)sum.high, sum.is_zero()};
+            near_answer a = {0, false};
             if (task.out_dtype[i] != kDtype) return false;
             if (fold == WK_MIN || fold == WK_MAX)
                 a = {(float)number_of<R>(fold == WK_MIN ? ends.least : ends.most), true};
-            else if (N > 1 && fold == WK_STD && task.n == 2 && task.spread == 4)
-                a = half_of_difference((double)x[0], (double)x[N > 1]);
-            else if (fold == WK_VAR || fold == WK_STD || fold == WK_NORM)
-                a = quick_plain<kDtype>(sum, squares, population(task), fold);
-            else if (fold != WK_SUM && fold != WK_MEAN)
-                return false;
-            else if (!a.known)
-                a = near_sum<kDtype>(sum, fold == WK_MEAN, population(task));
+            else if (fold == WK_VAR || fold == WK_STD || fold == WK_NORM || fold == WK_SUM ||
+                     fold == WK_MEAN)
+                a = result(fold);
             if (!a.known) return false;
             store_float<kDtype>(task.out[i], at, a.value);
         }

@@ -86,7 +86,10 @@ describe(const wk_call *call, reduce_task *task)
     task->initial = r->initial;
     task->ddof = r->ddof;
     task->inverse = 1 / (double)r->n;
+    task->number = (double)r->n;
     task->inverse_spread = 1 / ((double)r->n * ((double)r->n - r->ddof));
+    task->near_number = (float)task->number;
+    task->near_inverse_spread = (float)task->inverse_spread;
     const double spread = (double)r->n * ((double)r->n - r->ddof);
     if (r->ddof == std::rint(r->ddof) && spread > 0 && spread < 0x1p53) task->spread = spread;
 }

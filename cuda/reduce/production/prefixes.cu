@@ -489,8 +489,7 @@ scan_large(P carry, const T *there, int hop, int n, const prefix_task &t)
 template <typename T>
 struct near_prefixes {
     static constexpr int kOff = -42; // binades of the bound below a number
-    static constexpr uint32_t kTie = 1u << 28,
-                              kNear = 1u << (52 + 1 + kOff); // of its last digits
+    static constexpr uint32_t kNear = 1u << (52 + 1 + kOff); // of its last digits
     uint32_t least = UINT32_MAX;                             // upper half of the smallest
     uint32_t apart = UINT32_MAX;                             // from the ties
     bool known = true;
@@ -507,6 +506,7 @@ struct near_prefixes {
             known &= near.known;
             store_float<digits_of<T>>(&y, 0, near.value);
         } else {
+            constexpr uint32_t kTie = 1u << 28;
             const uint64_t b = wk_bits_f64(high);
             const uint32_t size = (uint32_t)(b >> 32) & 0x7fffffff,
                            tie = ((uint32_t)b & (2 * kTie - 1)) - (kTie - kNear);

@@ -48,7 +48,8 @@ send_bytes(const wk_mailbox &mailbox, const void *result)
 
 // ---- moments ----------------------------------------------------------------------------------
 
-__device__ WK_NOINLINE near_answer
+// Of halves whose sums are exact, where all that is made of them is: often a tie.
+static __device__ WK_NOINLINE near_answer
 exact_plain(double sum, double squares, const reduce_task &task, int fold, int dtype)
 {
     double x = squares;
@@ -66,6 +67,39 @@ exact_plain(double sum, double squares, const reduce_task &task, int fold, int d
     }
     near_answer a = dtype == WK_F16 ? settled_near<WK_F16>(x, 0) : settled_near<WK_BF16>(x, 0);
     a.known &= exact;
+    return a;
+}
+
+__device__ WK_NOINLINE near_answer
+moment_of_halves(const uint16_t *elements, int dtype, const reduce_task &task, bool only_exact)
+{
+    const bool half = dtype == WK_F16;
+    const uint32_t binades = half ? 15 : 18; // whose squares fit 53 bits
+    double s = 0, other_s = 0, q = 0, other_q = 0;
+    float magnitude = 0;
+    uint32_t least = UINT32_MAX;
+#pragma unroll 1
+    for (int j = 0; j < (int)task.n; j++) {
+        const float x = half ? value_of(half16{elements[j]}) : value_of(brain16{elements[j]});
+        const double sum = other_s + (double)x,
+                     square = __fma_rn((double)x, (double)x, other_q);
+        other_s = s, other_q = q; // two additions at a time
+        s = sum, q = square;
+        const uint32_t key = wk_bits_f32(x) * 2u - 1u; // of zero the largest
+        least = key < least ? key : least;
+        magnitude += fabsf(x);
+    }
+    near_answer a = {0, false};
+    const population of(task);
+    const int fold = task.fold[0];
+    s += other_s;
+    q += other_q;
+    if (!only_exact)
+        a = half ? batch_sums<double, WK_F16, kMostAtOnce>(s, q).moment(of, fold)
+                 : batch_sums<double, WK_BF16, kMostAtOnce>(s, q).moment(of, fold);
+    const uint32_t most = wk_bits_f32(magnitude);
+    if (!a.known && most < 0x7f800000 && most <= (least >> 1) + (binades << 23))
+        a = exact_plain(s, q, task, fold, dtype);
     return a;
 }
 

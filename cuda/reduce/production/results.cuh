@@ -59,6 +59,14 @@ odd_float(double x)
     return wk_from_bits_f32((rest > 0) == (b >> 31 == 0) ? b + 1 : b - 1);
 }
 
+// x rounded to bfloat16's digits.
+__device__ __forceinline__ float
+nearest_brain(float x)
+{
+    const uint32_t b = wk_bits_f32(x);
+    return wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
+}
+
 // x rounded to the dtype's digits; x may be rounded to odd before.
 __device__ __forceinline__ double
 round_to(double x, int dtype)
@@ -67,8 +75,7 @@ round_to(double x, int dtype)
     if (dtype == WK_F32) return (double)(float)x;
     const float f = odd_float(x);
     if (dtype == WK_F16) return (double)__half2float(__float2half_rn(f));
-    const uint32_t b = wk_bits_f32(f);
-    return (double)wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
+    return (double)nearest_brain(f);
 }
 
 // h + l is the result but for `e`, at most, l being small; is it rounded the same way wherever it
@@ -287,31 +294,33 @@ settled_near(double x, double e)
             f = odd_float(x);
             known = true;
         }
-        const uint32_t b = wk_bits_f32(f);
         if constexpr (kDtype == WK_F16)
             return {f, known};
         else
-            return {wk_from_bits_f32((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u), known};
+            return {nearest_brain(f), known};
     }
 }
 
-// A sum, or a mean, of a dtype of few digits.
 // What a mean and a variance divide by: of an output whose elements all count, or of one of so many.
 struct population {
     int64_t n;
-    double inverse, inverse_spread; // of n, and of n (n - ddof)
-    double spread;                  // n (n - ddof), if that is an integer; else zero
+    double number, inverse, inverse_spread; // n, and the inverses of it, and of n (n - ddof)
+    double spread;                          // n (n - ddof), if that is an integer; else zero
+    float near_number, near_inverse_spread;
 
     __device__ __forceinline__ explicit population(const reduce_task &task)
-        : n(task.n), inverse(task.inverse), inverse_spread(task.inverse_spread),
-          spread(task.spread)
+        : n(task.n), number(task.number), inverse(task.inverse),
+          inverse_spread(task.inverse_spread), spread(task.spread),
+          near_number(task.near_number), near_inverse_spread(task.near_inverse_spread)
     {
     }
     __device__ __forceinline__ population(int64_t count, const reduce_task &task)
-        : n(count), inverse(1 / (double)count), spread(0)
+        : n(count), number((double)count), inverse(1 / number), spread(0),
+          near_number((float)count)
     {
-        const double all = (double)count * ((double)count - task.ddof);
+        const double all = number * (number - task.ddof);
         inverse_spread = 1 / all;
+        near_inverse_spread = (float)inverse_spread;
         if (task.ddof == rint(task.ddof) && all > 0 && all < 0x1p53) spread = all;
     }
 };
@@ -323,7 +332,7 @@ near_sum(const double_pair &s, bool mean, const population &of)
     double x = s.high, e = fabs(s.low) + s.lost;
     if (mean) {
         x *= of.inverse;
-        const bool exact = e == 0 && __fma_rn(-x, (double)of.n, s.high) == 0;
+        const bool exact = e == 0 && __fma_rn(-x, of.number, s.high) == 0;
         e = exact ? 0 : e * of.inverse + fabs(x) * 0x1p-50;
     }
     return settled_near<kDtype>(x, e);
@@ -366,7 +375,7 @@ quick_plain(const double_pair &sum, const double_pair &squares, const population
     const double q = squares.high, s = sum.high;
     double x = q, e = q * kUnit + squares.lost;
     if (fold == WK_VAR || fold == WK_STD) {
-        const double n = (double)of.n, scale = of.inverse_spread;
+        const double n = of.number, scale = of.inverse_spread;
         x = __fma_rn(n, q, -s * s) * scale;
         // S^2 is no more than n Q
         e = (n * q * (2 * kUnit) + 4 * n * squares.lost + 8 * fabs(s) * sum.lost) * scale;
@@ -381,9 +390,109 @@ quick_plain(const double_pair &sum, const double_pair &squares, const population
     return settled_near<kDtype>(x, e);
 }
 
-// The same of halves whose sums are exact, where all that is made of them is: often a tie. results.cu
-__device__ near_answer exact_plain(double sum, double squares, const reduce_task &task,
-                                   int fold, int dtype);
+// Is all from low to high rounded the same way in the dtype's digits? Of float16 the value is rounded
+// when it is stored.
+template <int kDtype, typename F>
+__device__ __forceinline__ near_answer
+settled_between(F low, F high)
+{
+    if constexpr (kDtype == WK_F32) {
+        return {(float)low, (float)low == (float)high};
+    } else {
+        float a, b;
+        if constexpr (sizeof(F) == 8)
+            a = odd_float(low), b = odd_float(high);
+        else
+            a = low, b = high;
+        if constexpr (kDtype == WK_F16)
+            return {a, __half_as_ushort(__float2half_rn(a)) ==
+                           __half_as_ushort(__float2half_rn(b))};
+        const float value = nearest_brain(a);
+        return {value, value == nearest_brain(b)};
+    }
+}
+
+__device__ __forceinline__ float
+inverse_root(float x)
+{
+    return rsqrtf(x);
+}
+
+__device__ __forceinline__ double
+inverse_root(double x)
+{
+    return rsqrt(x);
+}
+
+// The sum of a batch and that of its squares, in float or in double, and the results that these tell:
+// floats nearly always, where a result has few digits, and a mean is not much more than the spread.
+// Bound     u is half a unit in the last place. Of the sum of N numbers, added two at a time, at most (N /
+//           2 + 1) u of the magnitudes' sum is lost, which is no more than the root of n Q; of the
+//           squares' sum as much of Q. n Q - S^2 is off by 3 (N / 2 + 1) u of n Q, and 4 u of that are
+//           rounded off later.
+template <typename F, int kDtype, int N>
+struct batch_sums {
+    static_assert(N == 1 || N % 2 == 0, "as many on either side");
+    static constexpr F kUnit = sizeof(F) == 8 ? (F)0x1p-53 : (F)0x1p-24,
+                       kOff = (F)(N / 2 + 3) * kUnit;
+    F sum, squares;
+
+    __device__ __forceinline__ batch_sums(F s, F q) : sum(s), squares(q) {}
+    template <typename X>
+    __device__ __forceinline__ explicit batch_sums(const X (&x)[N])
+    {
+        F s[2] = {0, 0}, q[2] = {0, 0};
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            s[j % 2] += (F)x[j];
+            q[j % 2] = fma_rn((F)x[j], (F)x[j], q[j % 2]);
+        }
+        sum = s[0] + s[1];
+        squares = q[0] + q[1];
+    }
+    // No square was too small or too large, and no number infinite.
+    __device__ __forceinline__ bool in_range() const
+    {
+        return squares > (F)0x1p-80 && squares < (F)0x1p120;
+    }
+    // y, off by no more than e, or its root, if asked: the inverse of that is off by four units.
+    static __device__ __forceinline__ near_answer settle(F y, F e, bool root)
+    {
+        const bool known = e < y * (F)0x1p-3 && y > (F)0x1p-100;
+        if (root) {
+            const F inverse = inverse_root(y);
+            y *= inverse;
+            e = e * inverse * (F)0.5625 + y * (8 * kUnit);
+        }
+        const near_answer a = settled_between<kDtype>(y - e, y + e);
+        return {a.value, a.known && known};
+    }
+    // A norm, a variance or its root.
+    __device__ __forceinline__ near_answer moment(const population &of, int fold) const
+    {
+        F y = squares, e = squares * kOff;
+        bool known = in_range();
+        if (fold != WK_NORM) {
+            constexpr bool kWide = sizeof(F) == 8;
+            const F n = kWide ? (F)of.number : (F)of.near_number,
+                    scale = kWide ? (F)of.inverse_spread : (F)of.near_inverse_spread;
+            y = fma_rn(n, squares, -(sum * sum)) * scale;
+            e = n * squares * scale * (4 * kOff);
+            known &= scale > 0;
+        }
+        near_answer a = settle(y, e, fold != WK_VAR);
+        a.known &= known;
+        if constexpr (sizeof(F) == 8)
+            if (squares == 0 && (fold == WK_NORM || of.spread > 0)) a = {0, true};
+        return a;
+    }
+};
+
+// What floats do not tell of an output's elements, a few halves: by doubles, and where these are exact
+// ties too; or by those alone. results.cu
+constexpr int kMostAtOnce = 16;
+__device__ near_answer moment_of_halves(const uint16_t *elements, int dtype,
+                                        const reduce_task &task, bool only_exact);
 
 // An exact sum of products: what each addition rounds off is kept, and noted.
 __device__ __forceinline__ void
@@ -434,7 +543,7 @@ quick_wide(const double_pair &sum, const double_pair &squares, const population 
     if (!(r.high > 0x1p-400 && r.high < 0x1p900)) return {0, false};
     if (fold != WK_NORM) {
         if constexpr (!kSpread) return {0, false};
-        if (!(of.spread > 0) || !spread_of(&sum, 1, squares, (double)of.n, &r) || r.is_zero())
+        if (!(of.spread > 0) || !spread_of(&sum, 1, squares, of.number, &r) || r.is_zero())
             return {0, false};
         r = divided(r, of.spread, of.inverse_spread);
     }

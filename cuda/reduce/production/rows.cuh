@@ -69,74 +69,97 @@ read_few(typename Acc::T (&x)[K], const typename Acc::T *row, int j, int n,
     return ok;
 }
 
-// To the accumulator. True: they were all of the row, and its result has been stored.
+// How a row is read: so many elements at a time, of some vectors, or few where it has no whole ones.
+template <typename T>
+struct row_batch {
+    static constexpr int kPer = 16 / (int)sizeof(T), kMore = kPer == 1 ? 4 : 2;
+    static constexpr int kElements = kMore * kPer <= 16 ? kMore * kPer : kPer;
+    static constexpr int kFewer = kPer > 8 ? 8 : kPer <= 2 ? kElements : kPer;
+};
+
+// Some vectors of a row, from element j on, of a row that begins with its vector number `turn`; fillers where
+// there is none. A bit for each element.
 template <class Acc, int K>
-__device__ __forceinline__ bool
-take_few(Acc &acc, typename Acc::T (&x)[K], uint32_t ok, const place &at, int n,
-         const reduce_task &task, int64_t output)
+__device__ __forceinline__ uint32_t
+read_vectors(typename Acc::T (&x)[K], const typename Acc::T *row, int j, int vectors, int turn,
+             const reduce_task &task)
 {
-    if constexpr (Acc::kAtOnce)
-        if (n <= K && Acc::finish_at_once(x, task, output)) return true;
-    leave_out<Acc>(x, &ok, task);
-    acc.take(x, ok, at, task);
-    return false;
+    using T = typename Acc::T;
+    constexpr int kPer = 16 / (int)sizeof(T);
+    T rest[kPer];
+    vector16<uint32_t> read[K / kPer], filler;
+    uint32_t ok = 0;
+#pragma unroll
+    for (int e = 0; e < kPer; e++) rest[e] = Acc::filler(task);
+    memcpy(&filler, rest, 16);
+#pragma unroll
+    for (int v = 0; v < K / kPer; v++) {
+        int b = j / kPer + v + turn;
+        b -= b >= vectors ? vectors : 0;
+        const bool there = K == kPer || j / kPer + v < vectors;
+        read[v] = filler;
+        if (there) read[v] = reinterpret_cast<const vector16<uint32_t> *>(row)[b];
+        if (there) ok |= all_of<kPer> << v * kPer;
+    }
+    memcpy(x, read, sizeof x); // in registers: of memory it would go by bytes
+    return ok;
+}
+
+// All of a row, as its result. False: that takes an accumulator.
+template <class Acc>
+__device__ __forceinline__ bool
+row_at_once(const typename Acc::T *row, const reduce_task &task, int turn, int64_t output)
+{
+    using batch = row_batch<typename Acc::T>;
+    const int n = (int)task.n;
+    if (n % batch::kPer == 0) {
+        typename Acc::T x[batch::kElements];
+        read_vectors<Acc>(x, row, 0, n / batch::kPer, turn, task);
+        return Acc::finish_at_once(x, task, output);
+    }
+    if (batch::kFewer < batch::kElements && n <= batch::kFewer) {
+        typename Acc::T x[batch::kFewer];
+        read_few<Acc>(x, row, 0, n, task);
+        return Acc::finish_at_once(x, task, output);
+    }
+    typename Acc::T x[batch::kElements];
+    read_few<Acc>(x, row, 0, n, task);
+    return Acc::finish_at_once(x, task, output);
 }
 
 // A lane's share of a row, which `lanes` take together: whole vectors, some at a time, from number `turn`
 // on, another one in each lane, so that those of eight lanes lie in all banks; or a few elements at a
-// time. True: the row was one batch, and its result has been stored.
+// time.
 template <class Acc>
-__device__ __forceinline__ bool
+__device__ __forceinline__ void
 fold_row(Acc &acc, const typename Acc::T *row, const reduce_task &task, int turn, int part,
-         int lanes, int64_t output)
+         int lanes)
 {
-    using T = typename Acc::T;
-    constexpr int kPer = 16 / (int)sizeof(T), kMore = kPer == 1 ? 4 : 2,
-                  N = kMore * kPer <= 16 ? kMore * kPer : kPer, kAtOnce = N / kPer;
-    constexpr int kElements = kPer > 8 ? 8 : kPer <= 2 ? N : kPer; // where no vectors
-    const int n = (int)task.n, vectors = n / kPer;
-    const bool whole = n % kPer == 0;
-    // All of such a row: H100, n x 5 float32 sums have .85 of a copy so, in two batches .43.
-    const bool at_once = Acc::kAtOnce && n > kElements && n <= N;
-    if (kElements < N && !whole && !at_once) {
+    using batch = row_batch<typename Acc::T>;
+    constexpr int N = batch::kElements, K = batch::kFewer;
+    const int n = (int)task.n;
+    if (n % batch::kPer == 0) {
 #pragma unroll 1
-        for (int j = part * kElements; j < n; j += kElements * lanes) {
-            T x[kElements];
-            const uint32_t ok = read_few<Acc>(x, row, j, n, task);
-            if (take_few(acc, x, ok, {task.first + j, 0, log2_of(kElements)}, n, task, output))
-                return true;
-        }
-        return false;
-    }
-#pragma unroll 1
-    for (int j = part * N; j < n; j += N * lanes) {
-        T x[N];
-        uint32_t ok = 0;
-        place at = {task.first + j, 0, log2_of(N)};
-        if (!whole) {
-            ok = read_few<Acc>(x, row, j, n, task);
-        } else {
-#pragma unroll
-            for (int v = 0; v < kAtOnce; v++) {
-                int b = j / kPer + v + turn;
-                b -= b >= vectors ? vectors : 0;
-                if (kAtOnce > 1 && j / kPer + v >= vectors) {
-#pragma unroll
-                    for (int e = 0; e < kPer; e++) x[v * kPer + e] = Acc::filler(task);
-                    continue;
-                }
-                const auto read = reinterpret_cast<const vector16<uint32_t> *>(row)[b];
-                memcpy(x + v * kPer, &read, 16); // in registers: of memory it would go by bytes
-                ok |= all_of<kPer> << v * kPer;
-            }
+        for (int j = part * N; j < n; j += N * lanes) {
+            typename Acc::T x[N];
+            uint32_t ok = read_vectors<Acc>(x, row, j, n / batch::kPer, turn, task);
+            place at = {task.first + j, 0, log2_of(N)};
             if (turn > 0 && Acc::kByIndex) { // where they lie now
-                at.turn = turn * kPer;
+                at.turn = turn * batch::kPer;
                 at.turned = n;
             }
+            leave_out<Acc>(x, &ok, task);
+            acc.take(x, ok, at, task);
         }
-        if (take_few(acc, x, ok, at, n, task, output)) return true;
+    } else {
+#pragma unroll 1
+        for (int j = part * K; j < n; j += K * lanes) {
+            typename Acc::T x[K];
+            uint32_t ok = read_few<Acc>(x, row, j, n, task);
+            leave_out<Acc>(x, &ok, task);
+            acc.take(x, ok, {task.first + j, 0, log2_of(K)}, task);
+        }
     }
-    return false;
 }
 
 template <class Acc>
@@ -182,14 +205,22 @@ __launch_bounds__(kThreads, Acc::kRowBlocks)
         __syncwarp(); // a lane reads what others have staged
 #pragma unroll 1
         for (int row = own; row < many; row += rows, items++) {
-            Acc acc;
-            acc.start(task);
-            const bool works = row < here;
-            const bool stored = works && fold_row(acc, from + row * (int)task.n, task, turn,
-                                                  part, lanes, first + row);
-            acc.settle(task);
-            if (lanes > 1) join_lanes(acc, lanes);
-            const bool known = !works || stored || part > 0 || deliver(acc, task, first + row);
+            const T *elements = from + row * (int)task.n;
+            const int64_t output = first + row;
+            bool known = row >= here;
+            // H100, n x 5 float32 sums have .85 of a copy so, by way of accumulators .43.
+            if constexpr (Acc::kAtOnce)
+                if (!known && lanes == 1 && task.n <= row_batch<T>::kElements)
+                    known = row_at_once<Acc>(elements, task, turn, output);
+            if (lanes > 1 || !known) {
+                const bool works = row < here;
+                Acc acc;
+                acc.start(task);
+                if (works) fold_row(acc, elements, task, turn, part, lanes);
+                acc.settle(task);
+                if (lanes > 1) join_lanes(acc, lanes);
+                known = !works || part > 0 || deliver(acc, task, output);
+            }
             if constexpr (!Acc::kCertain) {
                 const uint32_t bits = __ballot_sync(kAllLanes, !known);
                 if (lane == 0) marks[warp][items] = bits;

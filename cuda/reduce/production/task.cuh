@@ -78,8 +78,9 @@ struct reduce_task {
     wk_mailbox mailbox;
     int folds;
     uint8_t out_dtype[kResults], fold[kResults];
-    double inverse, inverse_spread; // of n, and of n (n - ddof), where all elements count
-    double spread;                  // n (n - ddof), if that is an integer; else zero
+    double number, inverse, inverse_spread; // n, and the inverses of it, and of n (n - ddof)
+    double spread;                          // n (n - ddof), if that is an integer; else zero
+    float near_number, near_inverse_spread;
     void *out[kResults];
 
     const uint8_t *where; // null: all elements count
