@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def gpu_results(
     script: str, section: str, make: Callable[[Row], str], more: Sequence[str] = ()
 ) -> str | None:
     """What make says of a script's results on each GPU that has the section, if one has; with the
-    days when it, and more, were measured."""
+    days when it, and more, were measured. Rows that name a commit are of an earlier one."""
     found = sorted(RESULTS.glob(f"{script}_*.json"))
     results = {path.name: json.loads(path.read_text()) for path in found}
     have = {name for name, result in results.items() if result.get(section, {}).get("rows")}
@@ -85,7 +86,10 @@ def gpu_results(
         peers = "".join(f"{peer} {version}, " for peer, version in m["peers"].items())
         copy = result[section].get("copy_gb_s")
         rate = f" a copy there runs at {copy:.0f} GB/s;" if copy else ""
-        source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {days}."
+        rows = [row for part in parts for row in part["rows"]]
+        earlier = Counter(row["commit"][:7] for row in rows if "commit" in row)
+        source = f"{m['device']};{rate} {m['build']}; {peers}warpkit {m['warpkit']}; {days}"
+        source += "".join(f"; {n} of {len(rows)} as of {c}" for c, n in earlier.items()) + "."
         tables.append(f"{make(result)}\n{source}\n")
     if not found:
         where = f"{RESULTS.relative_to(ROOT)}/{script}_*.json"
