@@ -543,7 +543,7 @@ def test_results_are_rounded_to_nearest_even(device, dtype):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 16])
 def test_moments_of_a_few_halves(device, dtype, n):
-    """Floats tell most of them: not of numbers that are far from zero, tiny or large, nor of ties."""
+    """Floats tell most of them, but not of numbers far from zero, tiny or large, and no ties."""
     rng = np.random.default_rng(n)
     normal = rng.standard_normal((6000, n))
     small, large = (-9, 7) if dtype == "float16" else (-70, 62)
