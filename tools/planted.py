@@ -147,7 +147,6 @@ PLANTED = [
     (RESULTS, "if (e != 0) e += size * 0x1p-50; // or it would vanish", ";"),
     (RESULTS, "kOff = (F)(N / 2 + 3) * kUnit;", "kOff = 0;"),
     (RESULTS, "e = n * squares * scale * (4 * kOff);", "e = y * kOff;"),
-    (RESULTS, "return squares > (F)0x1p-80 &&", "return squares > 0 &&"),
     (FOLD_ROWS, "b -= b >= vectors ? vectors : 0;", ";"),
     (RESULTS, "(wk_bits_f32(f) & kRest) != kRest / 2 + 1", "true"),
     (
