@@ -148,7 +148,7 @@ cross_axes(axes *x, wk_tiles *plan)
 
 /* A tile is a matrix of runs, or of pieces of long ones, so that more than a run is read, and written,
  * at a place. H100, 30 permutations of 1 GiB, the share of a copy of tiles of one row, of matrices,
- * median and least: 4 bytes .87 .69, .94 .80; 8 bytes .93 .86, .95 .89; 16 bytes .95 .87, .97 .93. */
+ * median and least: 4 bytes .86 .69, .94 .80; 8 bytes .93 .86, .95 .89; 16 bytes .95 .87, .97 .93. */
 static void
 plan_rows(axes *x, wk_tiles *plan)
 {
@@ -481,9 +481,9 @@ plan_turn(axes *x, int processors, wk_tiles *plan)
 }
 
 /* Short runs of small units are boxes where the model has them fast. H100, 120 permutations of 256 MiB,
- * the shares of a copy of ROWS and of boxes. Bytes: runs to 256 bytes .58 .71, longer ones .74 .65; 2
- * bytes: short runs in boxes that cost less than CHEAP .75 .86, others .77 .74, long runs .88 .72; more:
- * short runs .90 .86, long ones .95 .90. */
+ * the shares of a copy of ROWS and of boxes. Bytes: runs to 256 bytes .58 .74, longer ones .74 .65; 2
+ * bytes: short runs in boxes that cost less than CHEAP .75 .86, others .77 .76, long runs .88 .72; more:
+ * short runs .90 .88, long ones .96 .91. */
 static void
 plan_runs(axes *x, int processors, wk_tiles *plan)
 {

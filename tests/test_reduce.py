@@ -557,6 +557,46 @@ def test_moments_of_a_few_halves(device, dtype, n):
             assert ours.tobytes() == warpkit.reduce(a, op, axis, device="cpu").tobytes()
 
 
+def columns_of_kinds(rng, dtype, shape):
+    """Rows whose columns plain doubles tell, or do not."""
+    narrow = dtype == "float16"
+    real = "float32" if dtype == "complex64" else dtype
+    wide = rng.integers(-9, 9, shape) if narrow else rng.integers(-60, 60, shape)
+    normal = rng.standard_normal(shape)
+    odd = normal.copy()
+    odd[rng.integers(0, shape[0], 50), rng.integers(0, shape[1], 50)] = np.inf
+    odd[rng.integers(0, shape[0], 50), rng.integers(0, shape[1], 50)] = -np.inf
+    odd[rng.integers(0, shape[0], 50), rng.integers(0, shape[1], 50)] = np.nan
+    zeros = np.where(rng.random(shape) < 0.5, 0.0, -0.0)
+    zeros[:, ::3] = -0.0
+    yield from (normal, np.ldexp(normal, wide), normal * 1e-3 + 300, odd, zeros)
+    yield np.rint(2 * normal)  # ties
+    yield np.ldexp(normal, -20 if narrow else -140)
+    yield np.abs(special_floats(real)[7].astype(np.float64)) * np.sign(normal)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize("n", [5, 16, 33])
+def test_whole_columns_of_few_digits(device, dtype, n):
+    """Wherever rows begin, at 16 bytes or not; beyond their ends nobody may read."""
+    rng = np.random.default_rng(n)
+    for k, columns in enumerate((6144, 6145, 6148, 6151)):
+        for kind in columns_of_kinds(rng, dtype, (n, columns)):
+            with np.errstate(over="ignore"):
+                a = kind.astype("float32" if dtype == "complex64" else dtype)
+            if dtype == "complex64":
+                a = (a + 1j * a[:, ::-1]).astype(dtype)
+            there = a if device == "cpu" else warpkit.asarray(a, device=device)
+            for op in ("sum", "mean", "norm") + (("var", "std") if dtype != "complex64" else ()):
+                check(device, a[:, :30], op, 0)
+                theirs = warpkit.reduce(a, op, 0, device="cpu")
+                ours = np.asarray(warpkit.reduce(there, op, 0, device=device))
+                assert ours.tobytes() == theirs.tobytes()
+                part = np.asarray(warpkit.reduce(there[1:, k + 1 : -2], op, 0, device=device))
+                theirs = warpkit.reduce(a[1:, k + 1 : -2], op, 0, device="cpu")
+                assert part.tobytes() == theirs.tobytes()
+
+
 @pytest.mark.parametrize("dtype", REALS)
 @pytest.mark.parametrize("n", [4, 33, 4095])
 def test_partial_sums_may_be_above_the_range(device, dtype, n):

@@ -16,6 +16,7 @@ FOLD_LINES = "cuda/reduce/production/lines.cuh"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
 FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
+QUICK = "cuda/reduce/production/quick.cuh"
 OF_INTEGERS = "cuda/reduce/production/integers.cuh"
 
 PLAN = "csrc/tiles.c"
@@ -145,8 +146,17 @@ PLANTED = [
     (RESULTS, "if (e < fabs(h) * 0x1p-54) {", "if (true) {"),
     (RESULTS, "more = __fma_rn(__fma_rn(-more, d, left), inverse, more);", "more = 0;"),
     (RESULTS, "if (e != 0) e += size * 0x1p-50; // or it would vanish", ";"),
-    (RESULTS, "kOff = (F)(N / 2 + 3) * kUnit;", "kOff = 0;"),
-    (RESULTS, "e = n * squares * scale * (4 * kOff);", "e = y * kOff;"),
+    (RESULTS, ": off((F)(N / 2 + 3) * kUnit)", ": off(0)"),
+    (RESULTS, "e = n * squares * scale * (4 * off);", "e = y * off;"),
+    # whole columns in plain doubles
+    (QUICK, "spare = 53 - kDigits", "spare = 90 - kDigits"),
+    (QUICK, "all != all || fold == WK_VAR || fold == WK_STD", "all != all"),
+    (QUICK, "own.of[i] = 0x7e00;", ";"),
+    (QUICK, "(of.number * kPieces + 3) * 0x1p-53", "0"),
+    (QUICK, "v.over % 4 * 8)", "0)"),
+    (QUICK, "side = off != 0 ? off : rest;", "side = off;"),
+    (QUICK, "f = (float)round_to_odd(x, rest);", "f = (float)x;"),
+    (QUICK, "if (rest != 0) x += rest * of.inverse;", "x += rest * of.inverse;"),
     (FOLD_ROWS, "b -= b >= vectors ? vectors : 0;", ";"),
     (RESULTS, "(wk_bits_f32(f) & kRest) != kRest / 2 + 1", "true"),
     (

@@ -16,6 +16,7 @@
 //   kAnswersFirst              answer_at_once() gives kAnswers numbers of each output, of a thread's all before
 //                              store_answers() stores the first; kOftenTies: of those that it does not
 //                              tell finish_several() tells more than a state does
+//   kQuick                     quick.cuh tells whole columns without it
 //   kColumns, kWide            likewise: columns of a thread that shares them; is it of
 //                              float64? Then it may be scaled, or set() to sums that are (scaled.cu)
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
@@ -104,7 +105,7 @@ template <class Acc>
 struct certain {
     static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false,
                           kFewRows = true, kStages = false, kAnswersFirst = false,
-                          kOftenTies = false;
+                          kOftenTies = false, kQuick = false;
     int64_t count;
 
     template <int N, class T>

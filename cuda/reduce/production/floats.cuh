@@ -118,6 +118,8 @@ struct float_sums {
     static constexpr bool kStages = (kHalf || (kSquares && (kSum || kWide))) && !kEnds;
     // Not of halves' variances, which may call a function each: H200, 3 x n float16, .10 of a copy's rate for .15.
     static constexpr bool kAnswersFirst = !kAll && !(kHalf && kSum && kSquares);
+    // Plain doubles tell the results of whole columns, nearly always (quick.cuh).
+    static constexpr bool kQuick = !kWide && !kAll;
     // Variances of two or three float32.
     static constexpr bool kOftenTies = kAnswersFirst && kSum && kSquares && !kWide;
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:
@@ -631,11 +633,11 @@ struct float_sums {
                 if (two) {
                     a = spread_of_two((double)x[0], (double)x[N > 1], task, of);
                 } else if constexpr (kHalf) {
-                    const batch_sums<float, kDtype, N> sums(x);
+                    const batch_sums<float, kDtype> sums(x);
                     a = sums.moment(of, fold);
                     more = sums.in_range() || sums.squares == 0;
                 } else {
-                    a = batch_sums<double, kDtype, N>(x).moment(of, fold);
+                    a = batch_sums<double, kDtype>(x).moment(of, fold);
                 }
                 if (more && !a.known) {
                     static_assert(!kHalf || N <= kMostAtOnce, "moment_of_halves");
@@ -696,7 +698,7 @@ struct float_sums {
         if (!range.finite()) return false;
         double_pair sum = {plain_sum(x), 0, 0};
         if (!range.within(kPlain)) sum.lost = (double)range.magnitude * 0x1p-48;
-        const batch_sums<std::conditional_t<kHalf, float, double>, kDtype, N> near(x);
+        const batch_sums<std::conditional_t<kHalf, float, double>, kDtype> near(x);
         return store_each(ends, task, at, [&](int fold) {
             if (half && fold == WK_STD)
                 return half_of_difference((double)x[0], (double)x[N > 1]);

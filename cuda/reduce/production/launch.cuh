@@ -155,6 +155,21 @@ share_words(wk_call *call, reduce_task *task, bool columns)
     return WK_OK;
 }
 
+// May plain doubles tell whole columns first? These lie side by side. Of more rows float16's sums might not be
+// exact, and bounds too wide.
+template <class Acc>
+bool
+may_be_quick(const reduce_task &task, const wk_grid &plan)
+{
+    constexpr int64_t kMostRows = 1024;
+    const int fold = task.fold[0];
+    const bool asked = Acc::kHasSquares ? fold == WK_NORM || fold == WK_VAR || fold == WK_STD
+                                        : fold == WK_SUM || fold == WK_MEAN;
+    return plan.kind == WK_BY_WHOLE_COLUMNS && asked && task.plain && !task.integers_only &&
+           task.n > WK_FEW_ROWS && task.n <= kMostRows && task.kept.ndim == 1 &&
+           task.kept.strides[0] == 1 && task.folded.ndim == 1 && task.stride >= 0;
+}
+
 template <class Acc>
 wk_status
 reduce(wk_call *call)
@@ -198,6 +213,10 @@ reduce(wk_call *call)
     task.aligned = plan.aligned;
     task.staged = plan.staged;
     task.waiting = plan.waiting;
+    task.together = 1;
+    if constexpr (Acc::kQuick)
+        if (may_be_quick<Acc>(task, plan))
+            task.together = quick_columns<Acc>::kColumns / plan.columns;
     if (share_words<Acc>(call, &task, plan.kind == WK_BY_COLUMNS) != WK_OK)
         return call->error.status;
     if (call->mailbox.slot && task.outputs == 1 && call->outs == 1) {

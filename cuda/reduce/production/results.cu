@@ -94,9 +94,10 @@ moment_of_halves(const uint16_t *elements, int dtype, const reduce_task &task, b
     const int fold = task.fold[0];
     s += other_s;
     q += other_q;
+    constexpr double kOff = (kMostAtOnce / 2 + 3) * 0x1p-53;
     if (!only_exact)
-        a = half ? batch_sums<double, WK_F16, kMostAtOnce>(s, q).moment(of, fold)
-                 : batch_sums<double, WK_BF16, kMostAtOnce>(s, q).moment(of, fold);
+        a = half ? batch_sums<double, WK_F16>(s, q, kOff).moment(of, fold)
+                 : batch_sums<double, WK_BF16>(s, q, kOff).moment(of, fold);
     const uint32_t most = wk_bits_f32(magnitude);
     if (!a.known && most < 0x7f800000 && most <= (least >> 1) + (binades << 23))
         a = exact_plain(s, q, task, fold, dtype);

@@ -426,21 +426,22 @@ inverse_root(double x)
 
 // The sum of a batch and that of its squares, in float or in double, and the results that these tell:
 // floats nearly always, where a result has few digits, and a mean is not much more than the spread.
-// Bound     u is half a unit in the last place. Of the sum of N numbers, added two at a time, at most (N /
-//           2 + 1) u of the magnitudes' sum is lost, which is no more than the root of n Q; of the
-//           squares' sum as much of Q. n Q - S^2 is off by 3 (N / 2 + 1) u of n Q, and 4 u of that are
-//           rounded off later.
-template <typename F, int kDtype, int N>
+// Bound     u is half a unit in the last place. Of the sum of n numbers, added one by one, at most n u of
+//           the magnitudes' sum is lost, which is no more than the root of n Q; of the squares' sum as
+//           much of Q. n Q - S^2 is off by 3 n u of n Q, and 4 u of that are rounded off later: off is (n
+//           + 2) u. Of N numbers, added two at a time, (N / 2 + 1) u are lost.
+template <typename F, int kDtype>
 struct batch_sums {
-    static_assert(N == 1 || N % 2 == 0, "as many on either side");
-    static constexpr F kUnit = sizeof(F) == 8 ? (F)0x1p-53 : (F)0x1p-24,
-                       kOff = (F)(N / 2 + 3) * kUnit;
-    F sum, squares;
+    static constexpr bool kWide = sizeof(F) == 8;
+    static constexpr F kUnit = kWide ? (F)0x1p-53 : (F)0x1p-24;
+    F sum, squares, off;
 
-    __device__ __forceinline__ batch_sums(F s, F q) : sum(s), squares(q) {}
-    template <typename X>
+    __device__ __forceinline__ batch_sums(F s, F q, F o) : sum(s), squares(q), off(o) {}
+    template <typename X, int N>
     __device__ __forceinline__ explicit batch_sums(const X (&x)[N])
+        : off((F)(N / 2 + 3) * kUnit)
     {
+        static_assert(N == 1 || N % 2 == 0, "as many on either side");
         F s[2] = {0, 0}, q[2] = {0, 0};
 #pragma unroll
         for (int j = 0; j < N; j++) {
@@ -453,12 +454,13 @@ struct batch_sums {
     // No square was too small or too large, and no number infinite.
     __device__ __forceinline__ bool in_range() const
     {
-        return squares > (F)0x1p-80 && squares < (F)0x1p120;
+        return squares > (F)(kWide ? 0x1p-300 : 0x1p-80) &&
+               squares < (F)(kWide ? 0x1p300 : 0x1p120);
     }
     // y, off by no more than e, or its root, if asked: the inverse of that is off by four units.
     static __device__ __forceinline__ near_answer settle(F y, F e, bool root)
     {
-        const bool known = e < y * (F)0x1p-3 && y > (F)0x1p-100;
+        const bool known = e < y * (F)0x1p-3 && y > (F)(kWide ? 0x1p-400 : 0x1p-100);
         if (root) {
             const F inverse = inverse_root(y);
             y *= inverse;
@@ -470,19 +472,18 @@ struct batch_sums {
     // A norm, a variance or its root.
     __device__ __forceinline__ near_answer moment(const population &of, int fold) const
     {
-        F y = squares, e = squares * kOff;
+        F y = squares, e = squares * off;
         bool known = in_range();
         if (fold != WK_NORM) {
-            constexpr bool kWide = sizeof(F) == 8;
             const F n = kWide ? (F)of.number : (F)of.near_number,
                     scale = kWide ? (F)of.inverse_spread : (F)of.near_inverse_spread;
             y = fma_rn(n, squares, -(sum * sum)) * scale;
-            e = n * squares * scale * (4 * kOff);
+            e = n * squares * scale * (4 * off);
             known &= scale > 0;
         }
         near_answer a = settle(y, e, fold != WK_VAR);
         a.known &= known;
-        if constexpr (sizeof(F) == 8)
+        if constexpr (kWide)
             if (squares == 0 && (fold == WK_NORM || of.spread > 0)) a = {0, true};
         return a;
     }

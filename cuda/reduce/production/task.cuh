@@ -50,6 +50,7 @@ struct reduce_task {
     int64_t tiles;     // of a run, or of all
     int reads;         // lines: wk_reads
     divide_by vectors_of_run;
+    int together; // whole columns: groups of them whose results doubles tell at first, else 1
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
     bool staged;  // rows of columns come by way of shared memory (whole.cuh)
     int waiting;  // lines of a warp, which are finished together (lines.cuh)
@@ -236,17 +237,25 @@ store_as(void *out, int64_t at, double x)
         static_cast<double *>(out)[at] = wk_one_nan_f64(x);
 }
 
-// The same of a float, which is rounded to float16, but is one of bfloat16's numbers.
+// What is stored of a float, which is rounded to float16, but is one of bfloat16's numbers.
+template <int kDtype>
+__device__ __forceinline__ auto
+stored_float(float x)
+{
+    if constexpr (kDtype == WK_F16)
+        return (uint16_t)__half_as_ushort(__float2half_rn(x));
+    else if constexpr (kDtype == WK_BF16)
+        return (uint16_t)(wk_bits_f32(x) >> 16);
+    else
+        return x;
+}
+
 template <int kDtype>
 __device__ __forceinline__ void
 store_float(void *out, int64_t at, float x)
 {
-    if constexpr (kDtype == WK_F16)
-        static_cast<uint16_t *>(out)[at] = __half_as_ushort(__float2half_rn(x));
-    else if constexpr (kDtype == WK_BF16)
-        static_cast<uint16_t *>(out)[at] = (uint16_t)(wk_bits_f32(x) >> 16);
-    else
-        static_cast<float *>(out)[at] = x;
+    const auto stored = stored_float<kDtype>(x);
+    static_cast<std::remove_const_t<decltype(stored)> *>(out)[at] = stored;
 }
 
 __device__ __forceinline__ void

@@ -3,12 +3,13 @@
 //
 // A thread reads 4 bytes of each of its rows, or an element if that is longer, of few rows up to 16; of
 // several columns where elements are small (by one load, where rows start so that it can), with up to 16
-// rows on their way. Nothing is joined, and no warp waits for another before all are done. Where all rows
-// are one batch, its results may need no accumulator.
+// rows on their way. Nothing is joined, and no warp waits for another before all are done. Results of few
+// rows may need no accumulator, and those of few digits seldom do (quick.cuh): these are told first.
 #pragma once
 #include "prim/async.cuh"
 #include "prim/turn.cuh"
 #include "reduce/production/lines.cuh"
+#include "reduce/production/quick.cuh"
 
 namespace wk
 {
@@ -333,11 +334,13 @@ column_exactly(const typename Acc::T *in, const reduce_task &task, int64_t outpu
 
 // Blocks of a multiprocessor. More leave each too few registers, and what these spill goes to the
 // memory too: H100, of a copy's rate with 4 blocks and 3, 16 x n float32 sums .76 .90, float64 .87 .92,
-// 33 x n float64 .71 .88.
+// 33 x n float64 .71 .88. Plain doubles, which tell results first, need few (quick.cuh): float16 sums .86 .79, 33 x n
+// .75 .68; what is left to accumulators then is spilled, and takes up to a third longer.
 template <class Acc>
 constexpr int
 whole_blocks(bool few)
 {
+    if (Acc::kQuick && !few) return 4;
     bool small = few && Acc::kBlocks > 2;
     if constexpr (!Acc::kCertain)
         small &= !Acc::kHasSquares && !Acc::kWide && Acc::kPieces == 1;
@@ -447,10 +450,83 @@ template <class Acc, int C>
 struct whole_memory {
     table_memory<Acc> table;
     // A bit for each of an item's columns: it takes integers.
-    uint32_t marks[WK_ITEMS][kWarps][C];
+    uint32_t marks[WK_ITEMS + WK_TOGETHER][kWarps][C];
 };
 
-// kFew: there are no more than WK_FEW_ROWS.
+// What plain doubles leave of the block's items that are taken together: a bit for each column of a thread of
+// theirs.
+template <class Acc, int C, bool kQuick>
+struct columns_left {
+    static constexpr int kTogether = 1;
+};
+
+template <class Acc, int C>
+struct columns_left<Acc, C, true> {
+    using quick = quick_columns<Acc>;
+    static constexpr int kTogether = quick::kColumns / C;
+    static_assert(kTogether > 1 && kTogether <= WK_TOGETHER);
+    uint8_t bits[WK_ITEMS / kTogether + 1][kThreads];
+
+    // False: nothing is left in the block.
+    __device__ __forceinline__ bool find(const typename Acc::T *in, const reduce_task &task)
+    {
+        uint32_t left = 0;
+        bool some = false, others = false;
+        int item = 0;
+#pragma unroll 1
+        for (int64_t group = blockIdx.x; group * kTogether < task.groups;
+             group += gridDim.x, item++) {
+            const int64_t column = (group * kThreads + threadIdx.x) * quick::kColumns;
+            if (!others) left = quick::fold(in, task, column);
+            bits[item][threadIdx.x] = (uint8_t)left;
+            some |= left != 0;
+            others = __all_sync(kAllLanes, left == all_of<quick::kColumns>); // and will be
+        }
+        return __syncthreads_or(some);
+    }
+    // A bit for each of a thread's columns that has its result, `column` being the first of them in the item.
+    __device__ __forceinline__ uint32_t stored(int item, int column, int apart) const
+    {
+        uint32_t all = 0;
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            const int own = column + c * apart;
+            all |= (~bits[item][own / quick::kColumns] >> own % quick::kColumns & 1u) << c;
+        }
+        return all;
+    }
+};
+
+// The columns of a block's items that are marked, of which the first in a warp is first_of(item, warp, c): over
+// a power of two, or by the whole block as integers.
+template <class Acc, int C, typename First>
+__device__ __forceinline__ void
+finish_columns(const typename Acc::T *in, const reduce_task &task, int items,
+               const First &first_of, whole_memory<Acc, C> *memory)
+{
+    if (Acc::kWide && !task.keeps) {
+#pragma unroll 1
+        for (int k = 0; k < items * C; k++) {
+            const int c = k % C;
+            finish_mark(in, task, &memory->marks[k / C][threadIdx.x / kWarp][c],
+                        first_of(k / C, threadIdx.x / kWarp, c), 1, task.aligned ? C : 1,
+                        Acc::shape());
+        }
+        __syncthreads(); // the marks that are left are set
+    }
+#pragma unroll 1
+    for (int k = 0; k < items * kWarps * C; k++) {
+        const int c = k % C, item = k / C / kWarps;
+        const int64_t first = first_of(item, k / C % kWarps, c);
+        for (uint32_t left = memory->marks[item][k / C % kWarps][c]; left; left &= left - 1) {
+            const int other = __ffs((int)left) - 1;
+            const int64_t own = first + other * (task.aligned ? C : 1);
+            column_exactly<Acc>(in, task, own, 0, task.n, &memory->table);
+        }
+    }
+}
+
+// kFew: there are no more than WK_FEW_ROWS. What takes integers is marked, and left to the whole block.
 template <class Acc, bool kFew, int C = columns_of_thread<Acc>(kFew)>
 __global__ void
 __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
@@ -460,12 +536,12 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
     static_assert((C & (C - 1)) == 0 && sizeof(typename Acc::T) * C <= 16, "one load of a row");
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     // A thread's lie side by side where they are one load, else so that threads' are.
-    const int apart = task.aligned ? 1 : kWarp;
-    const int64_t step = (int64_t)gridDim.x * kThreads * C;
-    int64_t output = (int64_t)blockIdx.x * kThreads * C + warp * C * kWarp +
-                     (task.aligned ? lane * C : lane);
+    const int apart = task.aligned ? 1 : kWarp,
+              own = warp * C * kWarp + (task.aligned ? lane * C : lane);
     if constexpr (Acc::kCertain) {
-        for (; output < task.outputs; output += step) {
+        const int64_t step = (int64_t)gridDim.x * kThreads * C;
+        for (int64_t output = (int64_t)blockIdx.x * kThreads * C + own; output < task.outputs;
+             output += step) {
             if constexpr (Acc::kAtOnce && kFew) {
                 const uint32_t stored =
                     finish_whole<Acc, WK_FEW_ROWS, C>(in, task, output, apart);
@@ -476,15 +552,29 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
         }
     } else {
         constexpr int N = kFew ? WK_FEW_ROWS : rows_at_once<Acc, C>;
+        constexpr bool kQuick = Acc::kQuick && !kFew;
         __shared__ whole_memory<Acc, C> memory;
-        int items = 0;
+        __shared__ columns_left<Acc, C, kQuick> left;
+        const int together = kQuick ? task.together : 1; // items
         bool fine = true;
-        for (int64_t group = blockIdx.x; group < task.groups;
-             group += gridDim.x, items++, output += step) {
+        if constexpr (kQuick)
+            if (together > 1 && !left.find(in, task)) return;
+        const auto group_of = [&](int item) {
+            return (blockIdx.x + (int64_t)(item / together) * gridDim.x) * together +
+                   item % together;
+        };
+        int items = 0;
+        for (int64_t group = group_of(0); group < task.groups; group = group_of(++items)) {
+            const int64_t output = group * kThreads * C + own;
             uint32_t stored = output < task.outputs ? 0 : all_of<C>, unknown = 0;
-            if constexpr (Acc::kAtOnce)
+            if constexpr (kQuick) {
+                if (together > 1)
+                    stored |= left.stored(items / together,
+                                          items % together * kThreads * C + own, apart);
+            } else if constexpr (Acc::kAtOnce) {
                 if (task.n <= N && stored == 0)
                     stored = finish_whole<Acc, N, C>(in, task, output, apart);
+            }
             if constexpr (Acc::kAtOnce && kFew) {
                 if (stored != all_of<C>)
                     unknown = fold_each<Acc, C>(in, task, output, apart, stored);
@@ -500,29 +590,10 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
         }
         if (!__syncthreads_or(!fine)) return; // also: all marks are set
         const auto first_of = [&](int item, int of_warp, int c) {
-            const int64_t group = blockIdx.x + (int64_t)item * gridDim.x;
-            return (group * kWarps + of_warp) * C * kWarp + (task.aligned ? c : c * kWarp);
+            return (group_of(item) * kWarps + of_warp) * C * kWarp +
+                   (task.aligned ? c : c * kWarp);
         };
-        if (Acc::kWide && !task.keeps) {
-#pragma unroll 1
-            for (int k = 0; k < items * C; k++) {
-                const int c = k % C;
-                finish_mark(in, task, &memory.marks[k / C][warp][c], first_of(k / C, warp, c),
-                            1, task.aligned ? C : 1, Acc::shape());
-            }
-            __syncthreads(); // the marks that are left are set
-        }
-#pragma unroll 1
-        for (int k = 0; k < items * kWarps * C; k++) {
-            const int c = k % C, item = k / C / kWarps;
-            const int64_t first = first_of(item, k / C % kWarps, c);
-            for (uint32_t left = memory.marks[item][k / C % kWarps][c]; left;
-                 left &= left - 1) {
-                const int other = __ffs((int)left) - 1;
-                const int64_t own = first + other * (task.aligned ? C : 1);
-                column_exactly<Acc>(in, task, own, 0, task.n, &memory.table);
-            }
-        }
+        finish_columns<Acc, C>(in, task, items, first_of, &memory);
     }
 }
 

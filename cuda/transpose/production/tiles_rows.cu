@@ -17,7 +17,7 @@ template <typename T>
 constexpr int kBatch = sizeof(T) <= 4 ? 8 : 4; // units of a thread on their way
 
 // Of a multiprocessor. H100, units of 4 bytes, the median share of a copy, tiles of 8 KiB: 6 .94, 8 .93,
-// 5 .91, 4 .89; of 16 KiB .90, of 4 KiB .85.
+// 5 .93, 4 .91; of 16 KiB .90, of 4 KiB .84.
 constexpr int kBlocks = 6;
 static_assert(kUnitThreads == WK_RUNS_THREADS, "as the plan has it");
 

@@ -1,0 +1,259 @@
+// quick.cuh -- whole columns in plain doubles, which tell nearly all results of few digits.
+//
+// In, out   rows of float32, complex64 or halves that lie side by side -> sums, means, norms, variances.
+// How       a thread reads 16 bytes of two rows, wherever these begin, and keeps a sum of each column, or of its
+//           squares, and what tells whether that is exact. A result is stored if it is proved: the sum is
+//           exact, or the bound of what was rounded off leaves no other. A bit for each column that is
+//           not; accumulators take these (whole.cuh).
+// Better    than accumulators at once, 4 bytes of 16 rows: nothing stands beside the loads, four blocks find room,
+//           and longer pieces of rows are read. H100, input's share of a copy, by accumulators and so: 16 x
+//           n float16 sums .75 .86, norms .63 .80, variances .52 .78, float32 .86 .86; 33 x n, whose rows
+//           begin anywhere, .55 .75, .48 .69, .34 .61, .77 .77. Four rows at once are spilled: .77.
+#pragma once
+#include "reduce/production/results.cuh"
+
+namespace wk
+{
+
+// How a thread's part of a row is read: by one load, by two and a shift, element by element.
+enum class reads { kWhole, kShifted, kSingly };
+
+template <int kWords>
+struct alignas(4 * kWords) words_of_row {
+    uint32_t w[kWords];
+};
+
+// Two vectors, and how many bytes into them what is asked for begins.
+template <int kWords>
+struct two_vectors {
+    words_of_row<kWords> low, high;
+    int over;
+};
+
+template <reads kHow, int kSize, int kWords>
+__device__ __forceinline__ void
+ask_for(const unsigned char *from, two_vectors<kWords> *v)
+{
+    using vector = words_of_row<kWords>;
+    v->over = 0;
+    if constexpr (kHow == reads::kWhole) {
+        v->low = *reinterpret_cast<const vector *>(from);
+    } else if constexpr (kHow == reads::kShifted) {
+        v->over = (int)(reinterpret_cast<uintptr_t>(from) % sizeof(vector));
+        const auto base = reinterpret_cast<const vector *>(from - v->over);
+        v->low = base[0];
+        v->high = base[1];
+    } else {
+#pragma unroll
+        for (int i = 0; i < kWords; i++) {
+            if constexpr (kSize == 4) {
+                v->low.w[i] = reinterpret_cast<const uint32_t *>(from)[i];
+            } else {
+                const auto half = reinterpret_cast<const uint16_t *>(from) + 2 * i;
+                v->low.w[i] = half[0] | (uint32_t)half[1] << 16;
+            }
+        }
+    }
+}
+
+template <reads kHow, int kSize, int kWords>
+__device__ __forceinline__ words_of_row<kWords>
+shifted(const two_vectors<kWords> &v)
+{
+    words_of_row<kWords> all = v.low;
+    if constexpr (kHow == reads::kShifted) {
+        uint32_t w[2 * kWords];
+        memcpy(w, v.low.w, sizeof v.low);
+        memcpy(w + kWords, v.high.w, sizeof v.high);
+#pragma unroll
+        for (int step = kWords / 2; step; step /= 2)
+#pragma unroll
+            for (int i = 0; i + step < 2 * kWords; i++)
+                w[i] = v.over & 4 * step ? w[i + step] : w[i];
+#pragma unroll
+        for (int i = 0; i < kWords; i++)
+            all.w[i] = kSize < 4 ? __funnelshift_r(w[i], w[i + 1], v.over % 4 * 8) : w[i];
+    }
+    return all;
+}
+
+template <class Acc>
+struct quick_columns {
+    using R = typename Acc::R; // of a part
+    static constexpr bool kSums = Acc::kHasSum, kSquares = Acc::kHasSquares;
+    static constexpr bool kHalf = is_half<R>, kFloat16 = std::is_same_v<R, half16>;
+    // Both sums of 16 bytes of halves would be spilled.
+    static constexpr int kWords = kHalf && kSums && kSquares ? 2 : 4, kRows = 8 / kWords;
+    static constexpr int kReals = 4 * kWords / (int)sizeof(R), kPieces = Acc::kPieces,
+                         kColumns = kReals / kPieces;
+    static constexpr int kAnswers =
+        kSums ? kReals : kColumns; // complex norms have both parts' squares
+    static constexpr int kDtype = Acc::kDtype;
+    // A sum alone may be a tie, and has to be exact: magnitudes tell. That of 2^13 float16 always is.
+    static constexpr bool kTells = !kSquares && !kFloat16;
+
+    double sum[kSums ? kReals : 1], squares[kSquares ? kAnswers : 1];
+    // Of halves two in a word; least: less one, zero being the largest.
+    uint32_t most[kWords], least[kWords];
+
+    __device__ __forceinline__ quick_columns()
+    {
+#pragma unroll
+        for (int r = 0; r < (kSums ? kReals : 1); r++) sum[r] = -0.0; // stays so if all are
+#pragma unroll
+        for (int i = 0; i < (kSquares ? kAnswers : 1); i++) squares[i] = 0;
+#pragma unroll
+        for (int w = 0; w < kWords; w++) most[w] = 0, least[w] = UINT32_MAX;
+    }
+    __device__ __forceinline__ void take(int r, R x)
+    {
+        const double v = (double)value_of(x);
+        if constexpr (kSums) sum[r] += v;
+        if constexpr (kSquares) {
+            double &q = squares[kSums ? r : r / kPieces];
+            q = __fma_rn(v, v, q);
+        }
+    }
+    __device__ __forceinline__ void take_row(const words_of_row<kWords> &row)
+    {
+#pragma unroll
+        for (int w = 0; w < kWords; w++) {
+            const uint32_t x = row.w[w];
+            if constexpr (kHalf) {
+                take(2 * w, R{(uint16_t)x});
+                take(2 * w + 1, R{(uint16_t)(x >> 16)});
+            } else {
+                take(w, wk_from_bits_f32(x));
+            }
+            if constexpr (kTells && kHalf) {
+                const uint32_t size = x & 0x7fff7fff;
+                most[w] = __vmaxu2(most[w], size);
+                least[w] = __viaddmin_u16x2(size, UINT32_MAX, least[w]);
+            } else if constexpr (kTells) {
+                const uint32_t size = x & 0x7fffffff;
+                most[w] = size > most[w] ? size : most[w];
+                least[w] = size - 1 < least[w] ? size - 1 : least[w];
+            }
+        }
+    }
+    template <reads kHow>
+    __device__ __forceinline__ void take_rows(const unsigned char *from, int64_t pitch,
+                                              int rows)
+    {
+        constexpr int kMore = kHow == reads::kSingly ? 1 : kHow == reads::kShifted ? 2 : kRows;
+#pragma unroll 1
+        for (; rows >= kMore; rows -= kMore, from += kMore * pitch) {
+            two_vectors<kWords> read[kMore];
+#pragma unroll
+            for (int j = 0; j < kMore; j++)
+                ask_for<kHow, sizeof(R)>(from + j * pitch, &read[j]);
+#pragma unroll
+            for (int j = 0; j < kMore; j++) take_row(shifted<kHow, sizeof(R)>(read[j]));
+        }
+#pragma unroll 1
+        for (; rows > 0; rows--, from += pitch) {
+            two_vectors<kWords> read;
+            ask_for<kHow, sizeof(R)>(from, &read);
+            take_row(shifted<kHow, sizeof(R)>(read));
+        }
+    }
+    // The sum of n finite numbers is exact where the digits of all, and log2(n) more, are no more than a double's.
+    __device__ __forceinline__ bool is_exact(int r, const reduce_task &task) const
+    {
+        if constexpr (!kTells) return true;
+        constexpr int kDigits = kHalf ? 8 : 24, kShift = kHalf ? 7 : 23;
+        const int spare = 53 - kDigits - (32 - __clz((int)task.n));
+        uint32_t high = most[kHalf ? r / 2 : r], low = least[kHalf ? r / 2 : r];
+        if constexpr (kHalf)
+            high = high >> r % 2 * 16 & 0xffff, low = low >> r % 2 * 16 & 0xffff;
+        return high >> kShift <= (low >> kShift) + (uint32_t)spare;
+    }
+    // A sum or a mean, of which all is known where the sum is exact: to what side of its double the quotient lies.
+    __device__ __forceinline__ near_answer answer_of_sum(int r, const reduce_task &task,
+                                                         const population &of) const
+    {
+        const double s = sum[r];
+        double x = s, rest = 0;
+        if (task.fold[0] == WK_MEAN) {
+            x = s * of.inverse;
+            rest = __fma_rn(-x, of.number, s);
+            if (rest != 0) x += rest * of.inverse; // else it is exact, and -0.0 stays
+            rest = __fma_rn(-x, of.number, s);
+        }
+        float f = (float)x;
+        if constexpr (kHalf) {
+            const double off = x - (double)f, side = off != 0 ? off : rest;
+            const uint32_t b = wk_bits_f32(f);
+            if (side != 0 && !(b & 1) && fabsf(f) < INFINITY)
+                f = wk_from_bits_f32((side > 0) == (b >> 31 == 0) ? b + 1 : b - 1);
+            if constexpr (!kFloat16) f = nearest_brain(f);
+        } else {
+            f = (float)round_to_odd(x, rest);
+        }
+        return {f, is_exact(r, task)};
+    }
+    __device__ __forceinline__ near_answer answer(int i, const reduce_task &task,
+                                                  const population &of) const
+    {
+        const double all = kSquares ? squares[i] : sum[i];
+        const int fold = task.fold[0];
+        if (all - all != 0) { // infinities, which have no variance, or a NaN
+            const bool nan = all != all || fold == WK_VAR || fold == WK_STD;
+            return {nan ? wk_from_bits_f32(0x7fc00000) : (float)all, true};
+        }
+        if constexpr (kSquares)
+            return batch_sums<double, kDtype>(kSums ? sum[i] : 0, all,
+                                              (of.number * kPieces + 3) * 0x1p-53)
+                .moment(of, fold);
+        else
+            return answer_of_sum(i, task, of);
+    }
+    // The results that are known; a bit for each column that has another.
+    __device__ __forceinline__ uint32_t store(const reduce_task &task, int64_t column) const
+    {
+        constexpr int kOf = kAnswers / kColumns; // a column's
+        using stored = decltype(stored_float<kDtype>(0));
+        struct alignas(kAnswers * sizeof(stored)) results {
+            stored of[kAnswers];
+        } own;
+        const population of(task);
+        uint32_t unknown = 0;
+#pragma unroll
+        for (int i = 0; i < kAnswers; i++) {
+            const near_answer a = answer(i, task, of);
+            own.of[i] = stored_float<kDtype>(a.value);
+            if (kFloat16 && a.value != a.value) own.of[i] = 0x7e00; // one NaN
+            unknown |= (uint32_t)!a.known << i / kOf;
+        }
+        stored *const to = static_cast<stored *>(task.out[0]) + column * kOf;
+        if (unknown == 0 && reinterpret_cast<uintptr_t>(to) % sizeof own == 0) {
+            *reinterpret_cast<results *>(to) = own;
+            return 0;
+        }
+#pragma unroll
+        for (int i = 0; i < kAnswers; i++)
+            if (!(unknown >> i / kOf & 1)) to[i] = own.of[i];
+        return unknown;
+    }
+    // All rows of the columns from `column` on. A bit for each that has no result yet.
+    static __device__ __forceinline__ uint32_t fold(const typename Acc::T *in,
+                                                    const reduce_task &task, int64_t column)
+    {
+        constexpr int64_t kSize = sizeof(typename Acc::T);
+        if (column >= task.outputs) return 0;
+        if (column + kColumns > task.outputs) return all_of<kColumns>;
+        const auto from = reinterpret_cast<const unsigned char *>(in + column);
+        const int64_t pitch = task.stride * kSize;
+        const int rows = (int)task.n;
+        quick_columns own;
+        if ((reinterpret_cast<uintptr_t>(in) | (uintptr_t)pitch) % (4 * kWords) == 0)
+            own.template take_rows<reads::kWhole>(from, pitch, rows);
+        else if (column > 0 && column + 2 * kColumns <= task.outputs)
+            own.template take_rows<reads::kShifted>(from, pitch, rows);
+        else // what lies beside them may be nobody's
+            own.template take_rows<reads::kSingly>(from, pitch, rows);
+        return own.store(task, column);
+    }
+};
+
+} // namespace wk
