@@ -154,8 +154,6 @@ PLANTED = [
     (QUICK, "own.of[i] = 0x7e00;", ";"),
     (QUICK, "(of.number * kPieces + 3) * 0x1p-53", "0"),
     (QUICK, "v.over % 4 * 8)", "0)"),
-    (QUICK, "side = off != 0 ? off : rest;", "side = off;"),
-    (QUICK, "f = (float)round_to_odd(x, rest);", "f = (float)x;"),
     (QUICK, "if (rest != 0) x += rest * of.inverse;", "x += rest * of.inverse;"),
     (FOLD_ROWS, "b -= b >= vectors ? vectors : 0;", ";"),
     (RESULTS, "(wk_bits_f32(f) & kRest) != kRest / 2 + 1", "true"),
