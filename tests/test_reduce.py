@@ -575,9 +575,10 @@ def columns_of_kinds(rng, dtype, shape):
     yield np.abs(special_floats(real)[7].astype(np.float64)) * np.sign(normal)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 @pytest.mark.parametrize(
-    ("n", "widths"), [(5, (6144, 6145, 6148, 6151)), (16, (6146, 6151)), (18, (25600, 25603))]
+    ("n", "widths"),
+    [(3, (6144, 6151)), (5, (6144, 6145, 6148, 6151)), (16, (6146, 6151)), (18, (25600, 25603))],
 )
 def test_whole_columns_of_few_digits(device, dtype, n, widths):
     """Wherever rows begin, at 16 bytes or not; beyond their ends nobody may read.
@@ -601,6 +602,81 @@ def test_whole_columns_of_few_digits(device, dtype, n, widths):
                 part = np.asarray(warpkit.reduce(there[1:, k + 1 : -2], op, 0, device=device))
                 theirs = warpkit.reduce(a[1:, k + 1 : -2], op, 0, device="cpu")
                 assert part.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_whole_columns_of_planes(device, dtype):
+    """Columns of two axes; their planes begin at 16 bytes, or they do not."""
+    rng = np.random.default_rng(7)
+    for shape in ((5, 6, 2048), (5, 6, 2051)):
+        a = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype("complex64")
+        a = a if dtype == "complex64" else a.real.astype(dtype)
+        there = a if device == "cpu" else warpkit.asarray(a, device=device)
+        for view in (lambda x: x, lambda x: x[::2, 1:, 16:]):
+            for op in ("sum", "mean", "norm", "var"):
+                ours = np.asarray(warpkit.reduce(view(there), op, 1, device=device))
+                theirs = warpkit.reduce(view(a), op, 1, device="cpu")
+                assert ours.tobytes() == theirs.tobytes()
+
+
+def lanes_of_kinds(rng, dtype, shape):
+    """Columns of small numbers, of few values, of the ends of the range, and NaN."""
+    if dtype in ("float16", "bfloat16"):
+        x = np.rint(3 * rng.standard_normal(shape))
+        yield x
+        odd = np.where(x == 0, -0.0, x)
+        for value in (np.nan, -np.nan, np.inf, -np.inf):
+            odd[rng.integers(0, shape[0], 90), rng.integers(0, shape[1], 90)] = value
+        yield odd
+        yield np.zeros(shape)
+    elif dtype == "bool":
+        yield from (rng.random(shape) < p for p in (0.02, 0.5, 0.98))
+        yield np.ones(shape)
+    else:
+        ends = np.iinfo(dtype)
+        yield rng.integers(ends.min, ends.max, shape, endpoint=True)
+        yield rng.integers(0, 3, shape)
+        yield from (np.full(shape, end) for end in (ends.min, ends.max))
+
+
+LANES = ["bool", "int8", "uint8", "int16", "uint16", "float16", "bfloat16"]
+
+
+@pytest.mark.parametrize("dtype", LANES)
+@pytest.mark.parametrize("n", [1, 3, 16])
+def test_whole_columns_in_lanes(device, dtype, n):
+    """Columns enough for the quick way; rows that begin anywhere, and that go backwards."""
+    rng = np.random.default_rng(n)
+    columns = 650_021 if device == "cuda" else 20_021
+    ops = ["max", "min", "any", "all", "argmax", "argmin"]
+    if dtype not in ("float16", "bfloat16"):
+        ops += ["sum", "mean", "count_nonzero", "norm", "var"]
+    for kind in lanes_of_kinds(rng, dtype, (n, columns)):
+        with np.errstate(invalid="ignore"):
+            a = kind.astype(dtype)
+        there = a if device == "cpu" else warpkit.asarray(a, device=device)
+        for op in ops:
+            check(device, a[:, :30], op, 0)
+            for rows in (slice(None), slice(None, None, -1)):
+                part = there[rows, 1:]
+                theirs = warpkit.reduce(a[rows, 1:], op, 0, device="cpu")
+                ours = np.asarray(warpkit.reduce(part, op, 0, device=device))
+                assert ours.dtype == theirs.dtype and ours.tobytes() == theirs.tobytes()
+            ours = np.asarray(warpkit.reduce(there, op, 0, device=device))
+            assert ours.tobytes() == warpkit.reduce(a, op, 0, device="cpu").tobytes()
+
+
+@pytest.mark.parametrize(("dtype", "n"), [("uint8", 256), ("int8", 256), ("uint8", 257)])
+def test_whole_columns_of_as_many_rows_as_lanes_hold(device, dtype, n):
+    columns = 1_700_000 if device == "cuda" else 50_005  # for all threads
+    a = np.full((n, columns), np.iinfo(dtype).max, dtype)
+    a[:-1, ::3] = 1
+    a[:, ::5] = np.iinfo(dtype).min
+    there = a if device == "cpu" else warpkit.asarray(a, device=device)
+    for op in ("sum", "argmax"):
+        ours = np.asarray(warpkit.reduce(there, op, 0, device=device))
+        assert ours.tobytes() == warpkit.reduce(a, op, 0, device="cpu").tobytes()
+        check(device, a[:, :30], op, 0)
 
 
 @pytest.mark.parametrize("dtype", REALS)

@@ -16,7 +16,7 @@
 //   kAnswersFirst              answer_at_once() gives kAnswers numbers of each output, of a thread's all before
 //                              store_answers() stores the first; kOftenTies: of those that it does not
 //                              tell finish_several() tells more than a state does
-//   kQuick                     quick.cuh tells whole columns without it
+//   kQuick                     quick.cuh or quick_lanes.cuh tell whole columns without it
 //   kColumns, kWide            likewise: columns of a thread that shares them; is it of
 //                              float64? Then it may be scaled, or set() to sums that are (scaled.cu)
 //   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least

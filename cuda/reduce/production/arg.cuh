@@ -10,7 +10,8 @@ namespace wk
 template <typename E>
 struct arg : certain<arg<E>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2, kByIndex = true, kHalves = true;
+    static constexpr bool kPacked = sizeof(T) <= 2, kByIndex = true, kHalves = true,
+                          kQuick = sizeof(T) == 1;
     using R = typename std::conditional_t<is_complex<T>, T, complex<T>>; // for its parts' type
     using P = decltype(R{}.re);
     using K = key_t<P>;

@@ -14,6 +14,15 @@ word_holds_mean(const wk_call *call)
     return wk_itemsize[call->in.dtype] <= 4 && call->args.reduce.n < (int64_t)1 << 31;
 }
 
+// The norm of bool: the root of how many are not zero.
+bool
+count_holds_norm(const wk_call *call)
+{
+    return call->in.dtype == WK_BOOL && call->outs == 1 && call->out[0].dtype == WK_F64 &&
+           call->op == WK_REDUCE && call->part.mode == WK_WHOLE &&
+           call->args.reduce.fold[0] == WK_NORM;
+}
+
 bool
 floats_out(const wk_call *call)
 {
@@ -68,6 +77,7 @@ by_family(wk_call *call)
     if (wk_is_complex(call->in.dtype)) return wk::reduce_complex(call);
     if (!integers) return moments ? wk::reduce_moments(call) : wk::reduce_summary(call);
     if (word_holds_mean(call)) return wk::reduce_wrap(call);
+    if (count_holds_norm(call)) return wk::reduce_count(call);
     return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
 }
 

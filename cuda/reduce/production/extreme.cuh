@@ -341,7 +341,7 @@ values_of_keys(const real_extremes<T> &ends, const reduce_task &task, uint64_t *
 template <typename E>
 struct extremes : certain<extremes<E>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2, kHalves = true;
+    static constexpr bool kPacked = sizeof(T) <= 2, kHalves = true, kQuick = kPacked;
     static constexpr int kWords = 1 + extremes_of<T>::kWords;
     static constexpr int kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);

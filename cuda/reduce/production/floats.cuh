@@ -119,7 +119,7 @@ struct float_sums {
     // Not of halves' variances, which may call a function each: H200, 3 x n float16, .10 of a copy's rate for .15.
     static constexpr bool kAnswersFirst = !kAll && !(kHalf && kSum && kSquares);
     // Plain doubles tell the results of whole columns, nearly always (quick.cuh).
-    static constexpr bool kQuick = !kWide && !kAll;
+    static constexpr bool kQuick = !kAll && !(kWide && kParts == 2);
     // Variances of two or three float32.
     static constexpr bool kOftenTies = kAnswersFirst && kSum && kSquares && !kWide;
     // Binades that a batch of 32 (of float64: 16) may span, and what is added plainly fits 53 bits:

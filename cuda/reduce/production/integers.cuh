@@ -411,7 +411,8 @@ enum class what { values, nonzeros, products };
 template <typename E, what kWhat>
 struct word : certain<word<E, kWhat>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2 && kWhat != what::products;
+    static constexpr bool kPacked = sizeof(T) <= 2 && kWhat != what::products,
+                          kQuick = kPacked && (sizeof(T) == 1 || kWhat == what::nonzeros);
     static constexpr int kWords = 2, kVectors = 4, kTurn = sizeof(T) == 1 ? 2 : 4;
     static constexpr int kBatch = kTurn * 16 / (int)sizeof(T);
     static constexpr int kBlocks = 3, kRowBlocks = 3, kColumnBlocks = 2;
@@ -513,6 +514,10 @@ struct word : certain<word<E, kWhat>> {
             return true;
         }
         const auto signed_all = (int64_t)all;
+        if (kWhat == what::nonzeros && task.fold[0] == WK_NORM) { // of bool
+            store(task.out[0], task.out_dtype[0], output, sqrt((double)signed_all));
+            return true;
+        }
         const bool in_double = count > 0 && all + ((uint64_t)1 << 53) < (uint64_t)1 << 54;
         const auto mean = [&] { // of two exact numbers, rounded once
             return task.counts ? (double)signed_all / (double)count

@@ -155,19 +155,37 @@ share_words(wk_call *call, reduce_task *task, bool columns)
     return WK_OK;
 }
 
-// May plain doubles tell whole columns first? These lie side by side. Of more rows float16's sums might not be
-// exact, and bounds too wide.
+// May whole columns be told the quick way first, by a device that holds so many threads of it? These lie side by side;
+// those of two axes begin at 16 bytes.
 template <class Acc>
 bool
-may_be_quick(const reduce_task &task, const wk_grid &plan)
+may_be_quick(const reduce_task &task, const wk_grid &plan, int64_t threads)
 {
-    constexpr int64_t kMostRows = 1024;
-    const int fold = task.fold[0];
-    const bool asked = Acc::kHasSquares ? fold == WK_NORM || fold == WK_VAR || fold == WK_STD
-                                        : fold == WK_SUM || fold == WK_MEAN;
-    return plan.kind == WK_BY_WHOLE_COLUMNS && asked && task.plain && !task.integers_only &&
-           task.n > WK_FEW_ROWS && task.n <= kMostRows && task.kept.ndim == 1 &&
-           task.kept.strides[0] == 1 && task.folded.ndim == 1 && task.stride >= 0;
+    using quick = quick_of<Acc>;
+    const int last = task.kept.ndim - 1;
+    if (plan.kind != WK_BY_WHOLE_COLUMNS || task.integers_only || last < 0 || last > 1 ||
+        task.kept.strides[last] != 1 || task.folded.ndim > 1 || task.stride < 0 ||
+        !quick::asked(task) ||
+        task.outputs < (int64_t)(quick::least_waves(task) * quick::kColumns * (double)threads))
+        return false;
+    if (last == 0) return true;
+    const auto aligned = [](int64_t elements) {
+        return elements * (int64_t)sizeof(typename Acc::T) % 16 == 0;
+    };
+    return task.outputs <= INT32_MAX && task.in % 16 == 0 && aligned(task.kept.strides[0]) &&
+           aligned(task.kept.shape[1]) && aligned(task.stride);
+}
+
+// They are, by the kernel of many rows, however few there are.
+template <class Acc>
+void
+go_quickly(reduce_task *task, wk_grid *plan)
+{
+    constexpr int C = columns_of_thread<Acc>(false);
+    task->together = quick_of<Acc>::kColumns / C;
+    if (task->kept.ndim > 1) task->columns_of_plane.set((uint32_t)task->kept.shape[1]);
+    task->groups = plan->groups = (task->outputs - 1) / (kThreads * C) + 1;
+    plan->blocks = std::max(plan->blocks, (plan->groups - 1) / WK_ITEMS + 1);
 }
 
 template <class Acc>
@@ -215,8 +233,8 @@ reduce(wk_call *call)
     task.waiting = plan.waiting;
     task.together = 1;
     if constexpr (Acc::kQuick)
-        if (may_be_quick<Acc>(task, plan))
-            task.together = quick_columns<Acc>::kColumns / plan.columns;
+        if (may_be_quick<Acc>(task, plan, (int64_t)processors(call) * 4 * kThreads))
+            go_quickly<Acc>(&task, &plan);
     if (share_words<Acc>(call, &task, plan.kind == WK_BY_COLUMNS) != WK_OK)
         return call->error.status;
     if (call->mailbox.slot && task.outputs == 1 && call->outs == 1) {
@@ -236,8 +254,9 @@ reduce(wk_call *call)
     }
     if (plan.kind == WK_BY_WHOLE_COLUMNS)
         return launch(call, grid, kThreads, 0,
-                      task.n <= WK_FEW_ROWS ? fold_whole_columns<Acc, Acc::kFewRows>
-                                            : fold_whole_columns<Acc, false>,
+                      task.n <= WK_FEW_ROWS && task.together == 1
+                          ? fold_whole_columns<Acc, Acc::kFewRows>
+                          : fold_whole_columns<Acc, false>,
                       in, task);
     if (plan.kind == WK_BY_LINES) {
         const auto kernel =

@@ -1,14 +1,15 @@
-// quick.cuh -- whole columns in plain doubles, which tell nearly all results of few digits.
+// quick.cuh -- whole columns of floats in plain doubles, which tell nearly all of their results.
 //
-// In, out   rows of float32, complex64 or halves that lie side by side -> sums, means, norms, variances.
+// In, out   rows that lie side by side, of any floats but complex128 -> sums, means, norms, variances.
 // How       a thread reads 16 bytes of two rows, wherever these begin, and keeps a sum of each column, or of its
-//           squares, and what tells whether that is exact. A result is stored if it is proved: the sum is
-//           exact, or the bound of what was rounded off leaves no other. A bit for each column that is
-//           not; accumulators take these (whole.cuh).
+//           squares, in a double, of float64 in two, and what tells how exact that is. A result is stored if it is
+//           proved: the sum is exact, or the bound of what was rounded off leaves no other. A bit for each
+//           column that is not; accumulators take these (whole.cuh).
 // Better    than accumulators at once, 4 bytes of 16 rows: nothing stands beside the loads, four blocks find room,
-//           and longer pieces of rows are read. H100, input's share of a copy, by accumulators and so: 16 x
-//           n float16 sums .75 .86, norms .63 .80, variances .52 .78, float32 .86 .86; 33 x n, whose rows
-//           begin anywhere, .55 .75, .48 .69, .34 .61, .77 .77. Four rows at once are spilled: .77.
+//           and longer pieces of rows are read. H100, input's share of a copy, by accumulators and so:
+//           16 x n float16 sums .75 .86, norms .63 .80, variances .52 .78, float32 .86 .86, float64 .88 .89,
+//           .73 .86, .60 .78; 33 x n, whose rows begin anywhere: float16 .55 .75, .48 .69, .34 .61, float32
+//           .77 .77, float64 .88 .90, .80 .89, .68 .81. Four rows of halves at once are spilled: .77.
 #pragma once
 #include "reduce/production/results.cuh"
 
@@ -46,11 +47,16 @@ ask_for(const unsigned char *from, two_vectors<kWords> *v)
     } else {
 #pragma unroll
         for (int i = 0; i < kWords; i++) {
-            if constexpr (kSize == 4) {
+            if constexpr (kSize >= 4) {
                 v->low.w[i] = reinterpret_cast<const uint32_t *>(from)[i];
-            } else {
+            } else if constexpr (kSize == 2) {
                 const auto half = reinterpret_cast<const uint16_t *>(from) + 2 * i;
                 v->low.w[i] = half[0] | (uint32_t)half[1] << 16;
+            } else {
+                const auto pair = [&](int at) {
+                    return from[at] | (uint32_t)from[at + 1] << 8;
+                };
+                v->low.w[i] = pair(4 * i) | pair(4 * i + 2) << 16;
             }
         }
     }
@@ -77,8 +83,69 @@ shifted(const two_vectors<kWords> &v)
     return all;
 }
 
+// The reading of them. Own keeps kWords words of a row, kColumns columns of elements T, of R each or of two, has
+// kRows on their way, and take_row() and store().
+template <class Own>
+struct quick_rows {
+    template <reads kHow>
+    __device__ __forceinline__ void take_rows(const unsigned char *from, int64_t pitch,
+                                              int rows, const reduce_task &task)
+    {
+        constexpr int kMore = kHow == reads::kSingly    ? 1
+                              : kHow == reads::kShifted ? 2
+                                                        : Own::kRows,
+                      kSize = sizeof(typename Own::R);
+        Own &own = static_cast<Own &>(*this);
+#pragma unroll 1
+        for (; rows >= kMore; rows -= kMore, from += kMore * pitch) {
+            two_vectors<Own::kWords> read[kMore];
+#pragma unroll
+            for (int j = 0; j < kMore; j++) ask_for<kHow, kSize>(from + j * pitch, &read[j]);
+#pragma unroll
+            for (int j = 0; j < kMore; j++) own.take_row(shifted<kHow, kSize>(read[j]), task);
+        }
+#pragma unroll 1
+        for (; rows > 0; rows--, from += pitch) {
+            two_vectors<Own::kWords> read;
+            ask_for<kHow, kSize>(from, &read);
+            own.take_row(shifted<kHow, kSize>(read), task);
+        }
+    }
+    // All rows of the columns from `column` on.
+    template <typename T>
+    __device__ __forceinline__ void take_all(const T *in, const reduce_task &task,
+                                             int64_t column)
+    {
+        int64_t at = column;
+        if (task.kept.ndim > 1) { // of two axes
+            const uint32_t plane = task.columns_of_plane.quotient((uint32_t)column);
+            at += plane * (task.kept.strides[0] - task.columns_of_plane.divisor);
+        }
+        const auto from = reinterpret_cast<const unsigned char *>(in + at);
+        const int64_t pitch = task.stride * (int64_t)sizeof(T);
+        const int rows = (int)task.n;
+        if ((reinterpret_cast<uintptr_t>(in) | (uintptr_t)pitch) % (4 * Own::kWords) == 0)
+            take_rows<reads::kWhole>(from, pitch, rows, task);
+        else if (column > 0 && column + 2 * Own::kColumns <= task.outputs)
+            take_rows<reads::kShifted>(from, pitch, rows, task);
+        else // what lies beside them may be nobody's
+            take_rows<reads::kSingly>(from, pitch, rows, task);
+    }
+    // A bit for each of the columns from `column` on that has no result yet.
+    template <typename T>
+    static __device__ __forceinline__ uint32_t fold(const T *in, const reduce_task &task,
+                                                    int64_t column)
+    {
+        if (column >= task.outputs) return 0;
+        if (column + Own::kColumns > task.outputs) return all_of<Own::kColumns>;
+        Own own(task);
+        own.take_all(in, task, column);
+        return own.store(task, column);
+    }
+};
+
 template <class Acc>
-struct quick_columns {
+struct quick_columns : quick_rows<quick_columns<Acc>> {
     using R = typename Acc::R; // of a part
     static constexpr bool kSums = Acc::kHasSum, kSquares = Acc::kHasSquares;
     static constexpr bool kHalf = is_half<R>, kFloat16 = std::is_same_v<R, half16>;
@@ -96,7 +163,23 @@ struct quick_columns {
     // Of halves two in a word; least: less one, zero being the largest.
     uint32_t most[kWords], least[kWords];
 
-    __device__ __forceinline__ quick_columns()
+    // So many times the threads that the device holds are to have columns: else more threads, that read less each, wait
+    // less. Of floats there is no such shape.
+    static double least_waves(const reduce_task &)
+    {
+        return 0;
+    }
+    // Of more rows float16's sums might not be exact, and bounds too wide. Of few, sums of halves alone are faster so
+    // than at once (floats.cuh): H100, 3 x n float16 .37 .52, norms of bfloat16 .30 .16.
+    static bool asked(const reduce_task &task)
+    {
+        const int fold = task.fold[0];
+        const bool some = kSquares ? fold == WK_NORM || fold == WK_VAR || fold == WK_STD
+                                   : fold == WK_SUM || fold == WK_MEAN;
+        return task.plain && some && task.n <= 1024 &&
+               ((kHalf && !kSquares) || task.n > WK_FEW_ROWS);
+    }
+    __device__ __forceinline__ explicit quick_columns(const reduce_task &)
     {
 #pragma unroll
         for (int r = 0; r < (kSums ? kReals : 1); r++) sum[r] = -0.0; // stays so if all are
@@ -114,7 +197,8 @@ struct quick_columns {
             q = __fma_rn(v, v, q);
         }
     }
-    __device__ __forceinline__ void take_row(const words_of_row<kWords> &row)
+    __device__ __forceinline__ void take_row(const words_of_row<kWords> &row,
+                                             const reduce_task &)
     {
 #pragma unroll
         for (int w = 0; w < kWords; w++) {
@@ -134,27 +218,6 @@ struct quick_columns {
                 most[w] = size > most[w] ? size : most[w];
                 least[w] = size - 1 < least[w] ? size - 1 : least[w];
             }
-        }
-    }
-    template <reads kHow>
-    __device__ __forceinline__ void take_rows(const unsigned char *from, int64_t pitch,
-                                              int rows)
-    {
-        constexpr int kMore = kHow == reads::kSingly ? 1 : kHow == reads::kShifted ? 2 : kRows;
-#pragma unroll 1
-        for (; rows >= kMore; rows -= kMore, from += kMore * pitch) {
-            two_vectors<kWords> read[kMore];
-#pragma unroll
-            for (int j = 0; j < kMore; j++)
-                ask_for<kHow, sizeof(R)>(from + j * pitch, &read[j]);
-#pragma unroll
-            for (int j = 0; j < kMore; j++) take_row(shifted<kHow, sizeof(R)>(read[j]));
-        }
-#pragma unroll 1
-        for (; rows > 0; rows--, from += pitch) {
-            two_vectors<kWords> read;
-            ask_for<kHow, sizeof(R)>(from, &read);
-            take_row(shifted<kHow, sizeof(R)>(read));
         }
     }
     // The sum of n finite numbers is exact where the digits of all, and log2(n) more, are no more than a double's.
@@ -235,24 +298,103 @@ struct quick_columns {
             if (!(unknown >> i / kOf & 1)) to[i] = own.of[i];
         return unknown;
     }
-    // All rows of the columns from `column` on. A bit for each that has no result yet.
-    static __device__ __forceinline__ uint32_t fold(const typename Acc::T *in,
-                                                    const reduce_task &task, int64_t column)
+};
+
+// Columns of float64, whose sums are pairs of doubles. A sum alone may be a tie: what is rounded off its low one is
+// kept. Of sums for a variance, and of squares, it is no more than n times a unit of the low one, and that no more than
+// n units of all that is added.
+template <class Acc>
+struct quick_pairs : quick_rows<quick_pairs<Acc>> {
+    using R = double;
+    static constexpr bool kSums = Acc::kHasSum, kSquares = Acc::kHasSquares;
+    static constexpr int kWords = 4, kRows = kSquares ? 2 : 4, kColumns = 2;
+
+    double_pair sum[kColumns], squares[kColumns];
+    uint64_t bits[kColumns]; // of all numbers but their signs
+
+    static double least_waves(const reduce_task &)
     {
-        constexpr int64_t kSize = sizeof(typename Acc::T);
-        if (column >= task.outputs) return 0;
-        if (column + kColumns > task.outputs) return all_of<kColumns>;
-        const auto from = reinterpret_cast<const unsigned char *>(in + column);
-        const int64_t pitch = task.stride * kSize;
-        const int rows = (int)task.n;
-        quick_columns own;
-        if ((reinterpret_cast<uintptr_t>(in) | (uintptr_t)pitch) % (4 * kWords) == 0)
-            own.template take_rows<reads::kWhole>(from, pitch, rows);
-        else if (column > 0 && column + 2 * kColumns <= task.outputs)
-            own.template take_rows<reads::kShifted>(from, pitch, rows);
-        else // what lies beside them may be nobody's
-            own.template take_rows<reads::kSingly>(from, pitch, rows);
-        return own.store(task, column);
+        return 0;
+    }
+    static bool asked(const reduce_task &task)
+    {
+        return quick_columns<Acc>::asked(task);
+    }
+    __device__ __forceinline__ explicit quick_pairs(const reduce_task &)
+    {
+#pragma unroll
+        for (int c = 0; c < kColumns; c++) {
+            sum[c] = {-0.0, 0, 0}; // stays so if all are
+            squares[c] = {0, 0, 0};
+            bits[c] = 0;
+        }
+    }
+    __device__ __forceinline__ void take_row(const words_of_row<kWords> &row,
+                                             const reduce_task &)
+    {
+#pragma unroll
+        for (int c = 0; c < kColumns; c++) {
+            const uint64_t b = (uint64_t)row.w[2 * c + 1] << 32 | row.w[2 * c];
+            const double x = wk_from_bits_f64(b), square = x * x;
+            double carry;
+            if constexpr (kSums) {
+                sum[c].high = two_sum(sum[c].high, x, &carry);
+                double more = 0;
+                if constexpr (kSquares)
+                    sum[c].low += carry;
+                else
+                    sum[c].low = two_sum(sum[c].low, carry, &more);
+                sum[c].lost += fabs(more);
+            }
+            if constexpr (kSquares) {
+                squares[c].high = two_sum(squares[c].high, square, &carry);
+                squares[c].low += carry + __fma_rn(x, x, -square);
+                bits[c] |= b << 1;
+            }
+        }
+    }
+    __device__ __forceinline__ answer result(int c, const reduce_task &task,
+                                             const population &of) const
+    {
+        const int fold = task.fold[0];
+        const double off = (of.number + 4) * (of.number + 4) * 0x1p-106;
+        double_pair s = sum[c], q = squares[c];
+        if constexpr (kSquares) {
+            if (bits[c] == 0 && (fold == WK_NORM || of.spread > 0)) return {0, true};
+            if (!(q.high > 0x1p-400 && q.high < 0x1p800)) return {0, false};
+            q.high = two_sum(q.high, q.low, &q.low);
+            q.lost = q.high * off;
+            s.lost = of.number * q.high; // which no partial sum's square exceeds
+            s.lost *= rsqrt(s.lost) * off;
+        }
+        if (!kSquares && s.high == 0 && s.low == 0 && s.lost == 0) return {s.high, true};
+        s.high = two_sum(s.high, s.low, &s.low);
+        if constexpr (kSquares)
+            return quick_wide<kSums>(s, q, of, fold);
+        else
+            return fold == WK_MEAN ? quick_mean(s, of.n, of.inverse, WK_F64)
+                                   : rounded(s, WK_F64);
+    }
+    // The results that are known; a bit for each column that has another.
+    __device__ __forceinline__ uint32_t store(const reduce_task &task, int64_t column) const
+    {
+        const population of(task);
+        double *const to = static_cast<double *>(task.out[0]) + column;
+        answer own[kColumns];
+        uint32_t unknown = 0;
+#pragma unroll
+        for (int c = 0; c < kColumns; c++) {
+            own[c] = result(c, task, of);
+            unknown |= (uint32_t)!own[c].known << c;
+        }
+        if (unknown == 0 && reinterpret_cast<uintptr_t>(to) % 16 == 0) {
+            *reinterpret_cast<double2 *>(to) = make_double2(own[0].value, own[1].value);
+            return 0;
+        }
+#pragma unroll
+        for (int c = 0; c < kColumns; c++)
+            if (own[c].known) to[c] = own[c].value;
+        return unknown;
     }
 };
 

@@ -50,7 +50,8 @@ struct reduce_task {
     int64_t tiles;     // of a run, or of all
     int reads;         // lines: wk_reads
     divide_by vectors_of_run;
-    int together; // whole columns: groups of them whose results doubles tell at first, else 1
+    divide_by columns_of_plane; // whole columns that are told the quick way, of two axes
+    int together; // whole columns: groups of them that are told the quick way at first, else 1
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
     bool staged;  // rows of columns come by way of shared memory (whole.cuh)
     int waiting;  // lines of a warp, which are finished together (lines.cuh)

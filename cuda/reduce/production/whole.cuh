@@ -4,12 +4,12 @@
 // A thread reads 4 bytes of each of its rows, or an element if that is longer, of few rows up to 16; of
 // several columns where elements are small (by one load, where rows start so that it can), with up to 16
 // rows on their way. Nothing is joined, and no warp waits for another before all are done. Results of few
-// rows may need no accumulator, and those of few digits seldom do (quick.cuh): these are told first.
+// rows may need no accumulator, and those of few digits seldom do (quick.cuh, quick_lanes.cuh): these are told first.
 #pragma once
 #include "prim/async.cuh"
 #include "prim/turn.cuh"
 #include "reduce/production/lines.cuh"
-#include "reduce/production/quick.cuh"
+#include "reduce/production/quick_lanes.cuh"
 
 namespace wk
 {
@@ -462,7 +462,7 @@ struct columns_left {
 
 template <class Acc, int C>
 struct columns_left<Acc, C, true> {
-    using quick = quick_columns<Acc>;
+    using quick = quick_of<Acc>;
     static constexpr int kTogether = quick::kColumns / C;
     static_assert(kTogether > 1 && kTogether <= WK_TOGETHER);
     uint8_t bits[WK_ITEMS / kTogether + 1][kThreads];
@@ -540,8 +540,20 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
               own = warp * C * kWarp + (task.aligned ? lane * C : lane);
     if constexpr (Acc::kCertain) {
         const int64_t step = (int64_t)gridDim.x * kThreads * C;
-        for (int64_t output = (int64_t)blockIdx.x * kThreads * C + own; output < task.outputs;
-             output += step) {
+        int64_t first = 0; // of those that are left
+        if constexpr (Acc::kQuick && !kFew) {
+            using quick = quick_of<Acc>;
+            constexpr int kSide = kWarp * quick::kColumns;
+            __shared__ typename quick::stage stages[kWarps];
+            if (task.together > 1) {
+                first = task.outputs - task.outputs % quick::kColumns;
+                for (int64_t base = ((int64_t)blockIdx.x * kWarps + warp) * kSide; base < first;
+                     base += (int64_t)gridDim.x * kWarps * kSide)
+                    quick::fold_warp(in, task, base, first, stages[warp]);
+            }
+        }
+        for (int64_t output = first + (int64_t)blockIdx.x * kThreads * C + own;
+             output < task.outputs; output += step) {
             if constexpr (Acc::kAtOnce && kFew) {
                 const uint32_t stored =
                     finish_whole<Acc, WK_FEW_ROWS, C>(in, task, output, apart);
