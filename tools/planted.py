@@ -17,7 +17,7 @@ FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
 FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
 QUICK = "cuda/reduce/production/quick.cuh"
-LANES = "cuda/reduce/production/quick_lanes.cuh"
+QUICK_LANES = "cuda/reduce/production/quick_lanes.cuh"
 OF_INTEGERS = "cuda/reduce/production/integers.cuh"
 
 PLAN = "csrc/tiles.c"
@@ -159,10 +159,14 @@ PLANTED = [
     (QUICK, "bits[c] |= b << 1;", ";"),
     (QUICK, "two_sum(sum[c].low, carry, &more)", "sum[c].low + carry"),
     (QUICK, "at += plane *", "at += 0 *"),
-    (LANES, "if constexpr (kIndex) index--;", ";"),
-    (LANES, "return kByte && whole && task.n <= 256;", "return kByte && whole && task.n <= 512;"),
-    (LANES, "other > task.infinity ||", "false ||"),
-    (LANES, "lane - 128 * (int)task.n", "lane - 127 * (int)task.n"),
+    (QUICK_LANES, "if constexpr (kIndex) index--;", ";"),
+    (
+        QUICK_LANES,
+        "return kByte && whole && task.n <= 256;",
+        "return kByte && whole && task.n <= 512;",
+    ),
+    (QUICK_LANES, "other > task.infinity ||", "false ||"),
+    (QUICK_LANES, "lane - 128 * (int)task.n", "lane - 127 * (int)task.n"),
     (FOLD_ROWS, "b -= b >= vectors ? vectors : 0;", ";"),
     (RESULTS, "(wk_bits_f32(f) & kRest) != kRest / 2 + 1", "true"),
     (
