@@ -876,6 +876,89 @@ def test_variances_between_two_numbers_are_rounded_right(device, dtype):
             check(device, a, op, 1, ddof=1)
 
 
+def far_from_zero(rng, dtype, shape):
+    """Numbers about one that is large beside their spread, of which their squares tell nothing."""
+    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "complex64": 24}.get(dtype, 53)
+    for mean, spread in itertools.product((2.0**5, 2.0 ** (digits // 2 + 3)), (1, 2.0**-4)):
+        x = mean + spread * rng.standard_normal(shape)
+        if dtype.startswith("complex"):
+            x = x + 1j * rng.choice([1, 2.0**-30], shape) * rng.standard_normal(shape)
+        yield x.astype(dtype)
+        if dtype in ("float16", "float32", "float64"):
+            yield np.rint(4 * x).astype(dtype)  # ties
+            yield np.where(rng.random(shape) < 0.1, x, mean).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int64"]
+)
+@pytest.mark.parametrize("n", [2, 3, 5, 16, 100, 2500])
+def test_variances_of_numbers_far_from_zero(device, dtype, n):
+    rng = np.random.default_rng(n)
+    for few in far_from_zero(rng, dtype, (n, 3)):
+        for op in ("var", "nanstd"):
+            check(device, few, op, 0)
+        check(device, few, "var")
+    for many in far_from_zero(rng, dtype, (n, 1030 if n <= 16 else 7000 // n)):
+        for a, axis in ((many, 0), (np.ascontiguousarray(many.T), 1), (many[:, :3].copy(), 0)):
+            for op in ("var", "std", ("mean", "std")):
+                got = warpkit.reduce(a, op, axis, device=device)
+                want = warpkit.reduce(a, op, axis, device="cpu")
+                assert np.asarray(got).tobytes() == np.asarray(want).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("n", [2, 3, 5, 16, 33, 600])
+def test_nan_are_left_out_where_there_are_none_or_some(device, dtype, n):
+    """Without one a GPU takes the way of the op that leaves none out."""
+    rng = np.random.default_rng(n)
+    real = "float32" if dtype == "complex64" else dtype
+    columns = 3100 if n <= 16 else 70
+    for some in (0, 0.001, 0.3, 1):
+        a = rng.standard_normal((n, columns)).astype(real)
+        a[rng.random(a.shape) < some] = np.nan
+        a[:, 7] = np.where(np.isnan(a[:, 7]), np.nan, np.inf)
+        a[:, 9] = np.where(np.isnan(a[:, 9]), np.nan, -0.0)
+        if dtype == "complex64":
+            a = (a + 1j * a[::-1]).astype(dtype)
+        for b, axis in ((a, 0), (np.ascontiguousarray(a.T), 1)):
+            for op in ("nansum", "nanmean", "nanvar", "nanstd", "nanmin", "nanmax"):
+                if some == 1 and op in ("nanmin", "nanmax"):
+                    continue
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    ours = warpkit.reduce(b, op, axis, device=device)
+                    theirs = warpkit.reduce(b, op, axis, device="cpu")
+                    check(device, b[:, 5:14] if axis == 0 else b[5:14], op, axis)
+                assert ours.tobytes() == theirs.tobytes(), (op, axis, some)
+
+
+def test_deviations_of_two_are_half_of_their_distance(device):
+    """Which has one bit too many, often: a tie."""
+    a = np.random.default_rng(3).standard_normal((2, 500))
+    half = np.abs(a[0] - a[1]) / 2
+    gap = np.insert(a, 1, np.nan, axis=0)
+    for axis, turned in ((0, lambda x: x), (1, lambda x: np.ascontiguousarray(x.T))):
+        for op in ("std", "nanstd"):
+            np.testing.assert_array_equal(warpkit.reduce(turned(a), op, axis, device=device), half)
+        np.testing.assert_array_equal(
+            warpkit.reduce(turned(gap), "nanstd", axis, device=device), half
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_products_of_short_rows(device, dtype):
+    rng = np.random.default_rng(1)
+    for n in (*range(1, 18), 31, 33):
+        a = np.ldexp(rng.standard_normal((70, n)), rng.integers(-30 // n, 40 // n, (70, n)))
+        a[::5, 0] = rng.choice([np.nan, np.inf, -0.0, 0.0, 1, 2.0**-24, -(2.0**-14)], 14)
+        with np.errstate(over="ignore", invalid="ignore"):
+            a = (a + 1j * a[::-1]).astype(dtype) if dtype == "complex64" else a.astype(dtype)
+        for op in ("prod", "nanprod"):
+            check(device, a, op, 1)
+            check(device, a[:, ::-1], op, 1, initial=3)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
 def test_variances_of_many_rows_whose_elements_cancel(device, dtype):
     rng = np.random.default_rng(5)
@@ -1000,15 +1083,14 @@ def test_several_ops_are_each_as_alone(device, dtype, ops):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float16", "float64"])
 def test_several_ops_of_very_many_pairs_are_each_as_alone(device, dtype):
     """As many as a GPU computes one op after the other."""
     a = values(dtype, (1 << 18, 2))
-    ops = ("max", "mean", "std", "sum")
-    got = warpkit.reduce(a, ops, 1, device=device)
-    for op in ops:
-        assert_same(getattr(got, op), warpkit.reduce(a, op, 1, device="cpu"))
-    np.testing.assert_array_equal(got.sum, a.sum(1))
+    for ops in (("max", "mean", "std", "sum"), ("min", "max"), ("any", "all"), ("mean", "std")):
+        got = warpkit.reduce(a, ops, 1, device=device)
+        for op in ops:
+            assert_same(getattr(got, op), warpkit.reduce(a, op, 1, device="cpu"))
 
 
 def test_several_ops_take_as_many_arrays_to_write_to(device):

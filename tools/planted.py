@@ -19,6 +19,8 @@ FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
 QUICK = "cuda/reduce/production/quick.cuh"
 QUICK_LANES = "cuda/reduce/production/quick_lanes.cuh"
 OF_INTEGERS = "cuda/reduce/production/integers.cuh"
+PRODUCTS = "cuda/reduce/production/tree.cuh"
+SPREAD = "csrc/num/spread.h"
 
 PLAN = "csrc/tiles.c"
 TILES = "cuda/transpose/production/tiles.cu"
@@ -180,13 +182,17 @@ PLANTED = [
     (RESULTS, "rest == 0 && rounded_off == 0 && p.lost == 0", "rest == 0 && rounded_off == 0"),
     (RESULTS, "r.lost = all.left || wide ? r.high * 0x1p-98 : 0;", "r.lost = 0;"),
     (MOMENTS, "if (negative) s = {-s.high, -s.low, s.lost};", ";"),
+    # numbers far from zero; products of short rows
+    (SPREAD, "wk_chain_add(c, fma(a, b, -p));", ";"),
+    (FLOATS, "answers[0].known &= !is_nan(x);", ";"),
+    (PRODUCTS, "if (half < task.lanes)", "if (half < task.lanes / 2)"),
     # tables: digits of doubles, words of parts, limbs
     (TABLE, "x[i] -= t - bias;", ";"),
     (TABLE, "        atomicOr(to + w, value);", "        atomicAdd(to + w, 0ull);"),
     (TABLE, "if (memory->some && shared) // digits below the others", "if (false)"),
     (TABLE, "atomicMax(word + at_lost, bound);", ";"),
     (INTEGERS, "carry = v >> kDigit;", "carry = 0;"),
-    (TABLE, "p.lost += wk_power_of_two(e - kDigit * kUpper + 54);", ";"),
+    (TABLE, "*lost += wk_power_of_two(e - kDigit * N + 54);", ";"),
     (TABLE, "p.lost += 2 * fabs(more);", ";"),
     (TABLE, "below |= limb[i] != 0;", ";"),
     (FOLD_LINES, "from[t * kWarp + lane] = 0;", ";"),

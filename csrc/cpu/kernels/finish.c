@@ -2,6 +2,7 @@
  * proved right, else from limbs. */
 #include "finish.h"
 #include "near.h"
+#include "num/spread.h"
 #include "store.h"
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -141,37 +142,79 @@ are_few(int64_t n, double ddof)
     return n < 1 << 26 && ddof == floor(ddof) && fabs(ddof) < 1 << 26;
 }
 
-/* n Q - S^2 of `sums` sums, divided by n (n - ddof). */
+/* high + low, known but for `lost`, divided by the whole number d; its root if so. */
 static wk_near
-near_variance(const wk_acc *a, int sums, double ddof, int root)
+near_spread(wk_pair v, double lost, double d, int root)
 {
-    const double n = (double)a->n, d = n * (n - ddof);
+    if (v.high == 0 && v.low == 0 && lost == 0) return (wk_near){0, 0, 1};
+    if (!wk_moderate(v.high) || v.high < 0) return unknown;
+    const double x = v.high / d, r = fma(-x, d, v.high);
+    const wk_pair rest = wk_two_sum(r, v.low);
+    const double c = rest.high / d;
+    const int exact = lost == 0 && rest.low == 0 && fma(-c, d, rest.high) == 0;
+    const double slack = exact ? 0 : lost / d + fabs(c) * 0x1p-48 + x * 0x1p-103;
+    return root ? wk_near_root(wk_two_sum(x, c), slack) : wk_settle(x, c, slack);
+}
+
+/* n Q - S^2 of `sums` sums in two doubles, but for *lost, which may be too much. 0: only limbs can tell. */
+static int
+spread_of_pairs(const wk_acc *a, int sums, wk_pair *spread, double *lost)
+{
+    const double n = (double)a->n;
     wk_pair q, s;
     double slack, none;
-    if (!are_few(a->n, ddof) || !(d > 0)) return unknown;
-    if (!pair_of(&a->squares, &q, &slack)) return unknown;
-    if (a->n == 1 || (q.high == 0 && slack == 0)) return (wk_near){0, 0, 1};
-    if (!wk_moderate(q.high)) return unknown;
+    if (!pair_of(&a->squares, &q, &slack)) return 0;
+    if (a->n == 1 || (q.high == 0 && slack == 0)) {
+        *spread = (wk_pair){0, 0};
+        *lost = 0;
+        return 1;
+    }
+    if (!wk_moderate(q.high)) return 0;
     wk_pair v = wk_two_product(q.high, n);
     double low = v.low + q.low * n, some = slack + fabs(v.low) + fabs(q.low);
     slack = v.high * 0x1p-97;
     for (int i = 0; i < sums; i++) {
-        if (!pair_of(&a->sum[i], &s, &none)) return unknown;
+        if (!pair_of(&a->sum[i], &s, &none)) return 0;
         if (s.high == 0) continue;
-        if (!wk_moderate(s.high * s.high)) return unknown;
+        if (!wk_moderate(s.high * s.high)) return 0;
         const wk_pair square = wk_two_product(s.high, s.high);
         v = wk_two_sum(v.high, -square.high);
         low += v.low - square.low - (2 * s.high + s.low) * s.low;
         some += fabs(v.low) + fabs(square.low) + fabs(s.low);
     }
-    v = wk_two_sum(v.high, low);
-    const double x = v.high / d, r = fma(-x, d, v.high), c = (r + v.low) / d;
-    if (some == 0 && r == 0) /* of few integers: doubles all the way */
-        return root && x > 0 ? wk_near_root((wk_pair){x, 0}, 0) : (wk_near){x, 0, 1};
-    if (!wk_moderate(v.high) || v.high < 0) return unknown;
-    slack = slack / d + fabs(c) * 0x1p-48 + x * 0x1p-103;
-    if (!root) return wk_settle(x, c, slack);
-    return wk_near_root(wk_two_sum(x, c), slack);
+    *spread = wk_two_sum(v.high, low);
+    *lost = some == 0 ? 0 : slack;
+    return 1;
+}
+
+/* The same of parts that are floats, all of them. */
+static int
+spread_of_parts(const wk_acc *a, int sums, wk_pair *spread, double *lost)
+{
+    double square[WK_PARTS], sum[2 * WK_PARTS];
+    const int each = a->sum[0].words;
+    if (a->squares.integer) return 0;
+    for (int k = 0; k < a->squares.words; k++) square[k] = a->squares.part[k].f;
+    for (int i = 0; i < sums; i++)
+        for (int k = 0; k < each; k++) sum[i * each + k] = a->sum[i].part[k].f;
+    const wk_spread_sum v = wk_spread((double)a->n, square, a->squares.words, sum, each, sums);
+    *spread = (wk_pair){v.s[0], v.s[1]};
+    *lost = v.lost + 2 * fabs(v.s[2]);
+    return 1;
+}
+
+/* n Q - S^2 of `sums` sums, divided by n (n - ddof). */
+static wk_near
+near_variance(const wk_acc *a, int sums, double ddof, int root)
+{
+    const double n = (double)a->n, d = n * (n - ddof);
+    wk_pair spread;
+    double lost;
+    if (!are_few(a->n, ddof) || !(d > 0) || !spread_of_pairs(a, sums, &spread, &lost))
+        return unknown;
+    const wk_near near = near_spread(spread, lost, d, root);
+    if (near.known || !spread_of_parts(a, sums, &spread, &lost)) return near;
+    return near_spread(spread, lost, d, root);
 }
 
 static double

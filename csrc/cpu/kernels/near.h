@@ -71,7 +71,7 @@ wk_near_root(wk_pair x, double slack)
     const double s = sqrt(x.high);
     const double r = fma(-s, s, x.high);
     if (!wk_moderate(x.high)) return (wk_near){0, 0, 0};
-    if (x.low == 0 && slack == 0) return (wk_near){s, r, 1};
+    if (slack == 0 && (x.low == 0 || r + x.low == 0)) return (wk_near){s, r + x.low, 1};
     const double c = (r + x.low) / (s + s);
     return wk_settle(s, c, fabs(c) * 0x1p-46 + slack / s + s * 0x1p-103);
 }

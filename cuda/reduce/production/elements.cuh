@@ -44,4 +44,16 @@ is_nonzero(T x)
         return x != 0;
 }
 
+// A number of a dtype of real ones.
+__device__ __forceinline__ double
+real_at(const void *x, int dtype, int64_t at)
+{
+    switch (dtype) {
+    case WK_F16: return (double)value_of(static_cast<const half16 *>(x)[at]);
+    case WK_BF16: return (double)value_of(static_cast<const brain16 *>(x)[at]);
+    case WK_F32: return (double)static_cast<const float *>(x)[at];
+    default: return static_cast<const double *>(x)[at];
+    }
+}
+
 } // namespace wk

@@ -165,6 +165,13 @@ struct key_extremes {
     }
 };
 
+// The bits of float16 or bfloat16 of a key, or of their NaN.
+__device__ __forceinline__ int
+half_of_key(int key, bool nan, int infinity)
+{
+    return nan ? (infinity | infinity >> 1) & 0x7fff : key ^ (key >> 31 & INT16_MAX);
+}
+
 template <typename T>
 struct real_extremes : key_extremes<key_t<T>> {
     using K = key_t<T>;
@@ -224,8 +231,7 @@ struct real_extremes : key_extremes<key_t<T>> {
         } else {
             T bits = (T)key ^ bias_of<T>(task);
             if (sizeof(T) == 2 && task.halves)
-                bits = (T)(nan ? (infinity | infinity >> 1) & 0x7fff
-                               : key ^ ((key >> 31) & INT16_MAX));
+                bits = (T)half_of_key((int)key, nan, (int)infinity);
             static_cast<T *>(out)[output] = bits;
         }
     }
@@ -389,7 +395,7 @@ struct extremes : certain<extremes<E>> {
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
         extremes_of<T> all = ends;
-        if (task.plain && count > 0 && task.fold[0] != WK_PTP) {
+        if ((task.plain || task.less_nan) && count > 0 && task.fold[0] != WK_PTP) {
             all.store_one(task.fold[0] == WK_MAX, task, output);
             return true;
         }

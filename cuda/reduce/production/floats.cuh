@@ -512,9 +512,20 @@ struct float_sums {
     __device__ __forceinline__ float_outcome result(const reduce_task &task) const
     {
         float_outcome o;
+        if constexpr (kSum && kSquares && kWide) {
+            o.in_three = true;
+            o.all_squares = three_of(squares);
+            o.squares = pair_of_three(o.all_squares);
 #pragma unroll
-        for (int p = 0; p < kParts && kSum; p++) o.sum[p] = pair_of(sum[p]);
-        if constexpr (kSquares) o.squares = pair_of(squares);
+            for (int p = 0; p < kParts; p++) {
+                o.sums[p] = three_of(sum[p]);
+                o.sum[p] = pair_of_three(o.sums[p]);
+            }
+        } else {
+#pragma unroll
+            for (int p = 0; p < kParts && kSum; p++) o.sum[p] = pair_of(sum[p]);
+            if constexpr (kSquares) o.squares = pair_of(squares);
+        }
         if constexpr (kEnds) ends.save(o.ends);
         o.nonzeros = nonzeros;
         o.n = task.counts ? count : task.n;
@@ -545,6 +556,9 @@ struct float_sums {
             memcpy(x, elements, sizeof x);
             answers[0] = answer_of(x, task);
         }
+        if (!task.less_nan) return;
+#pragma unroll
+        for (const T &x : elements) answers[0].known &= !is_nan(x);
     }
     // All results. False: it takes an accumulator.
     template <int N>
@@ -553,7 +567,7 @@ struct float_sums {
     {
         if (task.integers_only) return false;
         if constexpr (!kAll) {
-            if (task.plain) {
+            if (task.plain || task.less_nan) {
                 answer_t a[kAnswers];
                 answer_at_once(elements, task, a);
                 if (store_answers(a, task, output)) return true;
@@ -640,10 +654,9 @@ struct float_sums {
                     a = batch_sums<double, kDtype>(x).moment(of, fold);
                 }
                 if (more && !a.known) {
-                    static_assert(!kHalf || N <= kMostAtOnce, "moment_of_halves");
                     uint16_t copy[N]; // in memory, only here
                     memcpy(copy, some.x, sizeof copy);
-                    a = moment_of_halves(copy, kDtype, task, two);
+                    a = moment_of_column(copy, 1, kDtype, task, two);
                 }
                 return a;
             }
@@ -739,7 +752,7 @@ struct float_sums {
                                                       const reduce_task &task,
                                                       const population &of, int64_t output)
     {
-        if (!task.plain || (flags & WK_SCALED)) return false;
+        if (!(task.plain || task.less_nan) || (flags & WK_SCALED)) return false;
         if constexpr (kParts == 1 && !kAll && !kSquares)
             return finish_plain<kDtype>(sum[0], flags, task, of, output);
         else if constexpr (kParts == 1 && !kAll)
@@ -757,6 +770,7 @@ struct float_sums {
     // Of an output that one thread has alone. False: integers tell.
     __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
+        if (task.less_nan) return finish_counted(task, output);
         return finish_of(population(task), task, output);
     }
     // Of `count` elements, one result.
@@ -765,7 +779,7 @@ struct float_sums {
     {
         const int fold = task.fold[0], dtype = task.out_dtype[0];
         const bool spread = fold == WK_VAR || fold == WK_STD;
-        if (count == 0 || (count == 1 && spread && task.ddof >= 1)) { // 0 / 0
+        if (count < 2 && (!spread ? count == 0 : task.ddof >= count)) { // 0 / 0
             const double x = spread || fold == WK_MEAN ? wk_nan() : 0.0;
             const int parts = dtype >= WK_C64 ? 2 : 1;
             for (int p = 0; p < parts; p++)

@@ -25,11 +25,17 @@ bias_of(const reduce_task &task)
         return (T)task.bias;
 }
 
-// The upper bit of each byte that is not zero.
+// The upper bit of each byte, or half, that is not zero.
 __device__ __forceinline__ uint32_t
 nonzero_bytes(uint32_t word)
 {
     return (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) & 0x80808080;
+}
+
+__device__ __forceinline__ uint32_t
+nonzero_halves(uint32_t word)
+{
+    return (((word & 0x7fff7fff) + 0x7fff7fff) | word) & 0x80008000;
 }
 
 // Makes elements of one or two bytes, several in a word, signed.
@@ -94,9 +100,7 @@ count_packed(const uint32_t (&words)[N], const reduce_task &task)
         if constexpr (sizeof(T) == 1) {
             sum = __dp4a(nonzero_bytes(words[w]), 0x01010101u, sum);
         } else {
-            const uint32_t word = words[w] & (uint32_t)task.mask;
-            const uint32_t some = (((word & 0x7fff7fff) + 0x7fff7fff) | word) & 0x80008000;
-            sum = __dp2a_lo(some, 0x0101u, sum);
+            sum = __dp2a_lo(nonzero_halves(words[w] & (uint32_t)task.mask), 0x0101u, sum);
         }
     }
     return (int)(sum >> (bits_of<T> - 1));

@@ -78,10 +78,13 @@ describe(const wk_call *call, reduce_task *task)
     task->planes = r->planes > 1 ? r->planes : 1;
     task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
     task->has_initial = r->has_initial;
-    const bool just_sums = call->outs == 1 && !task->counts && !r->has_initial && r->n > 0 &&
-                           call->part.mode == WK_WHOLE;
+    const bool one = call->outs == 1 && !r->has_initial && r->n > 0 &&
+                     call->part.mode == WK_WHOLE,
+               just_sums = one && !task->counts;
     const int part = in == WK_C64 ? WK_F32 : WK_F64; // of a complex number
     task->plain = just_sums && (out == in || out < WK_F16 || (in >= WK_C64 && out == part));
+    task->less_nan = one && task->skip_nan && call->mask.ndim < 0 && out == in && in < WK_C64 &&
+                     task->planes == 1;
     task->in_double = just_sums && out == WK_F64;
     task->initial = r->initial;
     task->ddof = r->ddof;
@@ -183,7 +186,7 @@ go_quickly(reduce_task *task, wk_grid *plan)
 {
     constexpr int C = columns_of_thread<Acc>(false);
     task->together = quick_of<Acc>::kColumns / C;
-    if (task->kept.ndim > 1) task->columns_of_plane.set((uint32_t)task->kept.shape[1]);
+    if (task->kept.ndim > 1) task->inner.set((uint32_t)task->kept.shape[1]);
     task->groups = plan->groups = (task->outputs - 1) / (kThreads * C) + 1;
     plan->blocks = std::max(plan->blocks, (plan->groups - 1) / WK_ITEMS + 1);
 }
@@ -227,7 +230,7 @@ reduce(wk_call *call)
     task.tiles = plan.tiles;
     task.reads = plan.reads;
     if (plan.reads == WK_READS_RUNS)
-        task.vectors_of_run.set((uint32_t)(plan.run * (int64_t)sizeof(T) / 16));
+        task.inner.set((uint32_t)(plan.run * (int64_t)sizeof(T) / 16));
     task.aligned = plan.aligned;
     task.staged = plan.staged;
     task.waiting = plan.waiting;

@@ -174,8 +174,7 @@ struct tile {
         const int64_t left = task.n / kPer - u * kStep;
         const auto load = [&](int j) {
             const uint32_t m = (uint32_t)(u * kStep) + j * kWarp + lane,
-                           number = task.vectors_of_run.quotient(m),
-                           i = m - number * task.vectors_of_run.divisor;
+                           number = task.inner.quotient(m), i = m - number * task.inner.divisor;
             read(j, reinterpret_cast<const vector *>(x + number * task.folded.strides[0]) + i);
         };
         if (left >= kStep) { // without conditions, as bytes' sums .95 of a copy, with them .70
@@ -478,8 +477,8 @@ finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint3
                 for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
             squares = pair_of(acc.squares);
         }
-        bool known =
-            !tells || Acc::finish_own(sum, squares, flags, task, population(task), output);
+        bool known = !tells || (!task.less_nan && Acc::finish_own(sum, squares, flags, task,
+                                                                  population(task), output));
         if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
             float_outcome o;
             int count = acc.count;

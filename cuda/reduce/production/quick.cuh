@@ -111,17 +111,24 @@ struct quick_rows {
             own.take_row(shifted<kHow, kSize>(read), task);
         }
     }
+    // The first element of a column.
+    template <typename T>
+    static __device__ __forceinline__ const T *first_of(const T *in, const reduce_task &task,
+                                                        int64_t column)
+    {
+        int64_t at = column;
+        if (task.kept.ndim > 1) { // of two axes
+            const uint32_t plane = task.inner.quotient((uint32_t)column);
+            at += plane * (task.kept.strides[0] - task.inner.divisor);
+        }
+        return in + at;
+    }
     // All rows of the columns from `column` on.
     template <typename T>
     __device__ __forceinline__ void take_all(const T *in, const reduce_task &task,
                                              int64_t column)
     {
-        int64_t at = column;
-        if (task.kept.ndim > 1) { // of two axes
-            const uint32_t plane = task.columns_of_plane.quotient((uint32_t)column);
-            at += plane * (task.kept.strides[0] - task.columns_of_plane.divisor);
-        }
-        const auto from = reinterpret_cast<const unsigned char *>(in + at);
+        const auto from = reinterpret_cast<const unsigned char *>(first_of(in, task, column));
         const int64_t pitch = task.stride * (int64_t)sizeof(T);
         const int rows = (int)task.n;
         if ((reinterpret_cast<uintptr_t>(in) | (uintptr_t)pitch) % (4 * Own::kWords) == 0)
@@ -140,7 +147,26 @@ struct quick_rows {
         if (column + Own::kColumns > task.outputs) return all_of<Own::kColumns>;
         Own own(task);
         own.take_all(in, task, column);
-        return own.store(task, column);
+        uint32_t left = own.store(task, column);
+        if constexpr (Own::kSquares && std::is_same_v<T, typename Own::R>) {
+            uint32_t once_more = left; // numbers far from zero, or ties
+#pragma unroll 1
+            for (; once_more; once_more &= once_more - 1) {
+                const int c = __ffs((int)once_more) - 1;
+                const T *from = first_of(in, task, column) + c;
+                bool known;
+                if constexpr (std::is_same_v<T, double>) {
+                    const answer a = moment_of_wide_column(from, task.stride, task);
+                    known = store_answer<WK_F64>(a, task, column + c);
+                } else {
+                    const near_answer a =
+                        moment_of_column(from, task.stride, Own::kDtype, task, false);
+                    known = store_answer<Own::kDtype>(a, task, column + c);
+                }
+                left ^= (uint32_t)known << c;
+            }
+        }
+        return left;
     }
 };
 
@@ -176,7 +202,7 @@ struct quick_columns : quick_rows<quick_columns<Acc>> {
         const int fold = task.fold[0];
         const bool some = kSquares ? fold == WK_NORM || fold == WK_VAR || fold == WK_STD
                                    : fold == WK_SUM || fold == WK_MEAN;
-        return task.plain && some && task.n <= 1024 &&
+        return (task.plain || task.less_nan) && some && task.n <= 1024 &&
                ((kHalf && !kSquares) || task.n > WK_FEW_ROWS);
     }
     __device__ __forceinline__ explicit quick_columns(const reduce_task &)
@@ -262,7 +288,8 @@ struct quick_columns : quick_rows<quick_columns<Acc>> {
         const int fold = task.fold[0];
         if (all - all != 0) { // infinities, which have no variance, or a NaN
             const bool nan = all != all || fold == WK_VAR || fold == WK_STD;
-            return {nan ? wk_from_bits_f32(0x7fc00000) : (float)all, true};
+            return {nan ? wk_from_bits_f32(0x7fc00000) : (float)all,
+                    !(task.less_nan && all != all)};
         }
         if constexpr (kSquares)
             return batch_sums<double, kDtype>(kSums ? sum[i] : 0, all,

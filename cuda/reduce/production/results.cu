@@ -1,4 +1,5 @@
 // reduce / exact, results: what kernels call once an output (results.cuh, table.cuh).
+#include "num/spread.h"
 #include "prim/mailbox.cuh"
 #include "reduce/production/extreme.cuh"
 #include "reduce/production/integers.cuh"
@@ -48,7 +49,7 @@ send_bytes(const wk_mailbox &mailbox, const void *result)
 
 // ---- moments ----------------------------------------------------------------------------------
 
-// Of halves whose sums are exact, where all that is made of them is: often a tie.
+// Of numbers of few digits whose sums are exact, where all that is made of them is: often a tie.
 static __device__ WK_NOINLINE near_answer
 exact_plain(double sum, double squares, const reduce_task &task, int fold, int dtype)
 {
@@ -65,43 +66,112 @@ exact_plain(double sum, double squares, const reduce_task &task, int fold, int d
         exact &= x > 0x1p-200;
         x = square == x ? r : r * (square < x ? 1 + 0x1p-52 : 1 - 0x1p-52);
     }
-    near_answer a = dtype == WK_F16 ? settled_near<WK_F16>(x, 0) : settled_near<WK_BF16>(x, 0);
+    near_answer a = dtype == WK_F32   ? settled_near<WK_F32>(x, 0)
+                    : dtype == WK_F16 ? settled_near<WK_F16>(x, 0)
+                                      : settled_near<WK_BF16>(x, 0);
     a.known &= exact;
     return a;
 }
 
-__device__ WK_NOINLINE near_answer
-moment_of_halves(const uint16_t *elements, int dtype, const reduce_task &task, bool only_exact)
+// Calls take(x - pivot, x) for each of a column's elements.
+template <class F>
+static __device__ __forceinline__ void
+each_difference(const void *from, int64_t pitch, int dtype, int n, double pivot, const F &take)
 {
-    const bool half = dtype == WK_F16;
-    const uint32_t binades = half ? 15 : 18; // whose squares fit 53 bits
-    double s = 0, other_s = 0, q = 0, other_q = 0;
-    float magnitude = 0;
-    uint32_t least = UINT32_MAX;
+    constexpr int kMore = 4;
 #pragma unroll 1
-    for (int j = 0; j < (int)task.n; j++) {
-        const float x = half ? value_of(half16{elements[j]}) : value_of(brain16{elements[j]});
-        const double sum = other_s + (double)x,
-                     square = __fma_rn((double)x, (double)x, other_q);
-        other_s = s, other_q = q; // two additions at a time
-        s = sum, q = square;
-        const uint32_t key = wk_bits_f32(x) * 2u - 1u; // of zero the largest
-        least = key < least ? key : least;
-        magnitude += fabsf(x);
+    for (int i = 0; i < n; i += kMore) {
+        double x[kMore];
+#pragma unroll
+        for (int k = 0; k < kMore; k++)
+            x[k] = i + k < n ? real_at(from, dtype, (i + k) * pitch) : pivot;
+#pragma unroll
+        for (int k = 0; k < kMore; k++) take(x[k] - pivot, x[k]);
     }
+}
+
+// Are all differences doubles, multiples of a unit whose square is the 2^digits-th part of all squares, n times, or
+// more?
+static __device__ __forceinline__ bool
+are_multiples(const void *from, int64_t pitch, int dtype, int n, double pivot, double squares,
+              int digits)
+{
+    const double all = (double)(n + 4) * squares;
+    const int top = (int)(wk_bits_f64(all) >> 52) - 1022; // all is below 2^top
+    const double bias = 1.5 * wk_power_of_two((top - digits + 1) / 2 + 52); // 2^52 units
+    bool exact = squares > 0x1p-400 && squares < 0x1p800;
+    each_difference(from, pitch, dtype, n, pivot, [&](double d, double x) {
+        double rest;
+        two_sum(x, -pivot, &rest);
+        exact &= (d + bias) - bias == d && rest == 0;
+    });
+    return exact;
+}
+
+// The first element is taken off all for a variance: nothing is cancelled. What is rounded off a difference enlarges
+// the bound of batch_sums by one unit. Where all is exact, which takes one more look, ties are told.
+__device__ WK_NOINLINE near_answer
+moment_of_column(const void *elements, int64_t pitch, int dtype, const reduce_task &task,
+                 bool only_exact)
+{
+    const int fold = task.fold[0], n = (int)task.n;
+    const double pivot = fold == WK_NORM ? 0 : real_at(elements, dtype, 0);
+    double s = 0, q = 0;
+    each_difference(elements, pitch, dtype, n, pivot, [&](double d, double) {
+        s += d;
+        q = __fma_rn(d, d, q);
+    });
     near_answer a = {0, false};
     const population of(task);
-    const int fold = task.fold[0];
-    s += other_s;
-    q += other_q;
-    constexpr double kOff = (kMostAtOnce / 2 + 3) * 0x1p-53;
-    if (!only_exact)
-        a = half ? batch_sums<double, WK_F16>(s, q, kOff).moment(of, fold)
-                 : batch_sums<double, WK_BF16>(s, q, kOff).moment(of, fold);
-    const uint32_t most = wk_bits_f32(magnitude);
-    if (!a.known && most < 0x7f800000 && most <= (least >> 1) + (binades << 23))
+    const double off = (double)(n + 4) * 0x1p-53;
+    if (q == 0) return {0, fold == WK_NORM || of.spread > 0}; // no square is too small
+    if (only_exact)
+        ;
+    else if (dtype == WK_F32)
+        a = batch_sums<double, WK_F32>(s, q, off).moment(of, fold);
+    else if (dtype == WK_F16)
+        a = batch_sums<double, WK_F16>(s, q, off).moment(of, fold);
+    else
+        a = batch_sums<double, WK_BF16>(s, q, off).moment(of, fold);
+    if (!a.known && are_multiples(elements, pitch, dtype, n, pivot, q, 52))
         a = exact_plain(s, q, task, fold, dtype);
     return a;
+}
+
+// The bounds of quick_pairs (quick.cuh), each difference being two doubles, of which the low one's square is left out:
+// 2^-106 of the other's.
+__device__ WK_NOINLINE answer
+moment_of_wide_column(const double *elements, int64_t pitch, const reduce_task &task)
+{
+    const int fold = task.fold[0], n = (int)task.n;
+    const double pivot = fold == WK_NORM ? 0 : elements[0];
+    const population of(task);
+    double_pair s = {0, 0, 0}, q = {0, 0, 0};
+    bool some = false;
+    each_difference(elements, pitch, WK_F64, n, pivot, [&](double, double x) {
+        double carry, rest;
+        const double d = two_sum(x, -pivot, &rest), square = d * d;
+        some |= d != 0;
+        s.high = two_sum(s.high, d, &carry);
+        s.low += carry + rest;
+        q.high = two_sum(q.high, square, &carry);
+        q.low += __fma_rn(2 * d, rest, __fma_rn(d, d, -square) + carry);
+    });
+    const double off = (of.number + 6) * (of.number + 6) * 0x1p-106;
+    if (!some) return {0, fold == WK_NORM || of.spread > 0};
+    if (!(q.high > 0x1p-400 && q.high < 0x1p800)) return {0, false};
+    q.high = two_sum(q.high, q.low, &q.low);
+    s.high = two_sum(s.high, s.low, &s.low);
+    q.lost = q.high * off;
+    s.lost = of.number * q.high; // which no sum's square exceeds
+    s.lost *= rsqrt(s.lost) * off;
+#pragma unroll 1
+    for (bool exact = false;; exact = true) {
+        const answer a = quick_wide<true>(s, q, of, fold);
+        if (a.known || exact || !are_multiples(elements, pitch, WK_F64, n, pivot, q.high, 104))
+            return a;
+        s.lost = q.lost = 0;
+    }
 }
 
 // x times 2^k, of which both halves are normal numbers.
@@ -124,8 +194,67 @@ times_power(answer a, int k)
     return {x, a.known};
 }
 
-// n Q - S^2 of all parts, over n (n - ddof), of which `inverse` is the inverse, rounded; its root if
-// asked.
+// n Q - S^2, over n (n - ddof), of which `inverse` is the inverse, rounded; its root if asked.
+static __device__ answer
+answer_of_spread(double_pair r, double n, double d, double inverse, bool root, int dtype)
+{
+    if (r.is_zero()) return {0, true};
+    if (n * d < 0x1p53) {
+        r = divided(r, n * d, inverse);
+    } else {
+        r = divided(r, n, 1 / n);
+        r = divided(r, d, 1 / d);
+    }
+    if (root) r = root_of(r);
+    return rounded(r, dtype);
+}
+
+// The root of s, which is exact, where that is a double, or one and half of its last digit: of the square of two
+// numbers' distance, and a tie.
+static __device__ bool
+whole_root(const double (&s)[3], double_pair *root)
+{
+    const double_pair q = root_of({s[0], s[1], 0});
+    constexpr uint64_t kUnit = (uint64_t)1 << 45; // of seven digits
+    const double r = q.high,
+                 l = wk_from_bits_f64((wk_bits_f64(q.low) + kUnit / 2) & ~(kUnit - 1));
+    wk_chain left = {{s[0], s[1], s[2], 0, 0}, 0};
+    wk_chain_add_product(&left, -r, r);
+    wk_chain_add_product(&left, -2 * r, l);
+    wk_chain_add_product(&left, -l, l);
+    wk_chain_settle(&left);
+    root->high = two_sum(r, l, &root->low);
+    root->lost = 0;
+    bool zero = left.lost == 0;
+#pragma unroll
+    for (double x : left.s) zero &= x == 0;
+    return zero;
+}
+
+// The same by three doubles of each sum.
+static __device__ WK_NOINLINE answer
+far_spread(const float_outcome &o, int parts, bool root, double ddof, double inverse, int dtype)
+{
+    const few<3> &q = o.all_squares;
+    const double n = (double)o.n;
+    double sum[2][3], lost = n * q.lost;
+    if (!(q.s[0] > 0x1p-400 && q.s[0] < 0x1p900)) return {0, false};
+#pragma unroll 1
+    for (int p = 0; p < parts; p++) {
+        memcpy(sum[p], o.sums[p].s, sizeof sum[p]);
+        lost += 2 * (fabs(sum[p][0]) + o.sums[p].lost) * o.sums[p].lost;
+    }
+    wk_spread_sum r = wk_spread(n, q.s, 3, sum[0], 3, parts);
+    r.lost += 4 * lost;
+    const double_pair spread = {r.s[0], r.s[1], r.lost + 2 * fabs(r.s[2])};
+    double_pair distance;
+    if (!spread.is_zero() && !(spread.lost < spread.high * 0x1p-30)) return {0, false};
+    if (root && n == 2 && ddof == 0 && r.lost == 0 && whole_root(r.s, &distance))
+        return rounded({distance.high / 2, distance.low / 2, 0}, dtype);
+    return answer_of_spread(spread, n, n - ddof, inverse, root, dtype);
+}
+
+// A variance of all parts, or its root.
 static __device__ answer
 quick_spread(const float_outcome &o, int parts, bool root, double ddof, double inverse,
              int dtype)
@@ -145,18 +274,12 @@ quick_spread(const float_outcome &o, int parts, bool root, double ddof, double i
                          times_power(o.sum[p].lost, k) + 0x1p-900}; // of what vanishes
         }
     }
-    if (!(d > 0) || !(fabs(ddof) < 0x1p52 && ddof == rint(ddof)) ||
-        !spread_of(sum, parts, o.squares, n, &r))
-        return {0, false};
-    if (r.is_zero()) return {0, true};
-    if (n * d < 0x1p53) {
-        r = divided(r, n * d, inverse);
-    } else {
-        r = divided(r, n, 1 / n);
-        r = divided(r, d, 1 / d);
-    }
-    if (root) r = root_of(r);
-    return rounded(r, dtype);
+    if (!(d > 0) || !(fabs(ddof) < 0x1p52 && ddof == rint(ddof))) return {0, false};
+    answer a = {0, false};
+    if (spread_of(sum, parts, o.squares, n, &r))
+        a = answer_of_spread(r, n, d, inverse, root, dtype);
+    if (a.known || !o.in_three || o.is_shifted()) return a;
+    return far_spread(o, parts, root, ddof, inverse, dtype);
 }
 
 // A sum of squares, a norm, a variance or its root, over its power of two.

@@ -42,6 +42,30 @@ pair_of(const few<K> &y)
     return p;
 }
 
+// The same in three doubles, of which the first two are the pair.
+template <int K>
+__device__ __forceinline__ few<3>
+three_of(const few<K> &y)
+{
+    few<3> all = {{y.s[0], 0, 0}, y.lost};
+#pragma unroll
+    for (int k = 1; k < K; k++) {
+        double more;
+        all.s[0] = two_sum(all.s[0], y.s[k], &more);
+        all.s[1] = two_sum(all.s[1], more, &more);
+        all.s[0] = two_sum(all.s[0], all.s[1], &all.s[1]);
+        all.s[2] = two_sum(all.s[2], more, &more);
+        all.lost += fabs(more);
+    }
+    return all;
+}
+
+__device__ __forceinline__ double_pair
+pair_of_three(const few<3> &y)
+{
+    return {y.s[0], y.s[1], y.lost + 2 * fabs(y.s[2])};
+}
+
 struct answer {
     double value;
     bool known;
@@ -253,6 +277,8 @@ shape_of(bool wide, int pieces, bool squares, bool ends, bool all)
 // squares, are to be taken times powers of two, that of squares an even one.
 struct float_outcome {
     double_pair sum[2], squares; // of real and imaginary parts
+    few<3> sums[2], all_squares; // the same
+    bool in_three = false;       // these are there
     int shift[2] = {0, 0}, square_shift = 0;
     uint64_t ends[2]; // keys
     int64_t nonzeros, n;
@@ -489,11 +515,13 @@ struct batch_sums {
     }
 };
 
-// What floats do not tell of an output's elements, a few halves: by doubles, and where these are exact
-// ties too; or by those alone. results.cu
-constexpr int kMostAtOnce = 16;
-__device__ near_answer moment_of_halves(const uint16_t *elements, int dtype,
+// The norm, the variance or its root of elements of a real dtype of few digits, `pitch` apart, where sums of floats,
+// or of numbers far from zero, do not tell it: also a tie. results.cu
+__device__ near_answer moment_of_column(const void *elements, int64_t pitch, int dtype,
                                         const reduce_task &task, bool only_exact);
+// The same of float64.
+__device__ answer moment_of_wide_column(const double *elements, int64_t pitch,
+                                        const reduce_task &task);
 
 // An exact sum of products: what each addition rounds off is kept, and noted.
 __device__ __forceinline__ void
@@ -663,6 +691,12 @@ answer_of_few(const double (&x)[N], const reduce_task &task)
     const bool spread = fold == WK_VAR || fold == WK_STD;
     if (!(spread ? task.spread > 0 : fold == WK_NORM)) return {0, false};
     const int n = kParts * (int)task.n;
+    if constexpr (kParts == 1 && N > 1) {
+        if (fold == WK_STD && n == 2 && task.spread == 4) { // half of a distance: often a tie
+            const double half = fabs(x[0] - x[1]) * 0.5;
+            return {half, half == 0 || (half > 0x1p-900 && half < 0x1p900)};
+        }
+    }
     double_pair squares;
     if constexpr (N > 2) {
         const double pair[2] = {x[0], x[1]}; // in half of the time

@@ -89,6 +89,25 @@ finish_sums(const unsigned long long *word, int64_t *work, table_shape shape,
     }
 }
 
+// A stream's limbs as three doubles; false: integers tell.
+template <int K>
+static __device__ bool
+three_of_stream(const unsigned long long *limb, int count, int base, double lost, few<3> *three)
+{
+    few<K> all;
+    double y[2 * K]; // 144 or 192 bits
+    const int top = top_limb(limb, count);
+    all.clear();
+    all.lost = lost;
+    if (top >= 0) {
+        if (!upper_limbs(limb, top, base, y, &all.lost)) return false;
+#pragma unroll
+        for (double x : y) all.put(x);
+    }
+    *three = three_of(all);
+    return true;
+}
+
 // A stream's limbs as a pair that is to be taken times 2^shift, an even power.
 static __device__ double_pair
 pair_of_stream(const unsigned long long *word, int at, int count, int base, int lost, int parts,
@@ -123,8 +142,23 @@ finish_words(unsigned long long *word, int64_t *work, table_shape shape,
         o.flags = flags;
         o.nonzeros = shape.all ? (int64_t)word[shape.all_at()] : 0;
         if (shape.ends) keys_of_rising(task.dtype, word + shape.ends_at(), o.ends);
-        if (lane == 0) known = finish_floats(o, task, output);
-        known = __shfl_sync(kAllLanes, (int)known, 0);
+#pragma unroll 1
+        for (bool far = false;; far = true) {
+            if (lane == 0) known = finish_floats(o, task, output);
+            known = __shfl_sync(kAllLanes, (int)known, 0);
+            if (known || far || o.is_shifted() || !shape.pieces || !shape.square_limbs) break;
+            const auto bound = [&](int lost) {
+                return bound_of_word(word[lost], 0) * (double)parts;
+            };
+            o.in_three =
+                three_of_stream<4>(word + shape.square_at(), shape.square_limbs,
+                                   shape.square_base(), bound(kLostSquares), &o.all_squares);
+#pragma unroll 1
+            for (int p = 0; p < shape.pieces; p++)
+                o.in_three &= three_of_stream<3>(word + shape.sum_at(p), shape.sum_limbs,
+                                                 shape.sum_base, bound(kLostSum), &o.sums[p]);
+            if (!o.in_three) break;
+        }
     }
     if (!known && word[kLostSum] == 0 && word[kLostSquares] == 0 && !(flags & WK_TOO_LARGE)) {
         if (lane == 0) finish_sums(word, work, shape, task, output);
@@ -139,14 +173,7 @@ finish_words(unsigned long long *word, int64_t *work, table_shape shape,
 __device__ double
 part_of_element(const void *elements, int dtype, int64_t at, int part)
 {
-    switch (dtype) {
-    case WK_F16: return (double)value_of(static_cast<const half16 *>(elements)[at]);
-    case WK_BF16: return (double)value_of(static_cast<const brain16 *>(elements)[at]);
-    case WK_F32: return (double)static_cast<const float *>(elements)[at];
-    case WK_C64: return (double)static_cast<const float *>(elements)[2 * at + part];
-    case WK_C128: return static_cast<const double *>(elements)[2 * at + part];
-    default: return static_cast<const double *>(elements)[at];
-    }
+    return real_at(elements, real_of(dtype), dtype >= WK_C64 ? 2 * at + part : at);
 }
 
 __device__ WK_NOINLINE void

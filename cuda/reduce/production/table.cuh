@@ -328,26 +328,37 @@ top_limb(const unsigned long long *limb, int count)
     return -1;
 }
 
-// A sum in limbs as a pair, by a warp; all lanes get it. The uppermost limbs are added up as doubles. The
-// last warp of all runs this once, and waits for each instruction to be fetched: the fewer, the better.
-__device__ __forceinline__ double_pair
-pair_of_limbs(const unsigned long long *limb, int top, int base, double lost)
+// The uppermost N limbs as doubles, by a warp; all lanes get them. False: integers tell. Below them a bound
+// tells: *lost grows.
+template <int N>
+__device__ __forceinline__ bool
+upper_limbs(const unsigned long long *limb, int top, int base, double (&y)[N], double *lost)
 {
-    constexpr int kUpper = 6; // 144 bits; below them a bound tells
     const int lane = threadIdx.x % kWarp;
-    if (top < 0) return {0, 0, lost};
     const int own = top - lane, e = kDigit * top + base;
     const int64_t v = own >= 0 ? (int64_t)limb[own] : 0;
-    bool below = lane >= kUpper && v != 0;
+    bool below = lane >= N && v != 0;
 #pragma unroll 1
     for (int i = own - kWarp; i >= 0; i -= kWarp) below |= limb[i] != 0;
     constexpr int64_t kMost = (int64_t)1 << 53;
-    if (__any_sync(kAllLanes, v > kMost || v < -kMost) || e > 900 || e < -800)
-        return {0, 0, INFINITY}; // integers tell
-    const double x = lane < kUpper ? (double)v * wk_power_of_two(e - kDigit * lane) : 0;
-    double y[kUpper], left, more;
+    if (__any_sync(kAllLanes, v > kMost || v < -kMost) || e > 900 || e < -800) return false;
+    const double x = lane < N ? (double)v * wk_power_of_two(e - kDigit * lane) : 0;
 #pragma unroll
-    for (int k = 0; k < kUpper; k++) y[k] = __shfl_sync(kAllLanes, x, k);
+    for (int k = 0; k < N; k++) y[k] = __shfl_sync(kAllLanes, x, k);
+    if (__any_sync(kAllLanes, below)) // less than 2^54 units of the first
+        *lost += wk_power_of_two(e - kDigit * N + 54);
+    return true;
+}
+
+// A sum in limbs as a pair. The uppermost limbs are added up as doubles. The last warp of all runs this once,
+// and waits for each instruction to be fetched: the fewer, the better.
+__device__ __forceinline__ double_pair
+pair_of_limbs(const unsigned long long *limb, int top, int base, double lost)
+{
+    constexpr int kUpper = 6; // 144 bits
+    double y[kUpper], left, more;
+    if (top < 0) return {0, 0, lost};
+    if (!upper_limbs(limb, top, base, y, &lost)) return {0, 0, INFINITY};
     double_pair p;
     p.high = two_sum(y[0], y[1], &p.low);
     p.low = two_sum(p.low, y[2], &left);
@@ -358,8 +369,6 @@ pair_of_limbs(const unsigned long long *limb, int top, int base, double lost)
         p.lost += 2 * fabs(more);
     }
     p.high = two_sum(p.high, p.low, &p.low);
-    if (__any_sync(kAllLanes, below)) // less than 2^54 units of the first
-        p.lost += wk_power_of_two(e - kDigit * kUpper + 54);
     return p;
 }
 

@@ -49,16 +49,16 @@ struct reduce_task {
     int64_t run, runs; // elements that lie side by side, and how many such runs an output has
     int64_t tiles;     // of a run, or of all
     int reads;         // lines: wk_reads
-    divide_by vectors_of_run;
-    divide_by columns_of_plane; // whole columns that are told the quick way, of two axes
+    divide_by inner;   // by a run's vectors; by a plane's columns (quick.cuh)
     int together; // whole columns: groups of them that are told the quick way at first, else 1
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
     bool staged;  // rows of columns come by way of shared memory (whole.cuh)
     int waiting;  // lines of a warp, which are finished together (lines.cuh)
 
     bool skip_nan, has_initial, integers_only;
-    bool counts; // not all elements count: NaN or a mask may leave some out
-    bool plain;  // one result of all elements, of their dtype or an integer's; there are some
+    bool counts;   // not all elements count: NaN or a mask may leave some out
+    bool plain;    // one result of all elements, of their dtype or an integer's; there are some
+    bool less_nan; // the same, of real numbers, but that NaN are left out
     bool in_double; // one result of all elements, a float64; there are some
     bool keeps;     // `shared` is the state of pieces: it stays
 

@@ -2,7 +2,8 @@
 //
 // In, out   any strides: kept axes, then reduced ones (plan.h) -> one value per output.
 // How       a warp takes one chunk of the tree, lane l the elements l, l + 32, ...; the chunks'
-//           totals are folded by the same kernel, until one is left. Neighbouring columns are read
+//           totals are folded by the same kernel, until one is left. Of up to 16 elements it takes several
+//           chunks, as lanes without elements change nothing. Neighbouring columns are read
 //           side by side instead, one thread each, with 32 lanes in registers.
 // Source    J. Luitjens, "Faster Parallel Reductions on Kepler" (2014).
 #pragma once
@@ -20,6 +21,7 @@ struct tree_task {
     int64_t where_kept[kAxes], where_folded[kAxes];
     const uint8_t *where;
     int64_t outputs, n, chunks; // of this level
+    int lanes;                  // of a chunk
     int64_t stride;             // between folded elements; 0: several axes, or a mask
     layout places;              // where an output's totals stand, in outputs, from `output` on
     int64_t output, first, row; // the first chunk's number, of so many
@@ -144,11 +146,13 @@ template <typename T>
 __global__ void
 product_of_rows(const T *in, const tree_task __grid_constant__ task, factor_t<T> *totals)
 {
-    const int lane = threadIdx.x % kWarp;
-    const int64_t warps = (int64_t)gridDim.x * (kThreads / kWarp);
-    int64_t work = (int64_t)blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp;
-    for (; work < task.outputs * task.chunks; work += warps) { // the same trips for all lanes
-        int64_t output = work;
+    const int lane = threadIdx.x % task.lanes, of_warp = kWarp / task.lanes;
+    const int64_t all = task.outputs * task.chunks,
+                  step = (int64_t)gridDim.x * (kThreads / task.lanes);
+    int64_t first = ((int64_t)blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp) * of_warp;
+    for (; first < all; first += step) { // the same trips for all lanes
+        const int64_t own = first + threadIdx.x % kWarp / task.lanes;
+        int64_t output = own < all ? own : first;
         const int64_t chunk = split(&output, task.chunks);
         const int64_t after = (chunk + 1) * WK_CHUNK, end = after < task.n ? after : task.n;
         const spot s = spot_of(task.kept, task.where_kept, output);
@@ -165,6 +169,10 @@ product_of_rows(const T *in, const tree_task __grid_constant__ task, factor_t<T>
                 total = times(total, factor_of(all[k], task));
             start = end;
         }
+        if (task.lanes < kWarp) {
+            if (start + lane < end) total = factor_at(x, mask, task, start + lane);
+            start = end;
+        }
         for (int64_t i = start + lane; i < end; i += 8 * kWarp) {
 #pragma unroll
             for (int k = 0; k < 8; k++)
@@ -175,8 +183,8 @@ product_of_rows(const T *in, const tree_task __grid_constant__ task, factor_t<T>
         }
 #pragma unroll
         for (int half = kWarp / 2; half > 0; half /= 2)
-            total = times(total, shuffled(total, half));
-        if (lane == 0) put(task, output, chunk, total, totals);
+            if (half < task.lanes) total = times(total, shuffled(total, half));
+        if (lane == 0 && own < all) put(task, output, chunk, total, totals);
     }
 }
 
@@ -237,6 +245,18 @@ part_places(const wk_call *call, tree_task *task)
     task->row = call->part.chunks;
 }
 
+// The kernel of one level.
+template <typename T>
+wk_status
+fold_level(wk_call *call, tree_task task, const T *in, factor_t<T> *totals)
+{
+    task.lanes = 1;
+    while (task.lanes < kWarp && task.lanes < task.n) task.lanes *= 2;
+    const unsigned grid =
+        grid_for(call, task.outputs * task.chunks, kThreads / (unsigned)task.lanes);
+    return launch(call, grid, kThreads, 0, product_of_rows<T>, in, task, totals);
+}
+
 // The levels above the first: totals of totals, contiguous for each output.
 template <typename A>
 wk_status
@@ -255,10 +275,7 @@ fold_totals(wk_call *call, tree_task task, A *totals)
         void *next = nullptr;
         const int64_t bytes = task.outputs * task.chunks * (int64_t)sizeof(A);
         if (task.chunks > 1 && allocate(call, bytes, &next) != WK_OK) return call->error.status;
-        const unsigned grid = grid_for(call, task.outputs * task.chunks, kThreads / kWarp);
-        if (launch(call, grid, kThreads, 0, product_of_rows<A>, totals, task, (A *)next) !=
-            WK_OK)
-            return call->error.status;
+        if (fold_level<A>(call, task, totals, (A *)next) != WK_OK) return call->error.status;
         totals = (A *)next;
     }
     return WK_OK;
@@ -272,9 +289,7 @@ first_level(wk_call *call, const tree_task &task, factor_t<T> *totals)
     const auto in = first_element<T>(a);
     const int last = task.kept.ndim - 1;
     const bool columns = last >= 0 && a->strides[last] == 1 && task.stride > 1;
-    if (!columns)
-        return launch(call, grid_for(call, task.outputs * task.chunks, kThreads / kWarp),
-                      kThreads, 0, product_of_rows<T>, in, task, totals);
+    if (!columns) return fold_level<T>(call, task, in, totals);
     const int64_t blocks = (a->shape[last] + kColumns - 1) / kColumns;
     const int64_t work = blocks * (task.outputs / a->shape[last]) * task.chunks;
     return launch(call, grid_for(call, work, kChunksOfBlock), dim3(kColumns, kChunksOfBlock), 0,

@@ -342,10 +342,12 @@ whole_blocks(bool few)
 {
     if (Acc::kQuick && !few) return 4;
     bool small = few && Acc::kBlocks > 2;
-    if constexpr (!Acc::kCertain)
-        small &= !Acc::kHasSquares && !Acc::kWide && Acc::kPieces == 1;
-    else
+    if constexpr (Acc::kCertain) {
         small |= Acc::kBlocks > 2 && sizeof(typename Acc::T) <= 4;
+    } else {
+        if (few && Acc::kQuick && Acc::kWide) return 3; // variances of three would have two
+        small &= !Acc::kHasSquares && !Acc::kWide && Acc::kPieces == 1;
+    }
     return small ? 4 : Acc::kBlocks;
 }
 
@@ -419,7 +421,7 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
     from.template to<N == WK_FEW_ROWS>(in, task, output, apart);
     load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
     if constexpr (Acc::kAnswersFirst) { // of all columns, before any is stored
-        if (task.plain && !task.integers_only) {
+        if ((task.plain || task.less_nan) && !task.integers_only) {
             typename Acc::answer_t a[C][Acc::kAnswers];
 #pragma unroll
             for (int c = 0; c < C; c++) {
