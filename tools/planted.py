@@ -184,7 +184,6 @@ PLANTED = [
     (MOMENTS, "if (negative) s = {-s.high, -s.low, s.lost};", ";"),
     # numbers far from zero; products of short rows
     (SPREAD, "wk_chain_add(c, fma(a, b, -p));", ";"),
-    (FLOATS, "answers[0].known &= !is_nan(x);", ";"),
     (PRODUCTS, "if (half < task.lanes)", "if (half < task.lanes / 2)"),
     # tables: digits of doubles, words of parts, limbs
     (TABLE, "x[i] -= t - bias;", ";"),
