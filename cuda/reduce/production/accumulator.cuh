@@ -156,14 +156,14 @@ struct word_memory {
     uint64_t word[Acc::kWords][kWarps];
 };
 
-// What the block's threads hold, in its first. A barrier must follow before the memory is written again.
+// What the first lanes of the block's warps hold, in its first thread. A barrier must follow before the memory is
+// written again.
 template <class Acc>
 __device__ __forceinline__ void
-join_block(Acc &acc, word_memory<Acc> *memory)
+join_warps(Acc &acc, word_memory<Acc> *memory)
 {
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     uint64_t words[Acc::kWords];
-    join_lanes(acc, kWarp);
     acc.save(words);
 #pragma unroll
     for (int w = 0; w < Acc::kWords; w++)

@@ -395,7 +395,7 @@ struct extremes : certain<extremes<E>> {
     __device__ bool finish(const reduce_task &task, int64_t output) const
     {
         extremes_of<T> all = ends;
-        if ((task.plain || task.less_nan) && count > 0 && task.fold[0] != WK_PTP) {
+        if (task.is_own() && count > 0 && task.fold[0] != WK_PTP) {
             all.store_one(task.fold[0] == WK_MAX, task, output);
             return true;
         }

@@ -556,9 +556,6 @@ struct float_sums {
             memcpy(x, elements, sizeof x);
             answers[0] = answer_of(x, task);
         }
-        if (!task.less_nan) return;
-#pragma unroll
-        for (const T &x : elements) answers[0].known &= !is_nan(x);
     }
     // All results. False: it takes an accumulator.
     template <int N>
@@ -567,7 +564,7 @@ struct float_sums {
     {
         if (task.integers_only) return false;
         if constexpr (!kAll) {
-            if (task.plain || task.less_nan) {
+            if (task.is_own()) {
                 answer_t a[kAnswers];
                 answer_at_once(elements, task, a);
                 if (store_answers(a, task, output)) return true;
@@ -752,7 +749,7 @@ struct float_sums {
                                                       const reduce_task &task,
                                                       const population &of, int64_t output)
     {
-        if (!(task.plain || task.less_nan) || (flags & WK_SCALED)) return false;
+        if (!task.is_own() || (flags & WK_SCALED)) return false;
         if constexpr (kParts == 1 && !kAll && !kSquares)
             return finish_plain<kDtype>(sum[0], flags, task, of, output);
         else if constexpr (kParts == 1 && !kAll)
@@ -770,32 +767,15 @@ struct float_sums {
     // Of an output that one thread has alone. False: integers tell.
     __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
-        if (task.less_nan) return finish_counted(task, output);
-        return finish_of(population(task), task, output);
-    }
-    // Of `count` elements, one result.
-    __device__ __forceinline__ bool finish_counted(const reduce_task &task,
-                                                   int64_t output) const
-    {
-        const int fold = task.fold[0], dtype = task.out_dtype[0];
-        const bool spread = fold == WK_VAR || fold == WK_STD;
-        if (count < 2 && (!spread ? count == 0 : task.ddof >= count)) { // 0 / 0
-            const double x = spread || fold == WK_MEAN ? wk_nan() : 0.0;
-            const int parts = dtype >= WK_C64 ? 2 : 1;
-            for (int p = 0; p < parts; p++)
-                store(task.out[0], real_of(dtype), parts * output + p, x);
-            return true;
-        }
-        return finish_of(population(count, task), task, output);
-    }
-    __device__ __forceinline__ bool finish_of(const population &of, const reduce_task &task,
-                                              int64_t output) const
-    {
-        double_pair s[kParts];
+        if (task.is_own() && !(task.counts && count == 0)) {
+            double_pair s[kParts];
 #pragma unroll
-        for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
-        return finish_own(s, pair_of(squares), flags, task, of, output) ||
-               finish_floats(result(task), task, output);
+            for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
+            const population of =
+                task.counts ? population_of(count, task) : population(task);
+            if (finish_own(s, pair_of(squares), flags, task, of, output)) return true;
+        }
+        return finish_floats(result(task), task, output);
     }
 
     static constexpr int kDtype = kWide                        ? (int)WK_F64

@@ -517,12 +517,28 @@ struct word : certain<word<E, kWhat>> {
             store(task.out[0], task.out_dtype[0], output, x);
             return true;
         }
+        if (task.in_double && task.fold[0] == WK_MEAN && is_in_double(all)) {
+            static_cast<double *>(task.out[0])[output] =
+                quotient((double)(int64_t)all, (double)task.n, task.inverse);
+            return true;
+        }
+        finish_more(all, total, count, task, output);
+        return true;
+    }
+    static __device__ __forceinline__ bool is_in_double(uint64_t sum)
+    {
+        return sum + ((uint64_t)1 << 53) < (uint64_t)1 << 54;
+    }
+    // What takes more, once for all kernels of a file.
+    static __device__ WK_NOINLINE void finish_more(uint64_t all, uint64_t total, int64_t count,
+                                                   const reduce_task &task, int64_t output)
+    {
         const auto signed_all = (int64_t)all;
         if (kWhat == what::nonzeros && task.fold[0] == WK_NORM) { // of bool
             store(task.out[0], task.out_dtype[0], output, sqrt((double)signed_all));
-            return true;
+            return;
         }
-        const bool in_double = count > 0 && all + ((uint64_t)1 << 53) < (uint64_t)1 << 54;
+        const bool in_double = count > 0 && is_in_double(all);
         const auto mean = [&] { // of two exact numbers, rounded once
             return task.counts ? (double)signed_all / (double)count
                                : quotient((double)signed_all, (double)task.n, task.inverse);
@@ -530,10 +546,10 @@ struct word : certain<word<E, kWhat>> {
         if (in_double && task.folds == 1 && task.fold[0] == WK_MEAN &&
             task.out_dtype[0] == WK_F64) {
             static_cast<double *>(task.out[0])[output] = mean();
-            return true;
+            return;
         }
         if (in_double && task.folds == 2 && finish_sum_and_mean(all, mean(), task, output))
-            return true;
+            return;
         integer_outcome o = {};
         o.nonzeros = (int64_t)total;
         o.n = count;
@@ -542,7 +558,6 @@ struct word : certain<word<E, kWhat>> {
             (uint64_t)(signed_all >> 63); // sums of 8-byte elements have no float results here
         if (task.fold[0] == WK_PROD && task.has_initial) o.sum[0] *= task.initial.u;
         finish_integers(o, task, output);
-        return true;
     }
 };
 

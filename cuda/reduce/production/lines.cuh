@@ -139,14 +139,16 @@ struct tile {
                      log2_of(kPer), v + k * Acc::kTurn * kWarp, Acc::kTurn};
         }
     }
-    // Of a run those vectors that there are, or its ends: up to 15 elements before and behind.
+    // Of a run those vectors that there are, or its ends: up to 15 elements before and behind. kWhole: it may have
+    // all of a tile's.
+    template <bool kWhole>
     __device__ __forceinline__ void load_run(const run_of<T> &run, const reduce_task &task,
                                              int64_t t, int lane)
     {
         const auto v = reinterpret_cast<const vector *>(run.from + run.lead) + t * kStep + lane;
         const int64_t left = run.vectors - t * kStep - lane,
                       first = task.first + run.first + run.lead + (t * kStep + lane) * kPer;
-        if ((t + 1) * kStep <= run.vectors) { // of several runs
+        if (kWhole && (t + 1) * kStep <= run.vectors) {
             load_whole(v, first);
             return;
         }
@@ -268,14 +270,14 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
         } else {
             own.fill(task);
             if (kOneRun) {
-                own.load_run(run_of<T>(x, task, 0), task, u, lane);
+                own.template load_run<false>(run_of<T>(x, task, 0), task, u, lane);
             } else if (task.reads == WK_READS_ELEMENTS) {
                 own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
             } else {
                 int64_t number = u;
                 const int64_t t = split(&number, task.tiles);
                 const spot at = spot_of(task.folded, task.where_folded, number * task.run);
-                own.load_run(run_of<T>(x + at.at, task, number), task, t, lane);
+                own.template load_run<true>(run_of<T>(x + at.at, task, number), task, t, lane);
             }
         }
 #pragma unroll
@@ -301,17 +303,20 @@ struct line_memory<Acc, false> {
     uint32_t marks[kWarps][kWarp]; // a bit an output of the block's that takes integers
 };
 
-// What the threads of a block have of an output, or of its part: has the first thread all of it now? The
-// records of parts are joined by the block that ends last.
+// What a team's threads have of an output, or of its part: has this thread all of it now? The records of parts are
+// joined by the block that ends last.
 template <class Acc>
 __device__ __forceinline__ bool
-join_parts(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
-           word_memory<Acc> *memory)
+join_team(Acc &acc, int team, const reduce_task &task, int64_t output, int64_t part,
+          word_memory<Acc> *memory)
 {
     uint64_t words[Acc::kWords], *records = task.records + output * task.parts * Acc::kWords;
+    if (team == 1) return true;
 #pragma unroll 1
     for (bool joined = task.parts == 1;; joined = true) { // one place where states are joined
-        join_block(acc, memory);
+        join_lanes(acc, kWarp);
+        if (team == kWarp) return threadIdx.x % kWarp == 0;
+        join_warps(acc, memory);
         if (joined) return threadIdx.x == 0;
         bool last = false;
         if (threadIdx.x == 0) save_words(acc, records + part * Acc::kWords);
@@ -326,16 +331,6 @@ join_parts(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
         }
         __syncwarp(); // else lanes that had fewer are waited for at each shuffle: 4 us
     }
-}
-
-// The same of accumulators that are certain.
-template <class Acc>
-__device__ __forceinline__ void
-finish_block(Acc &acc, const reduce_task &task, int64_t output, int64_t part,
-             line_memory<Acc, true> *memory)
-{
-    if (join_parts(acc, task, output, part, &memory->words)) deliver(acc, task, output);
-    __syncthreads(); // the next item writes the memory that this one has read
 }
 
 // The words that parts share, which are zero then, by one warp: all on their way together.
@@ -386,7 +381,7 @@ finish_limbs(const unsigned long long *word, const reduce_task &task, int64_t ou
     return __shfl_sync(kAllLanes, (int)known, 0);
 }
 
-// The same of floats. The table has been cleared.
+// A block's output, or its part. The table has been cleared.
 template <class Acc>
 __device__ __forceinline__ void
 finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
@@ -454,52 +449,45 @@ template <class Acc>
 __device__ __forceinline__ bool
 finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint32_t *marks)
 {
-    const bool first = task.team == 1 || threadIdx.x % kWarp == 0;
-    if constexpr (Acc::kCertain) {
-        if (task.team > 1) join_lanes(acc, kWarp);
-        if (works && first) deliver(acc, task, output);
-        return true;
+    const bool tells = works && (task.team == 1 || threadIdx.x % kWarp == 0);
+    double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
+    int flags = acc.flags;
+    if (task.team > 1) {
+        flags = (int)__reduce_or_sync(kAllLanes, (unsigned)acc.flags);
+        if constexpr (Acc::kHasSum)
+#pragma unroll
+            for (int p = 0; p < Acc::kPieces; p++)
+                sum[p] = pair_of_warp(acc.sum[p], Acc::shape().sum_base);
+        if constexpr (Acc::kHasSquares)
+            squares = pair_of_warp(acc.squares, Acc::shape().square_base());
     } else {
-        const bool tells = works && first;
-        double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
-        int flags = acc.flags;
-        if (task.team > 1) {
-            flags = (int)__reduce_or_sync(kAllLanes, (unsigned)acc.flags);
-            if constexpr (Acc::kHasSum)
+        if constexpr (Acc::kHasSum)
 #pragma unroll
-                for (int p = 0; p < Acc::kPieces; p++)
-                    sum[p] = pair_of_warp(acc.sum[p], Acc::shape().sum_base);
-            if constexpr (Acc::kHasSquares)
-                squares = pair_of_warp(acc.squares, Acc::shape().square_base());
-        } else {
-            if constexpr (Acc::kHasSum)
-#pragma unroll
-                for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
-            squares = pair_of(acc.squares);
-        }
-        bool known = !tells || (!task.less_nan && Acc::finish_own(sum, squares, flags, task,
-                                                                  population(task), output));
-        if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
-            float_outcome o;
-            int count = acc.count;
-            if (task.team > 1) {
-                if (task.counts) count = __reduce_add_sync(kAllLanes, acc.count);
-                join_rest(acc);
-            }
-            if constexpr (Acc::kEnds) acc.ends.save(o.ends);
-#pragma unroll
-            for (int p = 0; p < Acc::kPieces; p++) o.sum[p] = sum[p];
-            o.squares = squares;
-            o.nonzeros = acc.nonzeros;
-            o.n = task.counts ? count : task.n;
-            o.flags = flags;
-            if (!known) known = finish_floats(o, task, output);
-        }
-        if (tells && known) send_result(task);
-        const uint32_t left = __ballot_sync(kAllLanes, !known);
-        if (threadIdx.x % kWarp == 0) *marks = left;
-        return left == 0;
+            for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
+        squares = pair_of(acc.squares);
     }
+    bool known = !tells || (!task.less_nan && Acc::finish_own(sum, squares, flags, task,
+                                                              population(task), output));
+    if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
+        float_outcome o;
+        int count = acc.count;
+        if (task.team > 1) {
+            if (task.counts) count = __reduce_add_sync(kAllLanes, acc.count);
+            join_rest(acc);
+        }
+        if constexpr (Acc::kEnds) acc.ends.save(o.ends);
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++) o.sum[p] = sum[p];
+        o.squares = squares;
+        o.nonzeros = acc.nonzeros;
+        o.n = task.counts ? count : task.n;
+        o.flags = flags;
+        if (!known) known = finish_floats(o, task, output);
+    }
+    if (tells && known) send_result(task);
+    const uint32_t left = __ballot_sync(kAllLanes, !known);
+    if (threadIdx.x % kWarp == 0) *marks = left;
+    return left == 0;
 }
 
 // The block's tiles of an output once more, where doubles did not take them, or not exactly, and that is
@@ -656,11 +644,14 @@ __launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : WK_ANYWHERE)
         if constexpr (!Acc::kCertain)
             if (block) take_again(acc, in, task, output, first, step, &memory.table);
         if constexpr (Acc::kCertain) {
-            if (block) finish_block(acc, task, output, part, &memory);
-        } else {
-            if (block) finish_block(acc, in, task, output, &memory);
+            if (join_team(acc, task.team, task, output, part, &memory.words) && works)
+                deliver(acc, task, output);
+            if (block) __syncthreads(); // the next item writes the memory that this one has read
+            continue;
+        } else if (block) {
+            finish_block(acc, in, task, output, &memory);
+            continue;
         }
-        if (block) continue;
         if constexpr (lines_wait<Acc, kOneRun>) {
             const int lines = task.waiting;
             auto own = reinterpret_cast<waiting_line<Acc> *>(shared) + warp * lines;
@@ -674,7 +665,7 @@ __launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : WK_ANYWHERE)
                     bits >> tid % kWarp * (kWarp / lines) & 1;
             fine &= bits == 0;
             waiting = 0;
-        } else {
+        } else if constexpr (!Acc::kCertain) {
             fine &= finish_team(acc, task, output, works, marks);
         }
     }

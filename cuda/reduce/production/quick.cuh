@@ -202,7 +202,7 @@ struct quick_columns : quick_rows<quick_columns<Acc>> {
         const int fold = task.fold[0];
         const bool some = kSquares ? fold == WK_NORM || fold == WK_VAR || fold == WK_STD
                                    : fold == WK_SUM || fold == WK_MEAN;
-        return (task.plain || task.less_nan) && some && task.n <= 1024 &&
+        return task.is_own() && some && task.n <= 1024 &&
                ((kHalf && !kSquares) || task.n > WK_FEW_ROWS);
     }
     __device__ __forceinline__ explicit quick_columns(const reduce_task &)

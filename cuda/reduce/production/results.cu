@@ -321,7 +321,23 @@ near_squares(const float_outcome &o, int fold, const reduce_task &task, int dtyp
 static __device__ bool
 too_few(const reduce_task &task, int fold, int64_t n)
 {
-    return task.skip_nan && (fold == WK_VAR || fold == WK_STD) && !((double)n - task.ddof > 0);
+    return (fold == WK_VAR || fold == WK_STD) && (task.skip_nan || n < 2) &&
+           !((double)n - task.ddof > 0);
+}
+
+__device__ WK_NOINLINE population
+population_of(int64_t count, const reduce_task &task)
+{
+    population of(task);
+    of.n = count;
+    of.number = (double)count;
+    of.inverse = 1 / of.number;
+    of.near_number = (float)count;
+    const double all = of.number * (of.number - task.ddof);
+    of.inverse_spread = 1 / all;
+    of.near_inverse_spread = (float)of.inverse_spread;
+    of.spread = task.ddof == rint(task.ddof) && all > 0 && all < 0x1p53 ? all : 0;
+    return of;
 }
 
 static __device__ double
@@ -348,7 +364,7 @@ sum_or_mean(const float_outcome &o, const reduce_task &task, int64_t output, int
             s.add(first);
     }
     if (flags & WK_IS_ODD) return {wk_odd_sum(flags), true};
-    if (s.is_zero() && (fold == WK_SUM || o.n > 0)) return {minus ? -0.0 : 0.0, true};
+    if (s.is_zero()) return {fold == WK_MEAN && o.n == 0 ? wk_nan() : minus ? -0.0 : 0.0, true};
     const answer a =
         fold == WK_SUM
             ? rounded(s, dtype)

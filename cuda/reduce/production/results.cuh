@@ -340,16 +340,10 @@ struct population {
           near_number(task.near_number), near_inverse_spread(task.near_inverse_spread)
     {
     }
-    __device__ __forceinline__ population(int64_t count, const reduce_task &task)
-        : n(count), number((double)count), inverse(1 / number), spread(0),
-          near_number((float)count)
-    {
-        const double all = number * (number - task.ddof);
-        inverse_spread = 1 / all;
-        near_inverse_spread = (float)inverse_spread;
-        if (task.ddof == rint(task.ddof) && all > 0 && all < 0x1p53) spread = all;
-    }
 };
+
+// The latter; results.cu.
+__device__ population population_of(int64_t count, const reduce_task &task);
 
 template <int kDtype>
 __device__ __forceinline__ near_answer

@@ -29,17 +29,6 @@ constexpr int kBytesOfThread = 256, kBytesOfAlone = 96;
 // turns, so that all read side by side. H200, a dot of 2^27 float32: 252 us, by shares 298.
 constexpr int64_t kLongLine = 1 << 16, kFewElements = 1 << 20;
 
-// False: integers tell.
-template <class Acc>
-__device__ __forceinline__ bool
-finish_segment(Acc &acc, const reduce_task &task, int64_t output)
-{
-    if constexpr (Acc::kCertain || takes_pairs<Acc>)
-        return acc.finish(task, output);
-    else
-        return acc.finish_counted(task, output);
-}
-
 __device__ __forceinline__ void
 finish_later(const segments &s, int64_t output)
 {
@@ -110,7 +99,7 @@ finish_queue(const segment_queue<Acc> &q, const reduce_task &task, const segment
         const int where = q.where[lane];
         if (where >= kFirst) {
             const int64_t output = first + where - kFirst;
-            if (!finish_segment(acc, task, output)) finish_later(s, output);
+            if (!acc.finish(task, output)) finish_later(s, output);
         } else {
             save_words(acc, s.records + (2 * warp + where) * Acc::kWords);
         }
@@ -305,7 +294,7 @@ fold_line(Acc &acc, segment_memory<Acc> *memory, const typename Acc::T *x,
         reader.take(acc, from(at), stage, task);
     }
     acc.settle(task);
-    return join_parts(acc, task, line, part, &memory->words);
+    return join_team(acc, kThreads, task, line, part, &memory->words);
 }
 
 // ---- what lies in several shares -----------------------------------------------------------
@@ -361,7 +350,7 @@ __launch_bounds__(kThreads, kSegmentBlocks)
         output = blockIdx.x / task.parts;
         has = fold_line(acc, memory, x, y, task, s, output);
     }
-    if (has) known = finish_segment(acc, task, output);
+    if (has) known = acc.finish(task, output);
     if (work == WK_CHAINS) {
         if (!known) finish_later(s, output);
     } else if constexpr (takes_pairs<Acc> && !Acc::kCertain) {

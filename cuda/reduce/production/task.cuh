@@ -103,6 +103,11 @@ struct reduce_task {
     {
         return (reinterpret_cast<uintptr_t>(x) - in) / sizeof(T) % 2 ? -1 : 1;
     }
+    // One result in the elements' own dtype, of all of them or of those that are not NaN.
+    __host__ __device__ bool is_own() const
+    {
+        return plain || less_nan;
+    }
     // NaN in one part leaves both out.
     __device__ bool pairs() const
     {

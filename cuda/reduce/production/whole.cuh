@@ -346,7 +346,7 @@ whole_blocks(bool few)
         small |= Acc::kBlocks > 2 && sizeof(typename Acc::T) <= 4;
     } else {
         if (few && Acc::kQuick && Acc::kWide) return 3; // variances of three would have two
-        small &= !Acc::kHasSquares && !Acc::kWide && Acc::kPieces == 1;
+        small &= !Acc::kHasSquares && (Acc::kWide || Acc::kPieces == 1);
     }
     return small ? 4 : Acc::kBlocks;
 }
@@ -371,7 +371,7 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
     if constexpr (kFew)
         read_rows<WK_FEW_ROWS>(acc, from, task, 0, (int)task.n);
     else
-        fold_rows_of_columns(acc, from, task, (int)task.n);
+        fold_rows_of_columns<Acc::kQuick>(acc, from, task, (int)task.n);
 #pragma unroll
     for (int c = 0; c < C; c++) {
         bool known = stored >> c & 1;
@@ -421,7 +421,7 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
     from.template to<N == WK_FEW_ROWS>(in, task, output, apart);
     load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
     if constexpr (Acc::kAnswersFirst) { // of all columns, before any is stored
-        if ((task.plain || task.less_nan) && !task.integers_only) {
+        if (task.is_own() && !task.integers_only) {
             typename Acc::answer_t a[C][Acc::kAnswers];
 #pragma unroll
             for (int c = 0; c < C; c++) {
