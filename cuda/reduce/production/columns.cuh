@@ -108,7 +108,10 @@ leave_column(const reduce_task &task, int64_t output, int64_t part, bool whole, 
     }
     Acc acc = memory->load(task, slot);
     if constexpr (!Acc::kCertain)
-        if (task.keeps) return share_column(acc, task, output);
+        if (task.keeps) {
+            const Acc own = acc; // in memory, only here
+            return share_column(own, task, output);
+        }
     return deliver(acc, task, output);
 }
 
@@ -122,7 +125,8 @@ leave_marked(const typename Acc::T *in, const reduce_task &task, int64_t first, 
 #pragma unroll 1
         for (int c = 0; c < slots; c++)
             if (memory->marks[c / kWarp] >> c % kWarp & 1)
-                column_exactly<Acc>(in, task, first + c, begin, end, &memory->line.table);
+                column_exactly(in, task, first + c, begin, end, Acc::shape(),
+                               memory->line.table.word, memory->line.table.work);
     }
 }
 
@@ -242,7 +246,7 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 int staged = 0;
                 if constexpr (Acc::kStages)
                     if (task.staged) staged = fold_staged_rows(acc, from, task, left, shared);
-                fold_rows_of_columns<Acc::kStages>(acc, from, task, left - staged, staged);
+                fold_rows_of_columns<true>(acc, from, task, left - staged, staged);
                 if constexpr (!Acc::kCertain)
                     if (acc[0].failed() && acc[0].may_scale(task))
                         fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,

@@ -361,7 +361,7 @@ finish_limbs(const unsigned long long *word, const reduce_task &task, int64_t ou
     constexpr table_shape kShape = Acc::shape();
     if (!task.plain) return false;
     const auto pair = [&](int at, int count, int base, int lost) {
-        return pair_of_limbs(word + at, top_limb(word + at, count), base,
+        return pair_of_limbs(word + at, count, base,
                              bound_of_word(word[lost], 0) * (double)task.parts);
     };
     double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
@@ -571,44 +571,6 @@ finish_waiting(const waiting_line<Acc> *of, const reduce_task &task, int lines, 
 template <class Acc, bool kOneRun>
 constexpr bool lines_wait = kOneRun && !Acc::kCertain;
 
-// One of a warp's marks of its own, which all lanes read before the first one writes it again.
-__device__ __forceinline__ void
-finish_mark(const void *in, const reduce_task &task, uint32_t *mark, int64_t first, int lanes,
-            int step, table_shape shape)
-{
-    const uint32_t marks = *mark;
-    if (marks == 0) return;
-    const uint32_t left = finish_scaled(in, task, marks, first, lanes, step, shape);
-    __syncwarp(); // all have read it
-    if (threadIdx.x % kWarp == 0) *mark = left;
-}
-
-// The outputs of a block's items that its warps have marked, by these warps, and what these do not tell by
-// the whole block: `height` words of each item, of an output for `lanes` bits.
-template <class Acc>
-__device__ __forceinline__ void
-finish_marked(const typename Acc::T *in, const reduce_task &task, uint32_t (*marks)[kWarp],
-              int words, int lanes, int height, table_memory<Acc> *memory)
-{
-    const auto first_of = [&](int word, int warp) {
-        const int64_t item = blockIdx.x + (int64_t)(word / height) * gridDim.x;
-        return ((item * kWarps + warp) * height + word % height) * (kWarp / lanes);
-    };
-    const int own = threadIdx.x / kWarp;
-#pragma unroll 1
-    for (int word = 0; Acc::kWide && word < words; word++)
-        finish_mark(in, task, &marks[own][word], first_of(word, own), lanes, 1, Acc::shape());
-    if (Acc::kWide) __syncthreads(); // the marks that are left are set
-#pragma unroll 1
-    for (int k = 0; k < words * kWarps; k++) {
-        const int word = k / kWarps, warp = k % kWarps;
-        const int64_t first = first_of(word, warp);
-        for (uint32_t left = marks[warp][word]; left; left &= left - 1)
-            finish_exactly(in, task, first + (__ffs((int)left) - 1) / lanes, Acc::shape(),
-                           memory->word, memory->work);
-    }
-}
-
 // kOneRun: an output's elements lie side by side, as they mostly do; else anywhere.
 template <class Acc, bool kOneRun>
 __global__ void
@@ -646,7 +608,8 @@ __launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : WK_ANYWHERE)
         if constexpr (Acc::kCertain) {
             if (join_team(acc, task.team, task, output, part, &memory.words) && works)
                 deliver(acc, task, output);
-            if (block) __syncthreads(); // the next item writes the memory that this one has read
+            if (block)
+                __syncthreads(); // the next item writes the memory that this one has read
             continue;
         } else if (block) {
             finish_block(acc, in, task, output, &memory);
@@ -671,7 +634,8 @@ __launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : WK_ANYWHERE)
     }
     if constexpr (!Acc::kCertain) {
         if (block || !__syncthreads_or(!fine)) return; // also: all marks are set
-        finish_marked<Acc>(in, task, memory.marks, items, task.team, 1, &memory.table);
+        finish_marked(in, task, memory.marks, items, task.team, 1, Acc::shape(), Acc::kWide,
+                      memory.table.word, memory.table.work);
     }
 }
 

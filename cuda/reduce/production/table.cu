@@ -4,6 +4,92 @@
 namespace wk
 {
 
+// ---- doubles to limbs -------------------------------------------------------------------------
+
+__device__ WK_NOINLINE void
+leave_stream(const stream_record &record, const uint32_t (&lost)[kWarps], int base, int shift,
+             unsigned long long *limb, unsigned long long *at_lost, bool shared)
+{
+    const int lane = threadIdx.x % kWarp;
+    const int top =
+        top_of(__reduce_max_sync(kAllLanes, record.most[lane % kWarps]), base - shift);
+    const uint32_t most = __reduce_max_sync(kAllLanes, lost[lane % kWarps]);
+    int64_t own = 0;
+    if (lane <= kMostDigits)
+#pragma unroll
+        for (int w = 0; w < kWarps; w++) own += record.sum[w][lane];
+    if (own != 0 && shared)
+        atomicAdd(limb + top - lane, (unsigned long long)own);
+    else if (own != 0)
+        limb[top - lane] += (unsigned long long)own;
+    if (most == 0 || lane > 0) return;
+    // Of all threads. Real and imaginary parts have one bound.
+    const unsigned long long bound = word_of_bound(most, shift + log2_of(kThreads));
+    if (shared)
+        atomicMax(at_lost, bound);
+    else if (bound > *at_lost)
+        *at_lost = bound;
+}
+
+// ---- limbs to doubles -------------------------------------------------------------------------
+
+// The uppermost of limbs that is not zero, by a warp; -1: there is none.
+static __device__ __forceinline__ int
+top_limb(const unsigned long long *limb, int count)
+{
+    int first = (count - 1) / kWarp * kWarp;
+#pragma unroll 1
+    for (; first >= 0; first -= kWarp) {
+        const int i = first + threadIdx.x % kWarp;
+        const unsigned some = __ballot_sync(kAllLanes, i < count && limb[i] != 0);
+        if (some != 0) return first + 31 - __clz((int)some);
+    }
+    return -1;
+}
+
+// The uppermost N limbs as doubles, by a warp; all lanes get them. False: integers tell. Below them a bound
+// tells: *lost grows.
+template <int N>
+static __device__ __forceinline__ bool
+upper_limbs(const unsigned long long *limb, int top, int base, double (&y)[N], double *lost)
+{
+    const int lane = threadIdx.x % kWarp;
+    const int own = top - lane, e = kDigit * top + base;
+    const int64_t v = own >= 0 ? (int64_t)limb[own] : 0;
+    bool below = lane >= N && v != 0;
+#pragma unroll 1
+    for (int i = own - kWarp; i >= 0; i -= kWarp) below |= limb[i] != 0;
+    constexpr int64_t kMost = (int64_t)1 << 53;
+    if (__any_sync(kAllLanes, v > kMost || v < -kMost) || e > 900 || e < -800) return false;
+    const double x = lane < N ? (double)v * wk_power_of_two(e - kDigit * lane) : 0;
+#pragma unroll
+    for (int k = 0; k < N; k++) y[k] = __shfl_sync(kAllLanes, x, k);
+    if (__any_sync(kAllLanes, below)) // less than 2^54 units of the first
+        *lost += wk_power_of_two(e - kDigit * N + 54);
+    return true;
+}
+
+__device__ WK_NOINLINE double_pair
+pair_of_limbs(const unsigned long long *limb, int count, int base, double lost)
+{
+    constexpr int kUpper = 6; // 144 bits
+    const int top = top_limb(limb, count);
+    double y[kUpper], left, more;
+    if (top < 0) return {0, 0, lost};
+    if (!upper_limbs(limb, top, base, y, &lost)) return {0, 0, INFINITY};
+    double_pair p;
+    p.high = two_sum(y[0], y[1], &p.low);
+    p.low = two_sum(p.low, y[2], &left);
+    p.lost = lost + 2 * fabs(left);
+#pragma unroll
+    for (int k = 3; k < kUpper; k++) {
+        p.low = two_sum(p.low, y[k], &more);
+        p.lost += 2 * fabs(more);
+    }
+    p.high = two_sum(p.high, p.low, &p.low);
+    return p;
+}
+
 // ---- results ----------------------------------------------------------------------------------
 
 // Limbs of 24 bits as some of 32 bits.
@@ -118,7 +204,7 @@ pair_of_stream(const unsigned long long *word, int at, int count, int base, int 
              : e > 2000                       ? 2000
              : e < -2000                      ? -2000
                                               : e & ~1;
-    return pair_of_limbs(word + at, top, base - *shift,
+    return pair_of_limbs(word + at, top + 1, base - *shift,
                          bound_of_word(word[lost], *shift) * (double)parts);
 }
 
@@ -198,6 +284,15 @@ add_own_doubles(const double *x, int count, int base, unsigned long long *limb)
             if (digit) atomicAdd(to, (unsigned long long)(b >> 63 ? -digit : digit));
         }
     }
+}
+
+__device__ WK_NOINLINE void
+add_words(table_shape shape, unsigned long long *to, const unsigned long long *from, int begin,
+          int end)
+{
+#pragma unroll 1
+    for (int w = begin + (int)threadIdx.x % kWarp; w < end; w += kWarp)
+        add_word(shape, to, w, from[w]);
 }
 
 // Numbers of magnitudes within `least` and `most` alone, times 2^shift.
@@ -439,6 +534,47 @@ finish_exactly(const void *in, const reduce_task &task, int64_t output, table_sh
     __syncthreads(); // the table is whole
     if (threadIdx.x < kWarp) finish_words(word, work, shape, task, output, true);
     __syncthreads(); // the table has been read
+}
+
+__device__ WK_NOINLINE void
+column_exactly(const void *in, const reduce_task &task, int64_t output, int64_t begin,
+               int64_t end, table_shape shape, unsigned long long *word, int64_t *work)
+{
+    if (!task.keeps) {
+        finish_exactly(in, task, output, shape, word, work);
+        return;
+    }
+    for (int w = threadIdx.x; w < shape.words(); w += kThreads) word[w] = 0;
+    __syncthreads(); // all is zero before anything is added
+    add_output_exactly(in, task, output, begin, end, shape, word);
+    __syncthreads(); // the table is whole
+    if (threadIdx.x < kWarp)
+        add_words(shape, (unsigned long long *)shared_words(task, output, shape.words()), word,
+                  0, shape.words());
+    __syncthreads(); // the table has been read
+}
+
+__device__ WK_NOINLINE void
+finish_marked(const void *in, const reduce_task &task, uint32_t (*marks)[kWarp], int words,
+              int lanes, int height, table_shape shape, bool wide, unsigned long long *word,
+              int64_t *work)
+{
+    const auto first_of = [&](int at, int warp) {
+        const int64_t item = blockIdx.x + (int64_t)(at / height) * gridDim.x;
+        return ((item * kWarps + warp) * height + at % height) * (kWarp / lanes);
+    };
+    const int own = threadIdx.x / kWarp;
+#pragma unroll 1
+    for (int at = 0; wide && at < words; at++)
+        finish_mark(in, task, &marks[own][at], first_of(at, own), lanes, 1, shape);
+    if (wide) __syncthreads(); // the marks that are left are set
+#pragma unroll 1
+    for (int k = 0; k < words * kWarps; k++) {
+        const int at = k / kWarps, warp = k % kWarps;
+        const int64_t first = first_of(at, warp);
+        for (uint32_t left = marks[warp][at]; left; left &= left - 1)
+            finish_exactly(in, task, first + (__ffs((int)left) - 1) / lanes, shape, word, work);
+    }
 }
 
 __global__ void

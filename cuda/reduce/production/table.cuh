@@ -130,6 +130,13 @@ add_digits(double (&x)[K], int base, unsigned long long *limb)
     }
 }
 
+// A thread's doubles to limbs that others add to as well; table.cu.
+__device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
+
+// Words begin .. end - 1 of a table to another that others add to as well, by a warp; table.cu.
+__device__ void add_words(table_shape shape, unsigned long long *to,
+                          const unsigned long long *from, int begin, int end);
+
 // A bound, from the upper half of it, rounded up.
 __device__ __forceinline__ uint32_t
 upper_bound_of(double lost)
@@ -207,39 +214,18 @@ cut_stream(few<K> &all, int s, int base, unsigned long long *limb, table_memory<
     const int own = cut_digits<digits_for<K>>(all.s, top_of(most, base), base);
     if (lane <= kMostDigits) record->sum[threadIdx.x / kWarp][lane] = own;
     if (__any_sync(kAllLanes, largest_of(all.s) != 0)) { // rarely
-        add_digits(all.s, base, limb);
+        const few<K> rest = all;                         // in memory, only here
+        add_own_doubles(rest.s, K, base, limb);
         if (lane == 0) atomicOr(&memory->some, 1);
     }
 }
 
-// The block's digit of a stream that this lane of the first warp has, to its limb: of the block's
-// table, or of the words that parts share.
-template <class Acc>
-__device__ __forceinline__ void
-leave_stream(int s, int at, int base, int shift, int at_lost, const table_memory<Acc> *memory,
-             unsigned long long *word, bool shared)
-{
-    const int lane = threadIdx.x % kWarp;
-    const stream_record *record = &memory->streams[s];
-    const int top =
-        top_of(__reduce_max_sync(kAllLanes, record->most[lane % kWarps]), base - shift);
-    const uint32_t lost = __reduce_max_sync(kAllLanes, memory->rest.lost[s][lane % kWarps]);
-    int64_t own = 0;
-    if (lane <= kMostDigits)
-#pragma unroll
-        for (int w = 0; w < kWarps; w++) own += record->sum[w][lane];
-    if (own != 0 && shared)
-        atomicAdd(word + at + top - lane, (unsigned long long)own);
-    else if (own != 0)
-        word[at + top - lane] += (unsigned long long)own;
-    if (lost == 0 || lane > 0) return;
-    // Of all threads. Real and imaginary parts have one bound.
-    const unsigned long long bound = word_of_bound(lost, shift + log2_of(kThreads));
-    if (shared)
-        atomicMax(word + at_lost, bound);
-    else if (bound > word[at_lost])
-        word[at_lost] = bound;
-}
+// The block's digits of a stream, by its first warp, to limbs: of the block's table, or of the words that parts share.
+// A function, and pair_of_limbs: what runs once a block waits for each instruction to be fetched, and is asked for
+// once a stream. table.cu
+__device__ void leave_stream(const stream_record &record, const uint32_t (&lost)[kWarps],
+                             int base, int shift, unsigned long long *limb,
+                             unsigned long long *at_lost, bool shared);
 
 // What the block's threads hold, to its table, which was cleared, or to the words that parts share; a
 // barrier must have gone before. The first warp has added it all then. All threads' sums are scaled, or none.
@@ -284,15 +270,13 @@ add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
     if constexpr (Acc::kHasSum)
 #pragma unroll
         for (int p = 0; p < Acc::kPieces; p++)
-            leave_stream(p, kShape.sum_at(p), kShape.sum_base, shift, kLostSum, memory, to,
-                         shared != nullptr);
+            leave_stream(memory->streams[p], rest->lost[p], kShape.sum_base, shift,
+                         to + kShape.sum_at(p), to + kLostSum, shared != nullptr);
     if constexpr (Acc::kHasSquares)
-        leave_stream(2, kShape.square_at(), kShape.square_base(), 2 * shift, kLostSquares,
-                     memory, to, shared != nullptr);
+        leave_stream(memory->streams[2], rest->lost[2], kShape.square_base(), 2 * shift,
+                     to + kShape.square_at(), to + kLostSquares, shared != nullptr);
     if (memory->some && shared) // digits below the others
-#pragma unroll 1
-        for (int w = kLimb + lane; w < kShape.ends_at(); w += kWarp)
-            add_word(kShape, shared, w, word[w]);
+        add_words(kShape, shared, word, kLimb, kShape.ends_at());
     const unsigned all_flags =
         __reduce_or_sync(kAllLanes, (unsigned)rest->flags[lane % kWarps]);
     const int all_count = __reduce_add_sync(kAllLanes, lane < kWarps ? rest->count[lane] : 0);
@@ -312,65 +296,9 @@ add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
     __syncwarp(); // the table is whole
 }
 
-// ---- limbs to doubles -------------------------------------------------------------------------
-
-// The uppermost of limbs that is not zero, by a warp; -1: there is none.
-__device__ __forceinline__ int
-top_limb(const unsigned long long *limb, int count)
-{
-    int first = (count - 1) / kWarp * kWarp;
-#pragma unroll 1
-    for (; first >= 0; first -= kWarp) {
-        const int i = first + threadIdx.x % kWarp;
-        const unsigned some = __ballot_sync(kAllLanes, i < count && limb[i] != 0);
-        if (some != 0) return first + 31 - __clz((int)some);
-    }
-    return -1;
-}
-
-// The uppermost N limbs as doubles, by a warp; all lanes get them. False: integers tell. Below them a bound
-// tells: *lost grows.
-template <int N>
-__device__ __forceinline__ bool
-upper_limbs(const unsigned long long *limb, int top, int base, double (&y)[N], double *lost)
-{
-    const int lane = threadIdx.x % kWarp;
-    const int own = top - lane, e = kDigit * top + base;
-    const int64_t v = own >= 0 ? (int64_t)limb[own] : 0;
-    bool below = lane >= N && v != 0;
-#pragma unroll 1
-    for (int i = own - kWarp; i >= 0; i -= kWarp) below |= limb[i] != 0;
-    constexpr int64_t kMost = (int64_t)1 << 53;
-    if (__any_sync(kAllLanes, v > kMost || v < -kMost) || e > 900 || e < -800) return false;
-    const double x = lane < N ? (double)v * wk_power_of_two(e - kDigit * lane) : 0;
-#pragma unroll
-    for (int k = 0; k < N; k++) y[k] = __shfl_sync(kAllLanes, x, k);
-    if (__any_sync(kAllLanes, below)) // less than 2^54 units of the first
-        *lost += wk_power_of_two(e - kDigit * N + 54);
-    return true;
-}
-
-// A sum in limbs as a pair. The uppermost limbs are added up as doubles. The last warp of all runs this once,
-// and waits for each instruction to be fetched: the fewer, the better.
-__device__ __forceinline__ double_pair
-pair_of_limbs(const unsigned long long *limb, int top, int base, double lost)
-{
-    constexpr int kUpper = 6; // 144 bits
-    double y[kUpper], left, more;
-    if (top < 0) return {0, 0, lost};
-    if (!upper_limbs(limb, top, base, y, &lost)) return {0, 0, INFINITY};
-    double_pair p;
-    p.high = two_sum(y[0], y[1], &p.low);
-    p.low = two_sum(p.low, y[2], &left);
-    p.lost = lost + 2 * fabs(left);
-#pragma unroll
-    for (int k = 3; k < kUpper; k++) {
-        p.low = two_sum(p.low, y[k], &more);
-        p.lost += 2 * fabs(more);
-    }
-    p.high = two_sum(p.high, p.low, &p.low);
-    return p;
-}
+// A sum in limbs as a pair, by a warp; all lanes get it. The uppermost limbs are added up as doubles; table.cu
+__device__ double_pair pair_of_limbs(const unsigned long long *limb, int count, int base,
+                                     double lost);
 
 // ---- once more: table.cu ------------------------------------------------------------------------
 
@@ -392,9 +320,6 @@ __device__ double part_of_element(const void *elements, int dtype, int64_t at, i
 __device__ bool counts_there(const void *in, const reduce_task &task, const uint8_t *mask,
                              const spot &s);
 
-// A thread's doubles to limbs that others add to as well.
-__device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
-
 // The elements begin .. end - 1 of an output, to the table, by the whole block; barriers must have gone
 // before, and must follow.
 __device__ void add_output_exactly(const void *in, const reduce_task &task, int64_t output,
@@ -405,15 +330,10 @@ __device__ void add_output_exactly(const void *in, const reduce_task &task, int6
 __device__ void finish_exactly(const void *in, const reduce_task &task, int64_t output,
                                table_shape shape, unsigned long long *word, int64_t *work);
 
-// The words of an output that its pieces share, from the block's table, by one warp.
-template <class Acc>
-__device__ __forceinline__ void
-share_table(const table_memory<Acc> *memory, unsigned long long *to)
-{
-#pragma unroll 1
-    for (int w = threadIdx.x % kWarp; w < Acc::shape().words(); w += kWarp)
-        add_word(Acc::shape(), to, w, memory->word[w]);
-}
+// A column, or the block's part of it, by integers, by the whole block.
+__device__ void column_exactly(const void *in, const reduce_task &task, int64_t output,
+                               int64_t begin, int64_t end, table_shape shape,
+                               unsigned long long *word, int64_t *work);
 
 template <class Acc>
 __device__ __forceinline__ void
@@ -442,6 +362,24 @@ __device__ void add_scaled(const void *in, const reduce_task &task, const spot &
 // this warp, each over the power of two that its largest element has. The marks of those that take integers.
 __device__ uint32_t finish_scaled(const void *in, const reduce_task &task, uint32_t marks,
                                   int64_t first, int lanes, int step, table_shape shape);
+
+// One of a warp's marks of its own, which all lanes read before the first one writes it again.
+__device__ __forceinline__ void
+finish_mark(const void *in, const reduce_task &task, uint32_t *mark, int64_t first, int lanes,
+            int step, table_shape shape)
+{
+    const uint32_t marks = *mark;
+    if (marks == 0) return;
+    const uint32_t left = finish_scaled(in, task, marks, first, lanes, step, shape);
+    __syncwarp(); // all have read it
+    if (threadIdx.x % kWarp == 0) *mark = left;
+}
+
+// The outputs of a block's items that its warps have marked, by these warps where they are wide, and what these do
+// not tell by the whole block: `height` words of each item, of an output for `lanes` bits.
+__device__ void finish_marked(const void *in, const reduce_task &task, uint32_t (*marks)[kWarp],
+                              int words, int lanes, int height, table_shape shape, bool wide,
+                              unsigned long long *word, int64_t *work);
 
 // The states of all pieces, or of another GPU: added to this one's, or finished.
 __global__ void merge_tables(const reduce_task __grid_constant__ task, table_shape shape,

@@ -274,9 +274,9 @@ fold_rows_of_columns(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
     }
 }
 
-// What a thread has of a column, to the words that its pieces share. False: sums take integers.
+// What a thread has of a column, in memory, to the words that its pieces share. False: sums take integers.
 template <class Acc>
-__device__ __forceinline__ bool
+__device__ WK_NOINLINE bool
 share_column(const Acc &acc, const reduce_task &task, int64_t output)
 {
     constexpr table_shape kShape = Acc::shape();
@@ -312,26 +312,6 @@ share_column(const Acc &acc, const reduce_task &task, int64_t output)
     return exact;
 }
 
-// A column, or the block's part of it, by integers, by the whole block.
-template <class Acc>
-__device__ __forceinline__ void
-column_exactly(const typename Acc::T *in, const reduce_task &task, int64_t output,
-               int64_t begin, int64_t end, table_memory<Acc> *table)
-{
-    if (!task.keeps) {
-        finish_exactly(in, task, output, Acc::shape(), table->word, table->work);
-        return;
-    }
-    clear_table(table);
-    __syncthreads(); // all is zero before anything is added
-    add_output_exactly(in, task, output, begin, end, Acc::shape(), table->word);
-    __syncthreads(); // the table is whole
-    if (threadIdx.x < kWarp)
-        share_table(table,
-                    (unsigned long long *)shared_words(task, output, Acc::shape().words()));
-    __syncthreads(); // the table has been read
-}
-
 // Blocks of a multiprocessor. More leave each too few registers, and what these spill goes to the
 // memory too: H100, of a copy's rate with 4 blocks and 3, 16 x n float32 sums .76 .90, float64 .87 .92,
 // 33 x n float64 .71 .88. Plain doubles, which tell results first, need few (quick.cuh): float16 sums .86 .79, 33 x n
@@ -345,8 +325,8 @@ whole_blocks(bool few)
     if constexpr (Acc::kCertain) {
         small |= Acc::kBlocks > 2 && sizeof(typename Acc::T) <= 4;
     } else {
-        if (few && Acc::kQuick && Acc::kWide) return 3; // variances of three would have two
         small &= !Acc::kHasSquares && (Acc::kWide || Acc::kPieces == 1);
+        if (few && !small && Acc::kWide && Acc::kAnswersFirst) return 3; // else squares have two
     }
     return small ? 4 : Acc::kBlocks;
 }
@@ -376,7 +356,10 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
     for (int c = 0; c < C; c++) {
         bool known = stored >> c & 1;
         if constexpr (!Acc::kCertain)
-            if (!known && task.keeps) known = share_column(acc[c], task, output + c * apart);
+            if (!known && task.keeps) {
+                const Acc own = acc[c]; // in memory, only here
+                known = share_column(own, task, output + c * apart);
+            }
         if (!known && (Acc::kCertain || !task.keeps))
             known = deliver<kFew>(acc[c], task, output + c * apart);
         unknown |= (uint32_t)!known << c;
@@ -523,7 +506,8 @@ finish_columns(const typename Acc::T *in, const reduce_task &task, int items,
         for (uint32_t left = memory->marks[item][k / C % kWarps][c]; left; left &= left - 1) {
             const int other = __ffs((int)left) - 1;
             const int64_t own = first + other * (task.aligned ? C : 1);
-            column_exactly<Acc>(in, task, own, 0, task.n, &memory->table);
+            column_exactly(in, task, own, 0, task.n, Acc::shape(), memory->table.word,
+                           memory->table.work);
         }
     }
 }
