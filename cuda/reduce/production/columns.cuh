@@ -246,7 +246,7 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 int staged = 0;
                 if constexpr (Acc::kStages)
                     if (task.staged) staged = fold_staged_rows(acc, from, task, left, shared);
-                fold_rows_of_columns<true>(acc, from, task, left - staged, staged);
+                fold_rows_of_columns<Acc::kStages>(acc, from, task, left - staged, staged);
                 if constexpr (!Acc::kCertain)
                     if (acc[0].failed() && acc[0].may_scale(task))
                         fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,

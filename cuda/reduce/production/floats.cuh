@@ -771,8 +771,7 @@ struct float_sums {
             double_pair s[kParts];
 #pragma unroll
             for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
-            const population of =
-                task.counts ? population_of(count, task) : population(task);
+            const population of = task.counts ? population_of(count, task) : population(task);
             if (finish_own(s, pair_of(squares), flags, task, of, output)) return true;
         }
         return finish_floats(result(task), task, output);

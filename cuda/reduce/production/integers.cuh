@@ -517,17 +517,41 @@ struct word : certain<word<E, kWhat>> {
             store(task.out[0], task.out_dtype[0], output, x);
             return true;
         }
-        if (task.in_double && task.fold[0] == WK_MEAN && is_in_double(all)) {
-            static_cast<double *>(task.out[0])[output] =
-                quotient((double)(int64_t)all, (double)task.n, task.inverse);
-            return true;
+        if constexpr (kWhat == what::nonzeros) {
+            if (task.in_double && task.fold[0] == WK_NORM) { // of bool
+                static_cast<double *>(task.out[0])[output] = sqrt((double)(int64_t)all);
+                return true;
+            }
+            if (task.folds > 1 && finish_counts(task, output)) return true;
+        }
+        if (!task.counts && all + ((uint64_t)1 << 53) < (uint64_t)1 << 54) {
+            const double mean = quotient((double)(int64_t)all, (double)task.n, task.inverse);
+            if (task.in_double && task.fold[0] == WK_MEAN) {
+                static_cast<double *>(task.out[0])[output] = mean;
+                return true;
+            }
+            if (task.folds == 2 && finish_sum_and_mean(all, mean, task, output)) return true;
         }
         finish_more(all, total, count, task, output);
         return true;
     }
-    static __device__ __forceinline__ bool is_in_double(uint64_t sum)
+    // Several results, if all of them are counts.
+    __device__ __forceinline__ bool finish_counts(const reduce_task &task, int64_t output) const
     {
-        return sum + ((uint64_t)1 << 53) < (uint64_t)1 << 54;
+        bool known = true;
+#pragma unroll 1
+        for (int i = 0; i < task.folds; i++) {
+            const int fold = task.fold[i];
+            uint64_t x = total;
+            if (fold == WK_ANY)
+                x = total != 0;
+            else if (fold == WK_ALL)
+                x = total == (uint64_t)count;
+            else if (fold != WK_COUNT_NONZERO)
+                known = false;
+            if (known) store(task.out[i], task.out_dtype[i], output, x);
+        }
+        return known;
     }
     // What takes more, once for all kernels of a file.
     static __device__ WK_NOINLINE void finish_more(uint64_t all, uint64_t total, int64_t count,
@@ -538,18 +562,11 @@ struct word : certain<word<E, kWhat>> {
             store(task.out[0], task.out_dtype[0], output, sqrt((double)signed_all));
             return;
         }
-        const bool in_double = count > 0 && is_in_double(all);
-        const auto mean = [&] { // of two exact numbers, rounded once
-            return task.counts ? (double)signed_all / (double)count
-                               : quotient((double)signed_all, (double)task.n, task.inverse);
-        };
-        if (in_double && task.folds == 1 && task.fold[0] == WK_MEAN &&
-            task.out_dtype[0] == WK_F64) {
-            static_cast<double *>(task.out[0])[output] = mean();
-            return;
+        if (count > 0 && task.folds == 1 && task.fold[0] == WK_MEAN &&
+            task.out_dtype[0] == WK_F64 && all + ((uint64_t)1 << 53) < (uint64_t)1 << 54) {
+            static_cast<double *>(task.out[0])[output] = (double)signed_all / (double)count;
+            return; // of two exact numbers, rounded once
         }
-        if (in_double && task.folds == 2 && finish_sum_and_mean(all, mean(), task, output))
-            return;
         integer_outcome o = {};
         o.nonzeros = (int64_t)total;
         o.n = count;

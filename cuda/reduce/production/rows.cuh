@@ -112,16 +112,18 @@ row_at_once(const typename Acc::T *row, const reduce_task &task, int turn, int64
 {
     using batch = row_batch<typename Acc::T>;
     const int n = (int)task.n;
-    if (batch::kFewer < batch::kElements && n <= batch::kFewer && n % batch::kPer != 0) {
+    if (n % batch::kPer == 0) {
+        typename Acc::T x[batch::kElements];
+        read_vectors<Acc>(x, row, 0, n / batch::kPer, turn, task);
+        return Acc::finish_at_once(x, task, output);
+    }
+    if (batch::kFewer < batch::kElements && n <= batch::kFewer) {
         typename Acc::T x[batch::kFewer];
         read_few<Acc>(x, row, 0, n, task);
         return Acc::finish_at_once(x, task, output);
     }
     typename Acc::T x[batch::kElements];
-    if (n % batch::kPer == 0)
-        read_vectors<Acc>(x, row, 0, n / batch::kPer, turn, task);
-    else
-        read_few<Acc>(x, row, 0, n, task);
+    read_few<Acc>(x, row, 0, n, task);
     return Acc::finish_at_once(x, task, output);
 }
 
@@ -189,20 +191,17 @@ __launch_bounds__(kThreads, Acc::kRowBlocks)
         stage_rows(in + row * task.n, staged + to * bytes, rows_from(row) * (int)task.n,
                    task.aligned);
     };
-    // An item is asked for, or, where there is memory for two, the one behind it: before the first one too.
-    const int ahead = stages - 1;
-    first -= ahead * step;
-    for (int64_t item = blockIdx.x - (int64_t)ahead * gridDim.x; item < task.groups;
-         item += gridDim.x, first += step) {
-        ask(first + ahead * step, stage);
-        stage ^= ahead;
-        if (item < 0) continue;
+    ask(first, 0);
+    for (int64_t item = blockIdx.x; item < task.groups; item += gridDim.x, first += step) {
         const int here = rows_from(first);
         const T *from = reinterpret_cast<const T *>(staged + stage * bytes);
-        if (ahead)
+        if (stages > 1) {
+            stage ^= 1;
+            ask(first + step, stage);
             await_groups_but<1>();
-        else
+        } else {
             await_copies();
+        }
         __syncwarp(); // a lane reads what others have staged
 #pragma unroll 1
         for (int row = own; row < many; row += rows, items++) {
@@ -229,6 +228,7 @@ __launch_bounds__(kThreads, Acc::kRowBlocks)
             }
         }
         __syncwarp(); // the rows have been read before others are staged there
+        if (stages == 1) ask(first + step, 0);
     }
     if constexpr (!Acc::kCertain) {
         if (!__syncthreads_or(!fine)) return; // also: all marks are set, and all rows read

@@ -326,7 +326,8 @@ whole_blocks(bool few)
         small |= Acc::kBlocks > 2 && sizeof(typename Acc::T) <= 4;
     } else {
         small &= !Acc::kHasSquares && (Acc::kWide || Acc::kPieces == 1);
-        if (few && !small && Acc::kWide && Acc::kAnswersFirst) return 3; // else squares have two
+        if (few && !small && Acc::kWide && Acc::kAnswersFirst)
+            return 3; // else squares have two
     }
     return small ? 4 : Acc::kBlocks;
 }
