@@ -51,11 +51,14 @@ wk_odometer_move(wk_odometer *o, int64_t steps)
 void
 wk_list_offsets(const wk_array *a, int from, int64_t start, int64_t n, int64_t *offsets)
 {
+    const int64_t stride = a->ndim > from ? a->strides[a->ndim - 1] : 0;
     wk_odometer o;
     wk_odometer_at(&o, a, from, start);
-    for (int64_t i = 0; i < n; i++) {
-        offsets[i] = o.offset;
-        wk_odometer_move(&o, 1);
+    for (int64_t i = 0, run; i < n; i += run) {
+        const int64_t left = wk_odometer_left(&o);
+        run = left < n - i ? left : n - i;
+        for (int64_t k = 0, at = o.offset; k < run; k++, at += stride) offsets[i + k] = at;
+        wk_odometer_move(&o, run);
     }
 }
 

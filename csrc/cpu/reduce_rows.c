@@ -181,7 +181,7 @@ told_early(const wk_way *way)
 {
     const wk_reduction *r = way->r;
     wk_acc_room room;
-    if (!r->only_logical || r->args->outputs != 1 || r->args->n <= wk_task_of(r)) return 0;
+    if (!r->ends_early || r->args->outputs != 1 || r->args->n <= wk_task_of(r)) return 0;
     if (r->call->part.mode != WK_WHOLE) return 0;
     const wk_fp_state state = wk_fp_begin();
     wk_acc_start(r, &room.acc);

@@ -83,7 +83,13 @@ whole_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t n, int64_t 
 int
 wk_is_decided(const wk_reduction *r, const wk_acc *a)
 {
-    int known = r->only_logical;
+    int known = r->ends_early;
+    if (known && wk_is_arg(r)) { /* nothing comes before a key that is all zeros, or all ones */
+        const int best = r->component[0] == WK_C_ARGMAX ? UINT8_MAX : 0;
+        uint8_t key;
+        memcpy(&key, &a->least, sizeof key);
+        return a->index >= 0 && key == best;
+    }
     for (int c = 0; c < r->components && known; c++)
         known = r->component[c] == WK_C_ANY ? a->some > 0 : a->zero > 0;
     return known;
@@ -106,7 +112,7 @@ wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t 
             if (m > WK_GATHER) m = WK_GATHER;
             gathered_block(r, a, x, output, i, m);
         }
-        if (r->only_logical && wk_is_decided(r, a)) return;
+        if (r->ends_early && wk_is_decided(r, a)) return;
         if (++blocks % 16 == 0 && wk_interrupted()) return;
     }
 }
@@ -158,16 +164,25 @@ typedef struct wk_16 {
     uint64_t a, b;
 } wk_16;
 
-/* The shorter loop is the outer one. */
+#define TURN_ROWS(T, width)                                                                    \
+    for (int64_t i = 0; i < n; i++)                                                            \
+        for (int64_t w = 0; w < (width); w++)                                                  \
+    ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride]
+
+/* The shorter loop is the outer one, but of so few columns that it is no loop. */
 #define TURN(T)                                                                                \
-    if (width < n)                                                                             \
+    if (width == 2)                                                                            \
+        TURN_ROWS(T, 2);                                                                       \
+    else if (width == 3)                                                                       \
+        TURN_ROWS(T, 3);                                                                       \
+    else if (width == 4)                                                                       \
+        TURN_ROWS(T, 4);                                                                       \
+    else if (width < n)                                                                        \
         for (int64_t w = 0; w < width; w++)                                                    \
             for (int64_t i = 0; i < n; i++)                                                    \
                 ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride];                \
     else                                                                                       \
-        for (int64_t i = 0; i < n; i++)                                                        \
-            for (int64_t w = 0; w < width; w++)                                                \
-        ((T *)to)[w * n + i] = ((const T *)x)[offsets[i] + w * stride]
+        TURN_ROWS(T, width)
 
 void
 wk_turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,

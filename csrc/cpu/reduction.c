@@ -76,11 +76,12 @@ wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
         const wk_array *w = r->where = &call->mask;
         r->mask = (const uint8_t *)(w->data ? w->data : w->host) + w->first;
     }
-    r->only_logical = 1;
+    r->ends_early = 1;
     for (int i = 0; i < call->outs; i++) {
         const wk_fold fold = r->args->fold[i];
         need_for(r, fold, call->out[i].dtype);
-        r->only_logical &= fold == WK_ANY || fold == WK_ALL;
+        r->ends_early &=
+            fold == WK_ANY || fold == WK_ALL || (wk_is_arg(r) && r->in->dtype == WK_BOOL);
     }
     for (int i = 0; i < r->components; i++) r->notices_nan |= r->component[i] <= WK_C_MAX;
     lay_out(r);

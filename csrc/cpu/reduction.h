@@ -115,9 +115,9 @@ typedef struct wk_reduction { /* a call, looked at */
     const wk_folding *folding[WK_COMPONENT_MAX];
     int sums, sum_limbs, sum_base, square_limbs, square_base;
     int64_t acc_bytes;
-    int notices_nan;  /* skip_nan: rows and columns fail where there is a NaN              */
-    int only_logical; /* any, all: may end early                                          */
-    wk_form form;     /* where words are kept, or finished                                */
+    int notices_nan; /* skip_nan: rows and columns fail where there is a NaN              */
+    int ends_early;  /* any, all, argmin and argmax of bool: a few elements may tell       */
+    wk_form form;    /* where words are kept, or finished                                */
     const wk_foldings *results; /* then: whose finish gives the results                   */
 } wk_reduction;
 

@@ -37,6 +37,15 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
 #define VALUE_f32(key) wk_unorder_f32(key)
 #define VALUE_f64(key) wk_unorder_f64(key)
 #define WORST LOSER(A)
+#define TWO_KEYS KIND(TWO_KEYS)
+#define TWO_KEYS_truth 1
+#define TWO_KEYS_int 0
+#define TWO_KEYS_long 0
+#define TWO_KEYS_f16 0
+#define TWO_KEYS_bf16 0
+#define TWO_KEYS_f32 0
+#define TWO_KEYS_f64 0
+#define TWO_KEYS_c64 0
 #define NAN_KEY KIND(NAN_KEY)
 #define NAN_KEY_truth WORST /* there is none */
 #define NAN_KEY_int WORST

@@ -12,6 +12,7 @@
 #define FOUND A
 #endif
 
+/* n or more: it is nowhere. */
 static inline int64_t
 FN(find)(const T *x, int64_t n, A key)
 {
@@ -35,9 +36,16 @@ FN(find)(const T *x, int64_t n, A key)
 static inline int64_t
 FN(place)(const T *x, int64_t n)
 {
-    enum { FEW = 8 };
+    enum { FEW = 8, MANY = 64 };
     A best = FN(key_of)(x[0]);
     int64_t place = 0;
+    if (TWO_KEYS) { /* no more is looked at than tells it */
+        if (n >= MANY)
+            place = FN(find)(x, n, WINNER(A));
+        else
+            while (place < n && FN(key_of)(x[place]) != WINNER(A)) place++;
+        return place < n ? place : 0;
+    }
     if (n > FEW) return FN(find)(x, n, FN(best_of)(x, n));
     for (int64_t i = 1; i < n; i++) {
         const A key = FN(key_of)(x[i]);
@@ -133,6 +141,11 @@ FN(run)(wk_acc *a, const void *x, int64_t n, int64_t index)
     A best;
     memcpy(&best, &a->least, sizeof best);
     if (a->index != -1 && best == WINNER(A)) return; /* nothing beats it: most bool end here */
+    if (TWO_KEYS) {
+        const int64_t place = FN(place)(x, n);
+        FN(offer)(a, FN(key_of)(((const T *)x)[place]), index + place);
+        return;
+    }
     const A key = FN(best_of)(x, n);
     if (a->index == -1 || BETTER(key, best)) FN(offer)(a, key, index + FN(find)(x, n, key));
 }
