@@ -59,6 +59,8 @@ TIMED, SAMPLE = 5, 2e-3  # runs, seconds: a call by itself takes up to twice as 
 SLOW, SLOWER = 0.01, 0.1  # seconds: some peers take that long
 AHEAD = 24  # cells of which CuPy's kernels are compiled together
 SECTOR = 32  # bytes
+SWEPT, LONG = 2**26, 3e-3  # bytes; seconds: a cliff, whatever the clock says
+CLIFF = 0.25  # of a copy's rate
 
 
 class Bench(sections.Sections):
@@ -237,6 +239,44 @@ class Bench(sections.Sections):
                     runs |= self.compiled_run(base, cell)
                 yield self.row(base, cell, runs)
 
+    def sweep(self) -> Iterator[Row]:
+        gpu = self.gpu
+        self.about |= {"mib": SWEPT >> 20, "cliff": CLIFF}
+        copy = 2e-9 * SWEPT / min(gpu.seconds(lambda: gpu.copy(SWEPT), 1, 2e-4) for _ in range(20))
+        found: dict[str, list[Row]] = {cells.name_of(op): [] for op in cells.SWEPT_OPS}
+        kinds = [(d, w) for d in cells.SWEPT_DTYPES for w in cells.swept_data(d)]
+        for at, (dtype, what) in enumerate(kinds):
+            if self.late(len(kinds) - at):
+                break
+            gpu.free()
+            base = self.operand(cells.swept(gpu.cupy, dtype, SWEPT, what), dtype)
+            for name, layout in cells.SWEPT_LAYOUTS.items():
+                view = layout.view(base)
+                for op in cells.SWEPT_OPS:
+                    run = cells.ours(view, op, layout.axis)
+                    try:
+                        nbytes = moved(view, SWEPT // len(base), layout.step, run)
+                        took = self.shortest(run)
+                    except (TypeError, ValueError):  # no such operation of this dtype
+                        continue
+                    row: Row = {"dtype": dtype, "data": what, "layout": name, "us": 1e6 * took}
+                    found[cells.name_of(op)].append(row | {"share": 1e-9 * nbytes / took / copy})
+        for op_name, rows in found.items():
+            rows.sort(key=lambda row: row["share"])
+            yield {
+                "op": op_name,
+                "copy_gb_s": copy,
+                "cells": len(rows),
+                "share": rows[len(rows) // 2]["share"],
+                "cliffs": sum(row["share"] < CLIFF for row in rows),
+                "worst": rows[:3],
+            }
+
+    def shortest(self, run: Run) -> float:
+        """Seconds."""
+        took = self.gpu.seconds(run, 1, 2e-4)
+        return took if took > LONG else min(self.gpu.seconds(run, 1, 2e-4) for _ in range(3))
+
 
 def moved(view: Any, itemsize: int, step: int, run: Run) -> int:
     """Bytes of the operand, or of the sectors that it lies in, and of the result."""
@@ -256,6 +296,9 @@ def fetch(name: str, run: Run) -> Run:
 def line(row: Row) -> str:
     if "device_us" in row:
         return sections.times_line(f"{row['op']} of {row['n']} {row['dtype']}", row)
+    if "cliffs" in row:
+        worst = ", ".join(map(str, row["worst"][0].values()))
+        return f"{row['op']:24} {row['cells']} {row['share']:.2f} {row['cliffs']} worst: {worst}"
     return sections.line(row, ("op", "name", "dtype", "layout", "spread", "data"))
 
 
@@ -265,6 +308,7 @@ SECTIONS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "sizes": Bench.sizes,
     "data": Bench.data,
     "matrix": Bench.matrix,
+    "sweep": Bench.sweep,
 }
 NUMBERS = {
     "cells": (300, "cells of the matrix that are drawn"),

@@ -170,6 +170,51 @@ def spread(cupy: Any, dtype: str, n: int, what: Spread) -> Array:
     return normal
 
 
+# ---------------------------------------------------------------------------- the sweep
+
+SWEPT_DTYPES = ("int16", *DTYPES)
+SWEPT_OPS: tuple[Op, ...] = (
+    *("sum", "mean", "var", "std", "norm", "sumsq", "prod", "min", "max", "ptp"),
+    *("argmin", "argmax", "any", "all", "count_nonzero"),
+    *("nansum", "nanmean", "nanvar", "nanstd", "nanmin", "nanmax", "nanargmax"),
+    *(("sum", "mean"), ("mean", "std"), ("mean", "var", "std"), ("sum", "norm")),
+    *(("sum", "sumsq"), ("min", "max"), ("min", "argmin"), ("any", "all"), SEVERAL),
+)
+SWEPT_LAYOUTS = {
+    "flat": LAYOUTS["flat"],
+    **{f"{m} x n, axis 0": Layout(columns_of(m), 0) for m in (2, 3, 16, 100, 3000)},
+    **{f"n x {m}, axis 1": Layout(rows_of(m), 1) for m in (2, 3, 16, 100, 4096, 100_000)},
+    **{f"n x {m}, axis 0": Layout(rows_of(m), 0) for m in (3, 16)},
+}
+SWEPT_DATA = ("normal", "integers", "constant", "far")
+FAR = {"float16": 100, "bfloat16": 30, "float32": 1e4, "float64": 1e9}  # from zero, with spread 1
+
+
+def swept_data(dtype: str) -> tuple[str, ...]:
+    """Of integers one kind: those below 100; of bool below 2."""
+    return SWEPT_DATA[1:2] if "int" in dtype or dtype == "bool" else SWEPT_DATA
+
+
+def swept(cupy: Any, dtype: str, nbytes: int, what: str) -> Array:
+    """One-dimensional; bfloat16 is given as uint16. Of complex numbers both parts are alike."""
+    if "int" in dtype or dtype == "bool":
+        whole = cupy.random.randint(0, 2 if dtype == "bool" else 100, nbytes, dtype="uint8")
+        return whole[: nbytes // cupy.dtype(dtype).itemsize].astype(dtype)
+    part = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+    wide = "float64" if part == "float64" else "float32"
+    item = {"float64": 8, "float32": 4}.get(part, 2)
+    x = cupy.random.standard_normal(nbytes // item, dtype=wide)
+    if what == "integers":
+        x = cupy.rint(3 * x)
+    elif what == "constant":
+        x[...] = 3.7
+    elif what == "far":
+        x += FAR[part]
+    if dtype == "bfloat16":
+        return (x.view("uint32") >> 16).astype("uint16")
+    return x.view(dtype) if dtype != part else x.astype(part)
+
+
 # ---------------------------------------------------------------------------- calls
 
 

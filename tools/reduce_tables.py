@@ -203,3 +203,26 @@ def matrix() -> str | None:
 def selection() -> str | None:
     """Of docs/benchmarks.md."""
     return gpu_results("reduce", "matrix", partial(matrix_of, keys=("layout",), most=WORST))
+
+
+# ---------------------------------------------------------------------------- the sweep
+
+
+def sweep() -> str | None:
+    """A line for each operation: what is usual, how many are far from a copy, and the worst."""
+
+    def make(result: Row) -> str:
+        found = result["sweep"]
+        rows = sorted(found["rows"], key=lambda row: row["worst"][0]["share"])
+        lines = []
+        for row in rows:
+            worst = row["worst"][0]
+            case = ", ".join((worst["dtype"], worst["data"], shown(worst["layout"])))
+            counted = str(row["cells"]), f"{row['share']:.2f}", str(row["cliffs"])
+            lines.append((row["op"], *counted, case, f"{worst['us']:.0f}", f"{worst['share']:.3f}"))
+        cells, cliffs = (sum(row[key] for row in rows) for key in ("cells", "cliffs"))
+        text = f"{cells} cells of {found['mib']} MiB, of which {cliffs} have less than "
+        head = ("", "cells", "median", f"below {found['cliff']}", "the worst", "us", "of a copy")
+        return f"{text}{found['cliff']} of a copy's rate.\n\n{table(head, lines, '<>>><>>')}"
+
+    return gpu_results("reduce", "sweep", make)

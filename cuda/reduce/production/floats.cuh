@@ -637,8 +637,8 @@ struct float_sums {
                     a = near_sum<kDtype>({s, 0, 0}, fold == WK_MEAN, of);
                 return {a.value, a.known && range.within(kPlain)};
             } else {
-                if (!(fold == WK_NORM || fold == WK_VAR || fold == WK_STD)) return {0, false};
-                const bool two = N > 1 && N <= kFew && kSum && fold != WK_NORM && task.n == 2;
+                if (!is_moment(fold)) return {0, false};
+                const bool two = N > 1 && N <= kFew && kSum && is_spread(fold) && task.n == 2;
                 near_answer a = {0, false};
                 bool more = kHalf; // may others tell it?
                 if (two) {
@@ -735,8 +735,7 @@ struct float_sums {
             if (task.out_dtype[i] != kDtype) return false;
             if (fold == WK_MIN || fold == WK_MAX)
                 a = {(float)number_of<R>(fold == WK_MIN ? ends.least : ends.most), true};
-            else if (fold == WK_VAR || fold == WK_STD || fold == WK_NORM || fold == WK_SUM ||
-                     fold == WK_MEAN)
+            else if (is_moment(fold) || fold == WK_SUM || fold == WK_MEAN)
                 a = result(fold);
             if (!a.known) return false;
             store_float<kDtype>(task.out[i], at, a.value);

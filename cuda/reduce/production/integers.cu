@@ -87,7 +87,7 @@ static __device__ __forceinline__ answer
 short_moment(const upper_bits &of, double d, double inverse, int fold, int dtype)
 {
     const unsigned __int128 x = of.x;
-    const bool root = fold == WK_NORM || fold == WK_STD;
+    const bool root = is_root(fold);
     // A root that may be an integer, or its half, and a tie.
     const bool whole = fold == WK_NORM || (fold == WK_STD && d == 4);
     if (x == 0) return {0, true};
@@ -145,7 +145,7 @@ finish_words(uint64_t sum, uint64_t sum_high, uint64_t squares, uint64_t squares
         const int fold = task.fold[i], dtype = task.out_dtype[i];
         void *const out = task.out[i];
         if (fold == WK_MIN || fold == WK_MAX) continue;
-        const bool spread = fold == WK_VAR || fold == WK_STD;
+        const bool spread = is_spread(fold);
         uint64_t q[3] = {squares, squares_high, squares_top};
         upper_bits x = {(unsigned __int128)size_high << 64 | size, 0, false};
         double d = n, inverse = of_mean;

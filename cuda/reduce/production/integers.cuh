@@ -344,7 +344,7 @@ __device__ __forceinline__ bool
 finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t output)
 {
     const int fold = task.fold[0], n = (int)task.n;
-    const bool spread = fold == WK_VAR || fold == WK_STD;
+    const bool spread = is_spread(fold);
     if (!(spread ? task.spread > 0 : fold == WK_NORM)) return false;
     using U = std::make_unsigned_t<S>;
     const auto size = [&](int j) {

@@ -75,6 +75,10 @@ describe(const wk_call *call, reduce_task *task)
         task->out_dtype[i] = (uint8_t)call->out[i].dtype;
         task->fold[i] = (uint8_t)r->fold[i];
     }
+    task->wraps = !r->has_initial;
+    for (int i = 0; i < call->outs; i++)
+        task->wraps &=
+            (r->fold[i] == WK_SUM || r->fold[i] == WK_SUMSQ) && call->out[i].dtype < WK_F16;
     task->planes = r->planes > 1 ? r->planes : 1;
     task->flip = r->fold[0] == WK_ARGMAX ? -1 : 0;
     task->has_initial = r->has_initial;

@@ -200,8 +200,7 @@ struct quick_columns : quick_rows<quick_columns<Acc>> {
     static bool asked(const reduce_task &task)
     {
         const int fold = task.fold[0];
-        const bool some = kSquares ? fold == WK_NORM || fold == WK_VAR || fold == WK_STD
-                                   : fold == WK_SUM || fold == WK_MEAN;
+        const bool some = kSquares ? is_moment(fold) : fold == WK_SUM || fold == WK_MEAN;
         return task.is_own() && some && task.n <= 1024 &&
                ((kHalf && !kSquares) || task.n > WK_FEW_ROWS);
     }
@@ -287,7 +286,7 @@ struct quick_columns : quick_rows<quick_columns<Acc>> {
         const double all = kSquares ? squares[i] : sum[i];
         const int fold = task.fold[0];
         if (all - all != 0) { // infinities, which have no variance, or a NaN
-            const bool nan = all != all || fold == WK_VAR || fold == WK_STD;
+            const bool nan = all != all || is_spread(fold);
             return {nan ? wk_from_bits_f32(0x7fc00000) : (float)all,
                     !(task.less_nan && all != all)};
         }
@@ -387,7 +386,7 @@ struct quick_pairs : quick_rows<quick_pairs<Acc>> {
         const double off = (of.number + 4) * (of.number + 4) * 0x1p-106;
         double_pair s = sum[c], q = squares[c];
         if constexpr (kSquares) {
-            if (bits[c] == 0 && (fold == WK_NORM || of.spread > 0)) return {0, true};
+            if (bits[c] == 0 && (!is_spread(fold) || of.spread > 0)) return {0, true};
             if (!(q.high > 0x1p-400 && q.high < 0x1p800)) return {0, false};
             q.high = two_sum(q.high, q.low, &q.low);
             q.lost = q.high * off;

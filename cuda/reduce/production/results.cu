@@ -54,14 +54,14 @@ static __device__ WK_NOINLINE near_answer
 exact_plain(double sum, double squares, const reduce_task &task, int fold, int dtype)
 {
     double x = squares;
-    bool exact = fold == WK_NORM || task.spread > 0;
-    if (fold == WK_VAR || fold == WK_STD) {
+    bool exact = !is_spread(fold) || task.spread > 0;
+    if (is_spread(fold)) {
         const double n = (double)task.n, q = n * squares, s = sum * sum, spread = q - s;
         x = spread * task.inverse_spread; // S^2 is no more than n Q
         exact &= __fma_rn(n, squares, -q) == 0 && __fma_rn(sum, sum, -s) == 0 &&
                  (q - spread) - s == 0 && __fma_rn(x, task.spread, -spread) == 0;
     }
-    if (x != 0 && (fold == WK_NORM || fold == WK_STD)) { // on its side of the float next to it
+    if (x != 0 && is_root(fold)) { // on its side of the float next to it
         const double r = (double)(float)(x * rsqrt(x)), square = r * r;
         exact &= x > 0x1p-200;
         x = square == x ? r : r * (square < x ? 1 + 0x1p-52 : 1 - 0x1p-52);
@@ -115,7 +115,7 @@ moment_of_column(const void *elements, int64_t pitch, int dtype, const reduce_ta
                  bool only_exact)
 {
     const int fold = task.fold[0], n = (int)task.n;
-    const double pivot = fold == WK_NORM ? 0 : real_at(elements, dtype, 0);
+    const double pivot = is_spread(fold) ? real_at(elements, dtype, 0) : 0;
     double s = 0, q = 0;
     each_difference(elements, pitch, dtype, n, pivot, [&](double d, double) {
         s += d;
@@ -124,7 +124,7 @@ moment_of_column(const void *elements, int64_t pitch, int dtype, const reduce_ta
     near_answer a = {0, false};
     const population of(task);
     const double off = (double)(n + 4) * 0x1p-53;
-    if (q == 0) return {0, fold == WK_NORM || of.spread > 0}; // no square is too small
+    if (q == 0) return {0, !is_spread(fold) || of.spread > 0}; // no square is too small
     if (only_exact)
         ;
     else if (dtype == WK_F32)
@@ -144,7 +144,7 @@ __device__ WK_NOINLINE answer
 moment_of_wide_column(const double *elements, int64_t pitch, const reduce_task &task)
 {
     const int fold = task.fold[0], n = (int)task.n;
-    const double pivot = fold == WK_NORM ? 0 : elements[0];
+    const double pivot = is_spread(fold) ? elements[0] : 0;
     const population of(task);
     double_pair s = {0, 0, 0}, q = {0, 0, 0};
     bool some = false;
@@ -158,7 +158,7 @@ moment_of_wide_column(const double *elements, int64_t pitch, const reduce_task &
         q.low += __fma_rn(2 * d, rest, __fma_rn(d, d, -square) + carry);
     });
     const double off = (of.number + 6) * (of.number + 6) * 0x1p-106;
-    if (!some) return {0, fold == WK_NORM || of.spread > 0};
+    if (!some) return {0, !is_spread(fold) || of.spread > 0};
     if (!(q.high > 0x1p-400 && q.high < 0x1p800)) return {0, false};
     q.high = two_sum(q.high, q.low, &q.low);
     s.high = two_sum(s.high, s.low, &s.low);
@@ -321,8 +321,7 @@ near_squares(const float_outcome &o, int fold, const reduce_task &task, int dtyp
 static __device__ bool
 too_few(const reduce_task &task, int fold, int64_t n)
 {
-    return (fold == WK_VAR || fold == WK_STD) && (task.skip_nan || n < 2) &&
-           !((double)n - task.ddof > 0);
+    return is_spread(fold) && (task.skip_nan || n < 2) && !((double)n - task.ddof > 0);
 }
 
 __device__ WK_NOINLINE population
@@ -419,8 +418,7 @@ finish_floats(const float_outcome &o, const reduce_task &task, int64_t output)
         }
         answer a = {0, true};
         if (odd)
-            a.value = (odd & WK_HAS_NAN) || fold == WK_VAR || fold == WK_STD ? wk_nan()
-                                                                             : wk_infinity(0);
+            a.value = (odd & WK_HAS_NAN) || is_spread(fold) ? wk_nan() : wk_infinity(0);
         else if (parts == 2 || dtype == WK_F64 || task.counts || fold == WK_SUMSQ ||
                  !(a = near_squares(o, fold, task, dtype)).known)
             a = times_power(quick_squares(o, task, i, parts, dtype),
@@ -444,8 +442,8 @@ finish_few(double a, double b, double c, double d, const reduce_task &task, int6
     for (int i = 0; i < folds; i++) {
         const int fold = task.fold[i];
         void *const out = task.out[i];
-        const bool spread = fold == WK_VAR || fold == WK_STD, mean = fold == WK_MEAN;
-        bool divide = spread || mean, root = fold == WK_STD || fold == WK_NORM;
+        const bool spread = is_spread(fold), mean = fold == WK_MEAN;
+        bool divide = spread || mean, root = is_root(fold);
         double x[kFew] = {a, b, c, d}, by = n;
         double_pair r = {0, 0, 0};
         if (task.out_dtype[i] != dtype) return false;

@@ -385,7 +385,7 @@ finish_plain(const double_pair &s, int flags, const reduce_task &task, const pop
     }
 }
 
-// A norm, a variance or its root of all elements of a dtype of few digits, from the first doubles
+// A sum of squares, a norm, a variance or its root of all elements of a dtype of few digits, from the first doubles
 // alone: nearly always enough. Else what is not known is computed in pairs.
 template <int kDtype>
 __device__ __forceinline__ near_answer
@@ -394,7 +394,7 @@ quick_plain(const double_pair &sum, const double_pair &squares, const population
     constexpr double kUnit = 0x1p-50; // of all that is rounded here, to spare
     const double q = squares.high, s = sum.high;
     double x = q, e = q * kUnit + squares.lost;
-    if (fold == WK_VAR || fold == WK_STD) {
+    if (is_spread(fold)) {
         const double n = of.number, scale = of.inverse_spread;
         x = __fma_rn(n, q, -s * s) * scale;
         // S^2 is no more than n Q
@@ -402,7 +402,7 @@ quick_plain(const double_pair &sum, const double_pair &squares, const population
         if (!(scale > 0)) return {0, false};
     }
     if (!(e < x * 0x1p-26)) return {0, false};
-    if (fold == WK_NORM || fold == WK_STD) {
+    if (is_root(fold)) {
         const double inverse = rsqrt(x); // but for some units in its last place
         x *= inverse;
         e = e * inverse + x * kUnit;
@@ -489,27 +489,27 @@ struct batch_sums {
         const near_answer a = settled_between<kDtype>(y - e, y + e);
         return {a.value, a.known && known};
     }
-    // A norm, a variance or its root.
+    // A sum of squares, a norm, a variance or its root.
     __device__ __forceinline__ near_answer moment(const population &of, int fold) const
     {
         F y = squares, e = squares * off;
         bool known = in_range();
-        if (fold != WK_NORM) {
+        if (is_spread(fold)) {
             const F n = kWide ? (F)of.number : (F)of.near_number,
                     scale = kWide ? (F)of.inverse_spread : (F)of.near_inverse_spread;
             y = fma_rn(n, squares, -(sum * sum)) * scale;
             e = n * squares * scale * (4 * off);
             known &= scale > 0;
         }
-        near_answer a = settle(y, e, fold != WK_VAR);
+        near_answer a = settle(y, e, is_root(fold));
         a.known &= known;
         if constexpr (kWide)
-            if (squares == 0 && (fold == WK_NORM || of.spread > 0)) a = {0, true};
+            if (squares == 0 && (!is_spread(fold) || of.spread > 0)) a = {0, true};
         return a;
     }
 };
 
-// The norm, the variance or its root of elements of a real dtype of few digits, `pitch` apart, where sums of floats,
+// The sum of squares, the norm, the variance or its root of elements of a real dtype of few digits, `pitch` apart, where sums of floats,
 // or of numbers far from zero, do not tell it: also a tie. results.cu
 __device__ near_answer moment_of_column(const void *elements, int64_t pitch, int dtype,
                                         const reduce_task &task, bool only_exact);
@@ -557,20 +557,20 @@ spread_of(const double_pair *sum, int parts, const double_pair &squares, double 
     return r.is_zero() || r.lost < r.high * 0x1p-30;
 }
 
-// A norm, a variance or its root of all elements, in float64.
+// A sum of squares, a norm, a variance or its root of all elements, in float64.
 template <bool kSpread>
 __device__ __forceinline__ answer
 quick_wide(const double_pair &sum, const double_pair &squares, const population &of, int fold)
 {
     double_pair r = squares;
     if (!(r.high > 0x1p-400 && r.high < 0x1p900)) return {0, false};
-    if (fold != WK_NORM) {
+    if (is_spread(fold)) {
         if constexpr (!kSpread) return {0, false};
         if (!(of.spread > 0) || !spread_of(&sum, 1, squares, of.number, &r) || r.is_zero())
             return {0, false};
         r = divided(r, of.spread, of.inverse_spread);
     }
-    if (fold != WK_VAR) r = root_of(r);
+    if (is_root(fold)) r = root_of(r);
     return rounded(r, WK_F64);
 }
 
@@ -584,7 +584,7 @@ finish_one(const double_pair &sum, const double_pair &squares, int flags,
     const int fold = task.fold[0];
     if (fold == WK_SUM || fold == WK_MEAN)
         return finish_plain<kDtype>(sum, flags, task, of, output);
-    if ((flags & (WK_IS_ODD | WK_TOO_LARGE)) || fold == WK_SUMSQ) return false;
+    if (flags & (WK_IS_ODD | WK_TOO_LARGE)) return false;
     if constexpr (kDtype == WK_F64) {
         const answer a = quick_wide<kSpread>(sum, squares, of, fold);
         if (a.known) store_as<kDtype>(task.out[0], output, a.value);
@@ -664,7 +664,7 @@ squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
     return pair_of(all, wide);
 }
 
-// The norm, the variance or its root in float64, of squares of elements or of differences.
+// The sum of squares, the norm, the variance or its root in float64, of squares of elements or of differences.
 __device__ __forceinline__ answer
 answer_of_squares(double_pair r, bool spread, const reduce_task &task)
 {
@@ -672,18 +672,18 @@ answer_of_squares(double_pair r, bool spread, const reduce_task &task)
     if (!(r.high >= 0 && r.lost < INFINITY)) return {0, false};
     if (r.high == 0) return {0, true};
     if (spread) r = divided(r, task.spread, task.inverse_spread);
-    if (fold != WK_VAR) r = root_of(r);
+    if (is_root(fold)) r = root_of(r);
     return rounded(r, WK_F64);
 }
 
-// The norm, the variance or its root of a few doubles, of elements of so many parts.
+// The same of a few doubles, of elements of so many parts.
 template <int kParts, int N>
 __device__ __forceinline__ answer
 answer_of_few(const double (&x)[N], const reduce_task &task)
 {
     const int fold = task.fold[0];
-    const bool spread = fold == WK_VAR || fold == WK_STD;
-    if (!(spread ? task.spread > 0 : fold == WK_NORM)) return {0, false};
+    const bool spread = is_spread(fold);
+    if (!is_moment(fold) || (spread && !(task.spread > 0))) return {0, false};
     const int n = kParts * (int)task.n;
     if constexpr (kParts == 1 && N > 1) {
         if (fold == WK_STD && n == 2 && task.spread == 4) { // half of a distance: often a tie

@@ -52,7 +52,7 @@ exact_squares(const unsigned long long *word, int64_t *work, table_shape shape,
               const reduce_task &task, int fold, wk_format f)
 {
     const int flags = (int)word[kFlags] | (int)word[kFlags] >> WK_PART_SHIFT;
-    const bool spread = fold == WK_VAR || fold == WK_STD;
+    const bool spread = is_spread(fold);
     const int64_t n = task.counts ? (int64_t)word[kCount] : task.n;
     if (spread && task.skip_nan && !((double)n - task.ddof > 0)) return wk_nan();
     wk_limbs sum[2];

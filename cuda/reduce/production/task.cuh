@@ -60,6 +60,7 @@ struct reduce_task {
     bool plain;    // one result of all elements, of their dtype or an integer's; there are some
     bool less_nan; // the same, of real numbers, but that NaN are left out
     bool in_double; // one result of all elements, a float64; there are some
+    bool wraps;     // sums of integers, or of their squares, modulo 2^64, alone
     bool keeps;     // `shared` is the state of pieces: it stays
 
     // Kernels are compiled for element sizes; these tell the dtypes of one size apart.
@@ -211,6 +212,25 @@ warp_draws_last(unsigned *ticket, unsigned tickets)
         __threadfence();
     }
     return __shfl_sync(kAllLanes, (int)last, 0);
+}
+
+__host__ __device__ __forceinline__ bool
+is_spread(int fold)
+{
+    return fold == WK_VAR || fold == WK_STD;
+}
+
+__host__ __device__ __forceinline__ bool
+is_root(int fold)
+{
+    return fold == WK_NORM || fold == WK_STD;
+}
+
+// Of squares, or of what is made of them.
+__host__ __device__ __forceinline__ bool
+is_moment(int fold)
+{
+    return fold == WK_SUMSQ || is_spread(fold) || is_root(fold);
 }
 
 __device__ __forceinline__ bool

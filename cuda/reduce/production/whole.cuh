@@ -323,9 +323,10 @@ whole_blocks(bool few)
     if (Acc::kQuick && !few) return 4;
     bool small = few && Acc::kBlocks > 2;
     if constexpr (Acc::kCertain) {
-        small |= Acc::kBlocks > 2 && sizeof(typename Acc::T) <= 4;
+        small |= (Acc::kBlocks > 2 || (few && Acc::kAtOnce)) && sizeof(typename Acc::T) <= 4;
     } else {
-        small &= !Acc::kHasSquares && (Acc::kWide || Acc::kPieces == 1);
+        small &= (!Acc::kHasSquares || (Acc::kHalf && !Acc::kHasSum)) &&
+                 (Acc::kWide || Acc::kPieces == 1);
         if (few && !small && Acc::kWide && Acc::kAnswersFirst)
             return 3; // else squares have two
     }
