@@ -153,7 +153,7 @@ PLANTED = [
     (RESULTS, "e = n * squares * scale * (4 * off);", "e = y * off;"),
     # whole columns in plain doubles
     (QUICK, "spare = 53 - kDigits", "spare = 90 - kDigits"),
-    (QUICK, "all != all || fold == WK_VAR || fold == WK_STD", "all != all"),
+    (QUICK, "all != all || is_spread(fold)", "all != all"),
     (QUICK, "own.of[i] = 0x7e00;", ";"),
     (QUICK, "(of.number * kPieces + 3) * 0x1p-53", "0"),
     (QUICK, "v.over % 4 * 8)", "0)"),

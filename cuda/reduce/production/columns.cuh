@@ -108,10 +108,7 @@ leave_column(const reduce_task &task, int64_t output, int64_t part, bool whole, 
     }
     Acc acc = memory->load(task, slot);
     if constexpr (!Acc::kCertain)
-        if (task.keeps) {
-            const Acc own = acc; // in memory, only here
-            return share_column(own, task, output);
-        }
+        if (task.keeps) return share_column(acc, task, output);
     return deliver(acc, task, output);
 }
 

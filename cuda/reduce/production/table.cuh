@@ -130,9 +130,6 @@ add_digits(double (&x)[K], int base, unsigned long long *limb)
     }
 }
 
-// A thread's doubles to limbs that others add to as well; table.cu.
-__device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
-
 // Words begin .. end - 1 of a table to another that others add to as well, by a warp; table.cu.
 __device__ void add_words(table_shape shape, unsigned long long *to,
                           const unsigned long long *from, int begin, int end);
@@ -214,8 +211,7 @@ cut_stream(few<K> &all, int s, int base, unsigned long long *limb, table_memory<
     const int own = cut_digits<digits_for<K>>(all.s, top_of(most, base), base);
     if (lane <= kMostDigits) record->sum[threadIdx.x / kWarp][lane] = own;
     if (__any_sync(kAllLanes, largest_of(all.s) != 0)) { // rarely
-        const few<K> rest = all;                         // in memory, only here
-        add_own_doubles(rest.s, K, base, limb);
+        add_digits(all.s, base, limb);
         if (lane == 0) atomicOr(&memory->some, 1);
     }
 }
@@ -397,6 +393,9 @@ __device__ double part_of_element(const void *elements, int dtype, int64_t at, i
 // Does the element of an output count?
 __device__ bool counts_there(const void *in, const reduce_task &task, const uint8_t *mask,
                              const spot &s);
+
+// A thread's doubles to limbs that others add to as well.
+__device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
 
 // The elements begin .. end - 1 of an output, to the table, by the whole block; barriers must have gone
 // before, and must follow.
