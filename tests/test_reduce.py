@@ -950,6 +950,43 @@ def test_deviations_of_two_are_half_of_their_distance(device):
         )
 
 
+SQUARED = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+@pytest.mark.parametrize(
+    "dtype", [*SQUARED, "float16", "bfloat16", "float32", "float64", "complex64"]
+)
+def test_sums_of_squares_of_few_and_of_many(device, dtype):
+    rng = np.random.default_rng(2)
+    for shape in ((2, 700), (3, 300), (4, 90), (5, 90), (16, 300), (40, 130), (300, 3), (90, 100)):
+        if dtype in SQUARED:
+            high = 2 if dtype == "bool" else np.iinfo(dtype).max
+            a = rng.integers(0, high, shape, dtype=dtype, endpoint=dtype != "bool")
+            a = np.negative(a, where=rng.random(shape) < 0.5, out=a) if dtype != "bool" else a
+        else:
+            a = (3 * rng.standard_normal(shape)).astype(dtype)
+            a[:, ::7] = np.rint(a[:, ::7].real)
+            a[0, -1], a[-1, 1] = np.inf, np.nan
+        for b, axis in ((a, 0), (np.ascontiguousarray(a.T), 1), (a, 1)):
+            check(device, b, "sumsq", axis)
+            both = warpkit.reduce(b, ("sum", "sumsq"), axis, device=device)
+            assert_same(both.sum, warpkit.reduce(b, "sum", axis, device="cpu"))
+            assert_same(both.sumsq, warpkit.reduce(b, "sumsq", axis, device="cpu"))
+        check(device, a, "sumsq", 0, where=rng.random(shape) < 0.5)
+
+
+def test_numbers_of_what_is_true_and_false_together(device):
+    a = np.random.default_rng(4).standard_normal((9, 130)) < -1
+    for dtype in ("bool", "int32", "float64", "complex128"):
+        b = a.astype(dtype)
+        b[2], b[3] = 0, 1
+        for axis in (0, 1):
+            ops = ("any", "count_nonzero", "all")
+            got = warpkit.reduce(b, ops, axis, device=device)
+            for op in ops:
+                assert_same(getattr(got, op), warpkit.reduce(b, op, axis, device="cpu"))
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 def test_products_of_short_rows(device, dtype):
     rng = np.random.default_rng(1)
@@ -1222,6 +1259,29 @@ def test_the_first_of_equals_wins_over_blocks(device, dtype):
         check(device, a, "argmax")
         check(device, -a, "argmin")
         check(device, a[:at], "argmax")
+
+
+@pytest.mark.parametrize("n", [1, 7, 16, 63, 64, 65, 100, 4096, 9000])
+def test_the_first_that_is_true_or_false_is_found(device, n):
+    rng = np.random.default_rng(n)
+    for share in (0, 1 / n, 0.5, 1 - 1 / n, 1):
+        a = rng.random((20, n)) < share
+        odd = (a * rng.integers(1, 256, a.shape)).astype("u1").view(bool)
+        for op in ("argmin", "argmax"):
+            want = getattr(np, op)(a, axis=1)
+            for b in (a, odd, np.asfortranarray(a)):
+                np.testing.assert_array_equal(warpkit.reduce(b, op, 1, device=device), want)
+            assert warpkit.reduce(odd, op, device=device) == getattr(np, op)(a)
+            assert warpkit.reduce(odd[3], op, device=device) == want[3]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float16", "int32", "float64", "complex128"])
+@pytest.mark.parametrize("columns", [2, 3, 4, 5])
+def test_places_in_a_few_columns(device, dtype, columns):
+    a = values(dtype, (9000, columns))
+    for b in (a, a[::2], a[1:, ::-1]):
+        for op in ("argmin", "argmax"):
+            check(device, b, op, 0)
 
 
 def test_indices_take_one_axis(device):

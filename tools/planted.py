@@ -19,6 +19,8 @@ FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
 QUICK = "cuda/reduce/production/quick.cuh"
 QUICK_LANES = "cuda/reduce/production/quick_lanes.cuh"
 OF_INTEGERS = "cuda/reduce/production/integers.cuh"
+SUMMARY = "cuda/reduce/production/summary.cuh"
+LAUNCH = "cuda/reduce/production/launch.cuh"
 PRODUCTS = "cuda/reduce/production/tree.cuh"
 SPREAD = "csrc/num/spread.h"
 
@@ -217,6 +219,10 @@ PLANTED = [
     (FLOATS, "            scale();\n        }\n        count", "        }\n        count"),
     (FOLD_LINES, "if (__syncthreads_or(acc.is_scaled())) acc.scale();", "__syncthreads();"),
     (INTEGERS, "tile += (to - from - 1) / (step * each) * step;", ";"),
+    (SUMMARY, "squares + ((2 * sum + n) << bias)", "squares"),
+    (SUMMARY, "squares += (uint64_t)(W)(v * v);", "squares += (uint64_t)v * v;"),
+    (OF_INTEGERS, "x = total == (uint64_t)count;", "x = total != 0;"),
+    (LAUNCH, "task->wraps = !r->has_initial;", "task->wraps = true;"),
     # a few integers, in doubles
     (OF_INTEGERS, "fma(fma(-root, root, all), fma(half, rest, half), root)", "root"),
     (OF_INTEGERS, "all += 256 * __dp4a(four, 0x01010101, 0) + ((int)task.n << 14);", ";"),
