@@ -222,7 +222,11 @@ PLANTED = [
     (SUMMARY, "squares + ((2 * sum + n) << bias)", "squares"),
     (SUMMARY, "squares += (uint64_t)(W)(v * v);", "squares += (uint64_t)v * v;"),
     (OF_INTEGERS, "x = total == (uint64_t)count;", "x = total != 0;"),
-    (LAUNCH, "task->wraps = !r->has_initial;", "task->wraps = true;"),
+    (
+        LAUNCH,
+        "task->wraps = !r->has_initial && call->part.mode == WK_WHOLE;",
+        "task->wraps = true;",
+    ),
     # a few integers, in doubles
     (OF_INTEGERS, "fma(fma(-root, root, all), fma(half, rest, half), root)", "root"),
     (OF_INTEGERS, "all += 256 * __dp4a(four, 0x01010101, 0) + ((int)task.n << 14);", ";"),

@@ -75,7 +75,7 @@ describe(const wk_call *call, reduce_task *task)
         task->out_dtype[i] = (uint8_t)call->out[i].dtype;
         task->fold[i] = (uint8_t)r->fold[i];
     }
-    task->wraps = !r->has_initial;
+    task->wraps = !r->has_initial && call->part.mode == WK_WHOLE;
     for (int i = 0; i < call->outs; i++)
         task->wraps &=
             (r->fold[i] == WK_SUM || r->fold[i] == WK_SUMSQ) && call->out[i].dtype < WK_F16;
