@@ -262,6 +262,8 @@ class Bench(sections.Sections):
                     row: Row = {"dtype": dtype, "data": what, "layout": name, "us": 1e6 * took}
                     found[cells.name_of(op)].append(row | {"share": 1e-9 * nbytes / took / copy})
         for op_name, rows in found.items():
+            if not rows:  # the time was up before the first
+                return
             rows.sort(key=lambda row: row["share"])
             yield {
                 "op": op_name,

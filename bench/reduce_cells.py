@@ -190,14 +190,18 @@ SWEPT_DATA = ("normal", "integers", "constant", "far")
 FAR = {"float16": 100, "bfloat16": 30, "float32": 1e4, "float64": 1e9}  # from zero, with spread 1
 
 
+def is_whole(dtype: str) -> bool:
+    return dtype == "bool" or "int" in dtype
+
+
 def swept_data(dtype: str) -> tuple[str, ...]:
     """Of integers one kind: those below 100; of bool below 2."""
-    return SWEPT_DATA[1:2] if "int" in dtype or dtype == "bool" else SWEPT_DATA
+    return ("integers",) if is_whole(dtype) else SWEPT_DATA
 
 
 def swept(cupy: Any, dtype: str, nbytes: int, what: str) -> Array:
     """One-dimensional; bfloat16 is given as uint16. Of complex numbers both parts are alike."""
-    if "int" in dtype or dtype == "bool":
+    if is_whole(dtype):
         whole = cupy.random.randint(0, 2 if dtype == "bool" else 100, nbytes, dtype="uint8")
         return whole[: nbytes // cupy.dtype(dtype).itemsize].astype(dtype)
     part = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
@@ -239,7 +243,7 @@ def of_torch(torch: Any, op: Op, axis: Axis, dtype: str) -> Callable[[Array], An
         folds = [of_torch(torch, one, axis, dtype) for one in op]
         return lambda a: [fold(a) for fold in folds]
     dim: dict[str, Any] = {} if axis is None else {"dim": axis}
-    whole = dtype == "bool" or "int" in dtype
+    whole = is_whole(dtype)
     wide = torch.float64
     if op in ("var", "std"):
         moment = getattr(torch, op)
@@ -257,7 +261,7 @@ def of_torch(torch: Any, op: Op, axis: Axis, dtype: str) -> Callable[[Array], An
 def in_two_calls(torch: Any, axis: Axis, dtype: str) -> Callable[[Array], Any]:
     """SEVERAL by the functions that give two of them each; axis is one or none."""
     dim: dict[str, Any] = {} if axis is None else {"dim": axis}
-    whole = dtype == "bool" or "int" in dtype
+    whole = is_whole(dtype)
 
     def both(a: Array) -> Any:
         std, mean = torch.std_mean(a.to(torch.float64) if whole else a, **dim, correction=0)
