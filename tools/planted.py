@@ -186,7 +186,8 @@ PLANTED = [
     (MOMENTS, "if (negative) s = {-s.high, -s.low, s.lost};", ";"),
     # numbers far from zero; products of short rows
     (SPREAD, "wk_chain_add(c, fma(a, b, -p));", ";"),
-    (PRODUCTS, "if (half < task.lanes)", "if (half < task.lanes / 2)"),
+    (PRODUCTS, "int half = threads / 2; half > 0", "int half = threads / 4; half > 0"),
+    (PRODUCTS, "if (rest != 0 && !(b & 1)) b +=", "if (false) b +="),
     # tables: digits of doubles, words of parts, limbs
     (TABLE, "x[i] -= t - bias;", ";"),
     (TABLE, "        atomicOr(to + w, value);", "        atomicAdd(to + w, 0ull);"),

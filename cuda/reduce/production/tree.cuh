@@ -1,10 +1,12 @@
 // tree.cuh -- products of floats: rounded at each step, so the order is fixed: num/tree.h's.
 //
 // In, out   any strides: kept axes, then reduced ones (plan.h) -> one value per output.
-// How       a warp takes one chunk of the tree, lane l the elements l, l + 32, ...; the chunks'
-//           totals are folded by the same kernel, until one is left. Of up to 16 elements it takes several
-//           chunks, as lanes without elements change nothing. Neighbouring columns are read
-//           side by side instead, one thread each, with 32 lanes in registers.
+// How       a block takes a tile: lanes of many chunks of the tree, each thread up to 8 of them, neighbours
+//           what lies side by side, be these lanes or columns. The lanes' products go through shared
+//           memory, where each thread folds 8 of one output. The chunks' totals are folded by the
+//           same kernel, until one is left.
+// Better    than a warp a chunk, which folds 16 elements no faster than 1,024: as many loads are on
+//           their way, and as many threads have results to round, however short folds are.
 // Source    J. Luitjens, "Faster Parallel Reductions on Kepler" (2014).
 #pragma once
 #include "num/tree.h"
@@ -13,21 +15,29 @@
 namespace wk
 {
 
-constexpr int kColumns = kWarp;   // neighbouring columns of a block: one coalesced load a row
-constexpr int kChunksOfBlock = 4; // rows of threads; 128 threads, as 32 lanes take registers
+constexpr int kMostLanes = 8; // of a thread
 
+// What all threads read comes first: the constant memory's lines are misses, anew with each launch.
 struct tree_task {
-    layout kept, folded;
-    int64_t where_kept[kAxes], where_folded[kAxes];
-    const uint8_t *where;
     int64_t outputs, n, chunks; // of this level
-    int lanes;                  // of a chunk
-    int64_t stride;             // between folded elements; 0: several axes, or a mask
-    layout places;              // where an output's totals stand, in outputs, from `output` on
-    int64_t output, first, row; // the first chunk's number, of so many
-    void *out;
-    uint8_t out_dtype;
+    int64_t stride;             // between folded elements; 0: several axes
+    // A tile: 2^log_folds chunks of 2^log_lanes lanes, `each` of them a thread's.
+    int log_folds, log_lanes, each;
+    int fold_step, lane_step; // between the lanes' products
+    bool across;              // neighbouring threads have neighbouring outputs, else lanes
+    bool together;            // all of a thread's lanes: they are short, and evenly apart
+    bool plain;               // results are of the elements' dtype, and that is all
     bool skip_nan, has_initial;
+    uint8_t out_dtype;
+    const uint8_t *where;
+    void *out;
+    // From a thread's first lane to its others: elements, products, chunks and lanes, very many to none.
+    int64_t apart[kMostLanes];
+    int entry[kMostLanes], folds[kMostLanes], lanes[kMostLanes];
+    int64_t output, first,
+        row; // totals: from `output` on, the first chunk's number, of so many
+    layout kept, folded, places; // where an output's totals stand, in outputs
+    int64_t where_kept[kAxes], where_folded[kAxes];
     wk_value initial;
     wk_mailbox mailbox; // sent with the result if it has a slot
 };
@@ -69,157 +79,264 @@ shuffled(complex<double> v, int half)
     return {shuffled(v.re, half), shuffled(v.im, half)};
 }
 
-template <typename A>
-__device__ __forceinline__ A
+template <typename T>
+__device__ __forceinline__ T
 one()
 {
-    if constexpr (is_complex<A>)
-        return A{1, 0};
+    if constexpr (is_complex<T>)
+        return T{1, 0};
+    else if constexpr (is_half<T>)
+        return T{std::is_same_v<T, half16> ? (uint16_t)0x3c00 : (uint16_t)0x3f80};
     else
         return 1;
 }
 
 template <typename T>
 __device__ __forceinline__ factor_t<T>
-factor_of(T x, const tree_task &task)
+factor_of(T x)
 {
-    if (task.skip_nan && is_nan(x)) return one<factor_t<T>>();
     if constexpr (is_complex<T>)
         return {(double)x.re, (double)x.im};
     else
         return (double)value_of(x);
 }
 
-__device__ inline double
-rounded(double x, int dtype)
-{
-    if (dtype == WK_F64 || dtype == WK_C128 || x == 0 || !(x - x == 0)) return x;
-    if (dtype == WK_F32 || dtype == WK_C64) return (double)(float)x;
-    const uint64_t b = wk_bits_f64(x);
-    if ((b >> 52 & 2047) == 0) return x < 0 ? -0.0 : 0.0; // far below the least of 16 bits
-    wk_leading v = {
-        {0, 0, 0, b << 11 | (uint64_t)1 << 63}, (int)(b >> 52 & 2047) - 1023 - 255, 0};
-    return wk_round_leading(&v, x < 0, wk_format_of((wk_dtype)dtype));
-}
-
-__device__ inline void
-finish(const tree_task &task, int64_t output, double x)
-{
-    if (task.has_initial) x = times(x, task.initial.f64[0]);
-    store(task.out, task.out_dtype, output, rounded(x, task.out_dtype));
-}
-
-__device__ inline void
-finish(const tree_task &task, int64_t output, complex<double> x)
-{
-    if (task.has_initial) x = times(x, {task.initial.f64[0], task.initial.f64[1]});
-    store(task.out, task.out_dtype, 2 * output, rounded(x.re, task.out_dtype));
-    store(task.out, task.out_dtype, 2 * output + 1, rounded(x.im, task.out_dtype));
-}
-
-// A chunk's total, for the next level; or the result, where there is one chunk.
-template <typename A>
+// A result, rounded once: to float16 and bfloat16 by way of the neighbouring float with an odd last bit, if it is no
+// float itself.
+template <int kDtype>
 __device__ __forceinline__ void
-put(const tree_task &task, int64_t output, int64_t chunk, A total, A *totals)
+store_rounded(void *out, int64_t at, double x)
 {
-    if (totals) {
-        const int64_t at = task.output + spot_of(task.places, task.where_kept, output).at;
-        totals[at * task.row + task.first + chunk] = total;
+    constexpr bool kHalf = kDtype == WK_F16 || kDtype == WK_BF16;
+    if (!kHalf || !(x - x == 0)) {
+        store_as<kDtype>(out, at, x);
         return;
     }
-    finish(task, output, total);
+    const float near = (float)x;
+    const double rest = x - (double)near; // where that is infinite, infinite
+    uint32_t b = wk_bits_f32(near);
+    if (rest != 0 && !(b & 1)) b += (rest > 0) == (x > 0) ? 1 : -1;
+    if (kDtype == WK_BF16) b += 0x7fff + (b >> 16 & 1);
+    store_float<kDtype>(out, at, wk_from_bits_f32(b));
+}
+
+template <int kDtype>
+__device__ __forceinline__ void
+store_product(void *out, int64_t output, double x)
+{
+    store_rounded<kDtype>(out, output, x);
+}
+
+template <int kDtype>
+__device__ __forceinline__ void
+store_product(void *out, int64_t output, complex<double> x)
+{
+    constexpr int kPart = kDtype == WK_C64 ? WK_F32 : WK_F64;
+    store_rounded<kPart>(out, 2 * output, x.re);
+    store_rounded<kPart>(out, 2 * output + 1, x.im);
+}
+
+// A result that is not plain.
+template <typename A>
+__device__ WK_NOINLINE void
+finish(const tree_task &task, int64_t output, A total)
+{
+    if (task.has_initial) {
+        A first;
+        memcpy(&first, task.initial.f64, sizeof first);
+        total = times(total, first);
+    }
+    if constexpr (is_complex<A>) {
+        if (task.out_dtype == WK_C64)
+            store_product<WK_C64>(task.out, output, total);
+        else
+            store_product<WK_C128>(task.out, output, total);
+    } else {
+        switch (task.out_dtype) {
+        case WK_F16: store_product<WK_F16>(task.out, output, total); break;
+        case WK_BF16: store_product<WK_BF16>(task.out, output, total); break;
+        case WK_F32: store_product<WK_F32>(task.out, output, total); break;
+        default: store_product<WK_F64>(task.out, output, total); break;
+        }
+    }
     send_bytes(task.mailbox, task.out);
 }
 
-// The element of a fold, or one where the mask leaves it out.
+// The dtype whose elements are of type T.
+template <typename T>
+constexpr int dtype_of = std::is_same_v<T, half16>    ? (int)WK_F16
+                         : std::is_same_v<T, brain16> ? (int)WK_BF16
+                         : std::is_same_v<T, float>   ? (int)WK_F32
+                         : std::is_same_v<T, double>  ? (int)WK_F64
+                         : sizeof(T) == 8             ? (int)WK_C64
+                                                      : (int)WK_C128;
+
+// Lanes of a thread, and elements on their way together.
+template <typename T>
+constexpr int kLanesEach = is_complex<T> ? kMostLanes / 2 : kMostLanes;
+
+// Blocks of a multiprocessor. H200, 64 MiB of 16 x n: float32 with 4 and 3 37 and 40 us, float64 36 and 26.
+template <typename T>
+constexpr int kTileBlocks = std::is_same_v<T, double> || sizeof(T) == 16 ? 3 : 4;
+
+// One takes the place of each NaN, where these are left out.
+template <typename T, int K>
+__device__ __forceinline__ void
+leave_out_nan(T (&x)[K], const tree_task &task)
+{
+    if (!task.skip_nan) return;
+#pragma unroll
+    for (int j = 0; j < K; j++)
+        if (is_nan(x[j])) x[j] = one<T>();
+}
+
+// A lane of a chunk; `fold` counts chunks: those of neighbouring outputs follow each other.
 template <typename T>
 __device__ __forceinline__ factor_t<T>
-factor_at(const T *x, const uint8_t *mask, const tree_task &task, int64_t i)
+product_of_lane(const T *in, const tree_task &task, int64_t fold, int lane)
 {
-    if (task.stride) return factor_of(x[i * task.stride], task);
-    const spot s = spot_of(task.folded, task.where_folded, i);
-    if (mask && !mask[s.mask]) return one<factor_t<T>>();
-    return factor_of(x[s.at], task);
-}
-
-template <typename T>
-__global__ void
-product_of_rows(const T *in, const tree_task __grid_constant__ task, factor_t<T> *totals)
-{
-    const int lane = threadIdx.x % task.lanes, of_warp = kWarp / task.lanes;
-    const int64_t all = task.outputs * task.chunks,
-                  step = (int64_t)gridDim.x * (kThreads / task.lanes);
-    int64_t first = ((int64_t)blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp) * of_warp;
-    for (; first < all; first += step) { // the same trips for all lanes
-        const int64_t own = first + threadIdx.x % kWarp / task.lanes;
-        int64_t output = own < all ? own : first;
-        const int64_t chunk = split(&output, task.chunks);
-        const int64_t after = (chunk + 1) * WK_CHUNK, end = after < task.n ? after : task.n;
-        const spot s = spot_of(task.kept, task.where_kept, output);
-        const T *x = in + s.at;
-        const uint8_t *mask = task.where ? task.where + s.mask : nullptr;
-        factor_t<T> read[8], total = one<factor_t<T>>(); // 8 on their way together
-        int64_t start = chunk * WK_CHUNK;
-        if (task.stride == 1 && !task.skip_nan && end - start == WK_CHUNK) {
-            T all[WK_CHUNK / kWarp]; // on their way together
-#pragma unroll
-            for (int k = 0; k < WK_CHUNK / kWarp; k++) all[k] = x[start + lane + k * kWarp];
-#pragma unroll
-            for (int k = 0; k < WK_CHUNK / kWarp; k++)
-                total = times(total, factor_of(all[k], task));
-            start = end;
-        }
-        if (task.lanes < kWarp) {
-            if (start + lane < end) total = factor_at(x, mask, task, start + lane);
-            start = end;
-        }
-        for (int64_t i = start + lane; i < end; i += 8 * kWarp) {
-#pragma unroll
-            for (int k = 0; k < 8; k++)
-                read[k] = i + k * kWarp < end ? factor_at(x, mask, task, i + k * kWarp)
-                                              : one<factor_t<T>>();
-#pragma unroll
-            for (int k = 0; k < 8; k++) total = times(total, read[k]);
-        }
-#pragma unroll
-        for (int half = kWarp / 2; half > 0; half /= 2)
-            if (half < task.lanes) total = times(total, shuffled(total, half));
-        if (lane == 0 && own < all) put(task, output, chunk, total, totals);
+    constexpr int K = sizeof(T) > 8 ? 8 : 16; // on their way together
+    factor_t<T> product = one<factor_t<T>>();
+    int64_t chunk = 0, output = fold;
+    if (task.chunks > 1) {
+        chunk = fold;
+        output = split(&chunk, task.outputs);
     }
+    const spot s = spot_of(task.kept, task.where_kept, output);
+    const int64_t i = chunk * WK_CHUNK + lane, behind = task.n - chunk * WK_CHUNK;
+    const int left = (behind < WK_CHUNK ? (int)behind : (int)WK_CHUNK) - lane;
+    int k = 0;
+    if (task.stride == 0) { // of several axes one by one
+#pragma unroll 1
+        for (; k < left; k += WK_LANES) {
+            const spot e = spot_of(task.folded, task.where_folded, i + k);
+            T read[1] = {one<T>()};
+            if (!task.where || task.where[s.mask + e.mask]) read[0] = in[s.at + e.at];
+            leave_out_nan(read, task);
+            product = times(product, factor_of(read[0]));
+        }
+    }
+    const int64_t step = WK_LANES * task.stride, mask_step = WK_LANES * task.where_folded[0];
+    const T *x = in + s.at + i * task.stride;
+    const uint8_t *mask = task.where ? task.where + s.mask + i * task.where_folded[0] : nullptr;
+#pragma unroll 1
+    for (; k < left; k += K * WK_LANES, x += K * step) {
+        T read[K];
+#pragma unroll
+        for (int j = 0; j < K; j++) {
+            read[j] = one<T>();
+            if (k + j * WK_LANES < left) read[j] = x[j * step];
+        }
+        if (mask) {
+#pragma unroll
+            for (int j = 0; j < K; j++)
+                if (k + j * WK_LANES < left && !mask[j * mask_step]) read[j] = one<T>();
+            mask += K * mask_step;
+        }
+        leave_out_nan(read, task);
+#pragma unroll
+        for (int j = 0; j < K; j++) product = times(product, factor_of(read[j]));
+    }
+    return product;
 }
 
-// Thread x of a block has one column, thread y one chunk of it; no thread needs another.
 template <typename T>
 __global__ void
-product_of_columns(const T *in, const tree_task __grid_constant__ task, factor_t<T> *totals)
+__launch_bounds__(kThreads, kTileBlocks<T>)
+    product_of_tiles(const T *in, const tree_task __grid_constant__ task, factor_t<T> *totals)
 {
     using A = factor_t<T>;
-    const int64_t columns = task.kept.shape[task.kept.ndim - 1];
-    const int64_t blocks = (columns + kColumns - 1) / kColumns, outer = task.outputs / columns;
-    int64_t work = (int64_t)blockIdx.x * kChunksOfBlock + threadIdx.y;
-    for (; work < blocks * outer * task.chunks; work += (int64_t)gridDim.x * kChunksOfBlock) {
-        const int64_t column = work % blocks * kColumns + threadIdx.x;
-        const int64_t output = work / blocks % outer * columns + column;
-        const int64_t chunk = work / blocks / outer, start = chunk * WK_CHUNK;
-        const int64_t after = start + WK_CHUNK, end = after < task.n ? after : task.n;
-        if (column >= columns) continue;
-        const T *x = in + spot_of(task.kept, task.where_kept, output).at;
-        A lane[WK_LANES];
+    constexpr int K = kLanesEach<T>;
+    __shared__ A products[kThreads * K * 3 / 2];
+    const int log_folds = task.log_folds, log_lanes = task.log_lanes, tid = threadIdx.x,
+              fold = task.across ? tid & ((1 << log_folds) - 1) : tid >> log_lanes,
+              lane = task.across ? tid >> log_folds : tid & ((1 << log_lanes) - 1);
+    const int log_threads = log_lanes > log2_of(K) ? log_lanes - log2_of(K) : 0,
+              threads = 1 << log_threads; // of an output
+    A *own = products + fold * task.fold_step + lane * task.lane_step;
+    int count[K];
 #pragma unroll
-        for (int l = 0; l < WK_LANES; l++) lane[l] = one<A>();
-        for (int64_t i = start; i < end; i += WK_LANES) {
+    for (int j = 0; j < K; j++) count[j] = (int)task.n - lane - task.lanes[j];
+    const int64_t all = task.outputs * task.chunks;
+    for (int64_t tile = (int64_t)blockIdx.x << log_folds; tile < all;
+         tile += (int64_t)gridDim.x << log_folds) {
+        const int64_t left = all - tile - fold;
+        if (task.together) { // all of a thread's lanes side by side
+            const int64_t at =
+                spot_of(task.kept, task.where_kept, left > 0 ? tile + fold : 0).at;
+            const T *x = in + at + lane * task.stride;
+            A product[K];
 #pragma unroll
-            for (int l = 0; l < WK_LANES; l++)
-                if (i + l < end)
-                    lane[l] = times(lane[l], factor_of(x[(i + l) * task.stride], task));
+            for (int j = 0; j < K; j++) product[j] = one<A>();
+            if (tile + (1 << log_folds) > all) { // the last
+#pragma unroll
+                for (int j = 0; j < K; j++)
+                    if (task.folds[j] >= left) count[j] = 0;
+            }
+#pragma unroll 1
+            for (int i = 0; i < task.n; i += WK_LANES, x += WK_LANES * task.stride) {
+                T read[K];
+#pragma unroll
+                for (int j = 0; j < K; j++) {
+                    read[j] = one<T>();
+                    if (i < count[j]) read[j] = x[task.apart[j]];
+                }
+                leave_out_nan(read, task);
+#pragma unroll
+                for (int j = 0; j < K; j++) product[j] = times(product[j], factor_of(read[j]));
+            }
+#pragma unroll
+            for (int j = 0; j < K; j++) own[task.entry[j]] = product[j];
+        } else { // one after the other
+#pragma unroll 1
+            for (int j = 0; j < task.each; j++)
+                own[task.entry[j]] =
+                    task.folds[j] < left
+                        ? product_of_lane(in, task, tile + fold + task.folds[j],
+                                          lane + task.lanes[j])
+                        : one<A>();
         }
+        __syncthreads(); // all lanes are there
+#pragma unroll 1
+        for (int s = tid; s < threads << log_folds; s += kThreads) {
+            const int of = s >> log_threads, first = s & (threads - 1),
+                      step = task.lane_step << log_threads;
+            const A *from = products + of * task.fold_step + first * task.lane_step;
+            A x[K];
+            x[0] = from[0];
 #pragma unroll
-        for (int half = WK_LANES / 2; half > 0; half /= 2) {
+            for (int half = 1; half < K; half *= 2) { // of lanes, as many as there are
+                if (half >> log_lanes) continue;
 #pragma unroll
-            for (int l = 0; l < WK_LANES / 2; l++)
-                if (l < half) lane[l] = times(lane[l], lane[l + half]);
+                for (int j = half; j < 2 * half; j++) x[j] = from[j * step];
+            }
+#pragma unroll
+            for (int half = K / 2; half > 0; half /= 2) {
+                if (half >> log_lanes) continue;
+#pragma unroll
+                for (int j = 0; j < half; j++) x[j] = times(x[j], x[j + half]);
+            }
+            for (int half = threads / 2; half > 0; half /= 2)
+                x[0] = times(x[0], shuffled(x[0], half));
+            int64_t chunk = 0, output = tile + of;
+            if (first > 0 || output >= all) continue;
+            if (task.plain) {
+                store_product<dtype_of<T>>(task.out, output, x[0]);
+                continue;
+            }
+            if (task.chunks > 1) {
+                chunk = output;
+                output = split(&chunk, task.outputs);
+            }
+            if (totals) { // for the next level
+                const int64_t to =
+                    task.output + spot_of(task.places, task.where_kept, output).at;
+                totals[to * task.row + task.first + chunk] = x[0];
+            } else {
+                finish(task, output, x[0]);
+            }
         }
-        put(task, output, chunk, lane[0], totals);
+        __syncthreads(); // all lanes have been read
     }
 }
 
@@ -245,16 +362,55 @@ part_places(const wk_call *call, tree_task *task)
     task->row = call->part.chunks;
 }
 
+// Who takes which lanes of a level.
+template <typename T>
+void
+plan_tiles(const wk_call *call, tree_task *task)
+{
+    constexpr int K = kLanesEach<T>, kPhase = 128 / (int)sizeof(factor_t<T>);
+    const int last = task->kept.ndim - 1;
+    const int64_t column = last < 0 ? 0 : task->kept.strides[last], row = task->stride,
+                  all = task->outputs * task->chunks;
+    // Fewer columns than fill a sector are read by lanes, each column's in turn, from the L1.
+    task->across = last >= 0 && std::abs(column) < std::abs(row) &&
+                   (last > 0 || task->kept.shape[last] >= 8);
+    task->log_lanes = 1;
+    while (1 << task->log_lanes < WK_LANES && 1 << task->log_lanes < task->n) task->log_lanes++;
+    const int lanes = 1 << task->log_lanes, threads = lanes > K ? lanes / K : 1;
+    task->each = last > 0 && lanes < K ? lanes : K; // less where processors would be idle
+    while (task->each > 1 &&
+           all * lanes < (int64_t)2 * processors(call) * task->each * kThreads)
+        task->each /= 2;
+    task->log_folds = log2_of(task->each * kThreads) - task->log_lanes;
+    const int folds = 1 << task->log_folds;
+    // One after the other each has all of its elements on their way: where threads are idle, or lanes long.
+    task->together = row && !task->where && task->chunks == 1 &&
+                     task->n <= (task->each < K ? 1 : K) * WK_LANES &&
+                     (last <= 0 || (task->across && folds <= kThreads));
+    // Threads that memory serves threads are of all banks, whether they write lanes or read them.
+    task->fold_step = task->across ? 1 : lanes + threads;
+    task->lane_step = task->across ? folds + kPhase / threads : 1;
+    for (int j = 0; j < K; j++) {
+        const int before = j * kThreads, fold = task->across ? before % folds : before / lanes,
+                  lane = task->across ? before / folds : before % lanes;
+        task->folds[j] = fold;
+        task->lanes[j] = j < task->each ? lane : 1 << 30;
+        task->entry[j] = fold * task->fold_step + lane * task->lane_step;
+        task->apart[j] = fold * column + lane * row;
+    }
+}
+
 // The kernel of one level.
 template <typename T>
 wk_status
 fold_level(wk_call *call, tree_task task, const T *in, factor_t<T> *totals)
 {
-    task.lanes = 1;
-    while (task.lanes < kWarp && task.lanes < task.n) task.lanes *= 2;
+    plan_tiles<T>(call, &task);
+    task.plain =
+        !totals && !task.has_initial && !task.mailbox.slot && task.out_dtype == dtype_of<T>;
     const unsigned grid =
-        grid_for(call, task.outputs * task.chunks, kThreads / (unsigned)task.lanes);
-    return launch(call, grid, kThreads, 0, product_of_rows<T>, in, task, totals);
+        grid_for(call, task.outputs * task.chunks, (int64_t)1 << task.log_folds);
+    return launch(call, grid, kThreads, 0, product_of_tiles<T>, in, task, totals);
 }
 
 // The levels above the first: totals of totals, contiguous for each output.
@@ -281,21 +437,6 @@ fold_totals(wk_call *call, tree_task task, A *totals)
     return WK_OK;
 }
 
-template <typename T>
-wk_status
-first_level(wk_call *call, const tree_task &task, factor_t<T> *totals)
-{
-    const wk_array *a = &call->in;
-    const auto in = first_element<T>(a);
-    const int last = task.kept.ndim - 1;
-    const bool columns = last >= 0 && a->strides[last] == 1 && task.stride > 1;
-    if (!columns) return fold_level<T>(call, task, in, totals);
-    const int64_t blocks = (a->shape[last] + kColumns - 1) / kColumns;
-    const int64_t work = blocks * (task.outputs / a->shape[last]) * task.chunks;
-    return launch(call, grid_for(call, work, kChunksOfBlock), dim3(kColumns, kChunksOfBlock), 0,
-                  product_of_columns<T>, in, task, totals);
-}
-
 inline void
 describe(const wk_call *call, tree_task *task)
 {
@@ -315,7 +456,6 @@ describe(const wk_call *call, tree_task *task)
                    : task->folded.ndim == 1 ? task->folded.strides[0]
                                             : 0;
     if (w->ndim < 0) return;
-    task->stride = 0;
     task->where = static_cast<const uint8_t *>(w->data) + w->first;
     for (int d = 0; d < r->kept; d++) task->where_kept[d] = w->strides[d];
     for (int d = r->kept; d < w->ndim; d++) task->where_folded[d - r->kept] = w->strides[d];
@@ -334,9 +474,10 @@ product(wk_call *call)
         task.chunks = call->part.chunks;
         return fold_totals<A>(call, task, (A *)call->part.state);
     }
+    const T *in = first_element<T>(&call->in);
     if (call->part.mode == WK_PIECE) {
         part_places(call, &task);
-        return first_level<T>(call, task, (A *)call->part.state);
+        return fold_level<T>(call, task, in, (A *)call->part.state);
     }
     flat_places(&task);
     void *totals = nullptr;
@@ -346,7 +487,7 @@ product(wk_call *call)
         task.mailbox = call->mailbox;
         call->mailbox.sent = 1;
     }
-    if (first_level<T>(call, task, (A *)totals) != WK_OK) return call->error.status;
+    if (fold_level<T>(call, task, in, (A *)totals) != WK_OK) return call->error.status;
     return fold_totals<A>(call, task, (A *)totals);
 }
 
