@@ -34,6 +34,13 @@ pairs(const wk_reduce_args *r)
     return r->planes == 2 && r->skip_nan;
 }
 
+/* Some elements do not count, which cannot be told by themselves. */
+static int
+is_masked(const wk_call *call)
+{
+    return call->mask.ndim >= 0 || pairs(&call->args.reduce);
+}
+
 /* Neighbouring outputs lie side by side, and an output's elements do not. */
 static int
 reads_columns(const wk_call *call)
@@ -41,7 +48,7 @@ reads_columns(const wk_call *call)
     const wk_array *a = &call->in;
     const wk_reduce_args *r = &call->args.reduce;
     const int last = r->kept - 1;
-    if (r->n < 1 || r->n >= INT32_MAX - (1 << 16) || call->mask.ndim >= 0 || pairs(r)) return 0;
+    if (r->n < 1 || r->n >= INT32_MAX - (1 << 16) || is_masked(call)) return 0;
     if (last < 0 || a->strides[last] != 1 || a->shape[last] < 2 || a->ndim - r->kept > 1)
         return 0;
     return a->ndim == last + 1 || a->strides[a->ndim - 1] != 1;
@@ -223,7 +230,7 @@ plan_few(const wk_call *call, int64_t processors, int columns, wk_grid *g)
     const wk_reduce_args *r = &call->args.reduce;
     if (r->n < 1 || r->n > WK_FEW_ROWS || r->outputs < WARP || call->in.ndim - r->kept > 1)
         return 0;
-    if (call->part.mode != WK_WHOLE || call->mask.ndim >= 0 || pairs(r)) return 0;
+    if (call->part.mode != WK_WHOLE || is_masked(call)) return 0;
     plan_whole_columns(call, processors, columns, g);
     return 1;
 }
@@ -235,9 +242,7 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
     const int64_t item = wk_itemsize[a->dtype], row = r->n * item;
-    if (g->reads != WK_READS_RUN || g->runs > 1 || pairs(r) || r->kept != 1 ||
-        call->part.mode != WK_WHOLE)
-        return 0;
+    if (!wk_reads_one_run(g) || r->kept != 1 || call->part.mode != WK_WHOLE) return 0;
     if (a->strides[0] != r->n || row > ROW || r->outputs < WARP) return 0;
     g->kind = WK_BY_ROWS;
     g->width = row <= ROW_OF_LANE ? 1 : row <= 2 * ROW_OF_LANE ? 2 : 4;
@@ -263,11 +268,32 @@ tile_runs(const wk_call *call, int in_order, wk_grid *g)
     for (int d = 0; d < a->ndim - 1; d++) g->aligned &= a->strides[d] * item % VECTOR == 0;
     g->tiles = g->aligned ? wk_blocks(g->run * item, WK_TILE_BYTES)
                           : g->run * item / WK_TILE_BYTES + 2;
-    if (g->aligned && !in_order && a->ndim - r->kept == 2 &&
+    if (g->aligned && !in_order && !g->masked && a->ndim - r->kept == 2 &&
         r->n * item / VECTOR < UINT32_MAX - WK_TILE_BYTES) {
         g->reads = WK_READS_RUNS;
         g->tiles = wk_blocks(r->n * item, WK_TILE_BYTES);
     }
+}
+
+static int64_t
+blocks_anywhere(const wk_accumulator *of)
+{
+    return wk_least(of->line_blocks, WK_ANYWHERE);
+}
+
+/* Has a thread an output whose elements lie anywhere, or are masked? Where these are few; or where there are so many
+ * outputs, and neighbouring threads read neighbouring elements, or few lines each. */
+static int
+reads_alone(const wk_call *call, int64_t places)
+{
+    const wk_array *a = &call->in;
+    const wk_reduce_args *r = &call->args.reduce;
+    if (call->part.mode != WK_WHOLE) return 0;
+    if (r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK) return 1;
+    if (!is_masked(call) || r->kept < 1 || a->ndim - r->kept > 1 ||
+        r->outputs < places * WK_BLOCK)
+        return 0;
+    return a->strides[r->kept - 1] == 1 || r->n * wk_itemsize[a->dtype] <= ROW;
 }
 
 static void
@@ -283,15 +309,13 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
         g->tiles = wk_blocks(r->n, batch * WARP);
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
     const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
-                  blocks = wk_reads_one_run(g) ? of->line_blocks
-                                               : wk_least(of->line_blocks, WK_ANYWHERE),
+                  blocks = wk_reads_one_run(g) ? of->line_blocks : blocks_anywhere(of),
                   places = blocks * processors;
-    if (call->part.mode == WK_WHOLE) {
-        if (g->reads == WK_READS_ELEMENTS && r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK)
-            g->team = 1;
-        else if (all <= FEW_TILES || (all <= WARP_TILES && r->outputs >= 4 * places))
-            g->team = WARP;
-    }
+    if (g->reads == WK_READS_ELEMENTS && reads_alone(call, places))
+        g->team = 1;
+    else if (call->part.mode == WK_WHOLE &&
+             (all <= FEW_TILES || (all <= WARP_TILES && r->outputs >= 4 * places)))
+        g->team = WARP;
     if (g->team < WK_BLOCK) {
         if (g->team == 1) g->tiles = wk_most(1, wk_blocks(r->n, batch));
         g->groups = wk_blocks(r->outputs, WK_BLOCK / g->team);
@@ -317,16 +341,17 @@ wk_plan_grid(const wk_call *call, int processors, const wk_accumulator *of, wk_g
     g->width = g->height = g->columns = g->repeat = 1;
     g->reads = WK_READS_ELEMENTS;
     g->aligned = g->staged = g->waiting = 0;
+    g->masked = is_masked(call);
     g->run = r->n;
     g->runs = g->parts = g->groups = g->tiles = g->join = 1;
     if (reads_columns(call)) {
         plan_columns(call, processors, of, g);
         return;
     }
-    if (r->n > 0 && call->mask.ndim < 0 && !pairs(r) &&
-        (folded == 0 || a->strides[a->ndim - 1] == 1)) {
+    if (r->n > 0 && !pairs(r) && (folded == 0 || a->strides[a->ndim - 1] == 1)) {
         const int64_t run = folded ? a->shape[a->ndim - 1] : 1;
-        if (folded <= 1 || run * wk_itemsize[a->dtype] >= 4 * VECTOR) {
+        const int alone = g->masked && reads_alone(call, processors * blocks_anywhere(of));
+        if ((folded <= 1 || run * wk_itemsize[a->dtype] >= 4 * VECTOR) && !alone) {
             g->reads = WK_READS_RUN;
             g->run = run;
         }

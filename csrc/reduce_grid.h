@@ -42,6 +42,7 @@ typedef struct wk_grid {
     int aligned;       /* runs, or blocks of rows, start and end at 16 bytes; columns of a
                           thread are one load                                               */
     int staged;        /* columns: a thread's rows come by way of shared memory              */
+    int masked;        /* some elements do not count, and cannot be told by themselves      */
     int waiting;       /* lines: so many of a warp's are finished together; 0: it has none   */
     int64_t run, runs;
     int64_t tiles;  /* lines: of a run, which a warp takes at once; else of all          */
@@ -51,11 +52,11 @@ typedef struct wk_grid {
     int64_t blocks; /* at most                                                           */
 } wk_grid;
 
-/* Do an output's elements lie side by side? */
+/* Do an output's elements lie side by side, and all of them count? */
 static inline int
 wk_reads_one_run(const wk_grid *grid)
 {
-    return grid->reads == WK_READS_RUN && grid->runs == 1;
+    return grid->reads == WK_READS_RUN && grid->runs == 1 && !grid->masked;
 }
 
 /* What a grid depends on of an accumulator. */

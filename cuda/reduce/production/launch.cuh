@@ -56,6 +56,7 @@ describe_input(const wk_call *call, reduce_task *task)
         task->where = static_cast<const uint8_t *>(w->data) + w->first;
         for (int d = 0; d < r->kept; d++) task->where_kept[d] = w->strides[d];
         for (int d = r->kept; d < w->ndim; d++) task->where_folded[d - r->kept] = w->strides[d];
+        if (w->ndim > r->kept) task->where_step = w->strides[w->ndim - 1];
     }
     task->skip_nan = r->skip_nan;
     task->counts = r->skip_nan || call->mask.ndim >= 0;

@@ -199,36 +199,45 @@ struct tile {
                                                   const reduce_task &task, int64_t t, int lane,
                                                   int lanes)
     {
-        constexpr int kMore = Acc::kBatch < 4 ? Acc::kBatch : 4; // on their way together
         const int64_t first = t * Acc::kBatch * lanes + lane;
-        at[0] = {task.first + first, lanes, 0};
-        if (task.folded.ndim <= 1 && mask == nullptr && !task.pairs()) {
+        at[0] = {task.first + first, lanes, lanes == 1 ? log2_of(Acc::kBatch) : 0};
+        if (task.folded.ndim <= 1) { // the mask is looked at later
+            constexpr int kMore = Acc::kBatch < 4 ? Acc::kBatch : 4;
             const T *x = from + first * task.stride;
             const int64_t pitch = lanes * task.stride;
+            T e[Acc::kBatch];
             int left = 0;
             if (first < task.n) {
                 const int64_t more = (task.n - first + lanes - 1) / lanes;
                 left = more < Acc::kBatch ? (int)more : Acc::kBatch;
             }
             ok[0] = left < 32 ? (1u << left) - 1 : ~0u;
-            if (left == Acc::kBatch) { // all on their way together
-                T e[Acc::kBatch];
+            constexpr bool kMay =
+                !Acc::kCertain && std::is_floating_point_v<T>; // halves have none
+            const bool pairs = kMay && task.pairs();
+            const int other = pairs ? task.other_part(x) : 0;
 #pragma unroll
-                for (int j = 0; j < Acc::kBatch; j++) e[j] = x[j * pitch];
-                memcpy(words, e, sizeof e);
-                return;
+            for (int j = 0; j < Acc::kBatch; j++) e[j] = Acc::filler(task);
+#pragma unroll
+            for (int g = 0; g < Acc::kBatch; g += kMore) {
+                if (g >= left) continue;
+#pragma unroll
+                for (int j = g; j < g + kMore; j++)
+                    if (j < left) e[j] = x[j * pitch];
+                if constexpr (kMay)
+                    if (pairs) { // NaN in the other part makes this one NaN, which is skipped
+                        T o[kMore];
+#pragma unroll
+                        for (int k = 0; k < kMore; k++) {
+                            o[k] = 0;
+                            if (g + k < left) o[k] = x[(g + k) * pitch + other];
+                        }
+#pragma unroll
+                        for (int k = 0; k < kMore; k++)
+                            if (is_nan(o[k])) e[g + k] = o[k];
+                    }
             }
-#pragma unroll 1
-            for (int j = 0; j < Acc::kBatch; j += kMore, x += kMore * pitch) {
-                T e[kMore];
-#pragma unroll
-                for (int k = 0; k < kMore; k++) {
-                    e[k] = Acc::filler(task);
-                    if (j + k < left) e[k] = x[k * pitch];
-                }
-#pragma unroll
-                for (int k = 0; k < kMore; k++) push(e[k]);
-            }
+            memcpy(words, e, sizeof e);
             return;
         }
 #pragma unroll 1
@@ -262,6 +271,8 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
 #pragma unroll 1
     for (index u = (index)first; u < all; u += (index)step) {
         tile<Acc> own;
+        const uint8_t *counting = nullptr; // the mask of the fold, or of its run,
+        int64_t begin = task.first;        // from this element on
         if (u < whole) {
             const T *from = reinterpret_cast<const T *>(v + u * tile<Acc>::kStep);
             own.load_whole(v + u * tile<Acc>::kStep, task.first + (from - x));
@@ -272,11 +283,14 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
             if (kOneRun) {
                 own.template load_run<false>(run_of<T>(x, task, 0), task, u, lane);
             } else if (task.reads == WK_READS_ELEMENTS) {
+                if (task.folded.ndim <= 1) counting = mask;
                 own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
             } else {
                 int64_t number = u;
                 const int64_t t = split(&number, task.tiles);
                 const spot at = spot_of(task.folded, task.where_folded, number * task.run);
+                if (mask) counting = mask + at.mask;
+                begin += number * task.run;
                 own.template load_run<true>(run_of<T>(x + at.at, task, number), task, t, lane);
             }
         }
@@ -285,6 +299,12 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
             uint32_t ok = works ? own.ok[i] : 0;
             T e[Acc::kBatch];
             memcpy(e, own.words + i * tile<Acc>::kTurnWords, sizeof e);
+            if constexpr (!kOneRun && !Acc::kByIndex) // which is given no mask
+                if (counting)
+                    leave_out_others<Acc>(
+                        e, &ok, task,
+                        those_that_count(counting, task, own.at[i].first - begin,
+                                         own.at[i].jump, own.at[i].shift, ok));
             leave_out<Acc>(e, &ok, task);
             if (ok) acc.take(e, ok, own.at[i], task);
         }

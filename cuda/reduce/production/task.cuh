@@ -95,7 +95,8 @@ struct reduce_task {
     int64_t output;
     wk_value initial;
     double ddof;
-    uintptr_t in; // address of the first element
+    uintptr_t in;       // address of the first element
+    int64_t where_step; // the mask's, along the last folded axis
 
     // Where the imaginary part of a complex number lies from its real one, or the real one from
     // there: x is any element's address.
