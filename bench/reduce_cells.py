@@ -180,6 +180,7 @@ SWEPT_OPS: tuple[Op, ...] = (
     *(("sum", "mean"), ("mean", "std"), ("mean", "var", "std"), ("sum", "norm")),
     *(("sum", "sumsq"), ("min", "max"), ("min", "argmin"), ("any", "all"), SEVERAL),
 )
+MASKED_OPS = ("sum", "mean", "var", "any")  # also of the half of all elements that a mask leaves
 SWEPT_LAYOUTS = {
     "flat": LAYOUTS["flat"],
     **{f"{m} x n, axis 0": Layout(columns_of(m), 0) for m in (2, 3, 16, 100, 3000)},
@@ -222,8 +223,9 @@ def swept(cupy: Any, dtype: str, nbytes: int, what: str) -> Array:
 # ---------------------------------------------------------------------------- calls
 
 
-def ours(a: Array, op: Any, axis: Axis) -> Run:
-    return partial(warpkit.reduce, a, op, axis)
+def ours(a: Array, op: Any, axis: Axis, where: Array | None = None) -> Run:
+    masked = {} if where is None else {"where": where}
+    return partial(warpkit.reduce, a, op, axis, **masked)
 
 
 def of_cupy(cupy: Any, a: Array, op: Op, axis: Axis) -> Run:

@@ -383,3 +383,45 @@ def test_what_a_batch_loses_changes_no_result(gpu, dtype, spread):
                 check_there(gpu, a, op)
                 check_there(gpu, np.stack([a] * 40), op, 1)
                 check_there(gpu, np.stack([a] * 33, 1), op, 0)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64", "complex64"])
+def test_masks(device, sums, dtype):
+    """By vectors and words, by bytes, by a thread each; of either order, and of one row."""
+    rng = np.random.default_rng(1)
+    for shape in ((7, 300), (300, 9), (40, 111), (1, 4999), (2, 3, 700)):
+        a = wide(dtype, shape) if len(shape) == 2 else values(dtype, shape)
+        mask = rng.random(shape) < 0.6
+        for view, where in ((a, mask), (a[:, 1:], mask[:, 1:]), (a, mask[:1]), (a.T, mask.T)):
+            for axis in (0, view.ndim - 1, None):
+                check(device, view, axis, where=where)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
+def test_masks_of_more_outputs_than_threads(device, dtype):
+    rng = np.random.default_rng(2)
+    a = rng.integers(0, 100, (40, 70_000 if device == "cuda" else 3000)).astype(dtype)
+    mask = rng.random(a.shape) < 0.5
+    for view, where, axis in ((a, mask, 0), (a.T.copy(), mask.T.copy(), 1)):
+        got = warpkit.reduce(view, "sum", axis, where=where, device=device)
+        assert_same(got, np.sum(view, axis, where=where))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(3, 700), (100, 90), (900, 3), (2, 40_001)])
+def test_either_part_of_a_complex_number_leaves_out_both(device, dtype, shape):
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 100, (2, *shape)).astype(np.dtype(dtype).type(0).real.dtype)
+    a[rng.random(a.shape) < 0.2] = np.nan
+    numbers = np.empty(shape, dtype)
+    numbers.real, numbers.imag = a
+    for axis in (0, 1, None):
+        got = warpkit.reduce(numbers, "nansum", axis, device=device)
+        assert_same(got, np.nansum(numbers, axis))
+
+
+def test_a_mean_of_zeros_of_either_sign(device, sums):
+    for zeros, want in (([-0.0, 0.0, 0.0], 0.0), ([-0.0, -0.0], -0.0)):
+        a = np.tile(np.array(zeros)[:, None], (1, 50))
+        for axis, one in ((0, a), (1, a.T.copy())):
+            assert_same(warpkit.reduce(one, "mean", axis, device=device), np.full(50, want))

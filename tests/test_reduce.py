@@ -1000,6 +1000,35 @@ def test_products_of_short_rows(device, dtype):
             check(device, a[:, ::-1], op, 1, initial=3)
 
 
+def test_products_are_rounded_once(device):
+    """As floats these would be ties of their 16 bits."""
+    for dtype, three in (
+        ("float16", [1.716796875, 1.4208984375, 1.353515625]),
+        ("float16", [1.0322265625, 1.5087890625, 1.1396484375]),
+        ("bfloat16", [1.265625, 1.484375, 1.9921875, 1.0625]),
+        ("bfloat16", [1.40625, 1.2734375, 1.640625, 1.0078125]),
+    ):
+        a = np.array(three).astype(dtype)
+        for x, axis in ((a, None), (np.tile(a[:, None], (1, 40)), 0), (np.tile(a, (40, 1)), 1)):
+            check(device, x, "prod", axis)
+            check(device, -x, "prod", axis, initial=1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(2, 700), (4, 90), (33, 70), (300, 20), (1100, 9), (2500, 3)])
+def test_products_of_columns(device, dtype, shape):
+    rng = np.random.default_rng(2)
+    a = np.exp2(rng.standard_normal(shape) * 8 / shape[0]) * rng.choice([1, -1], shape)
+    a[:, ::7] = rng.choice([np.nan, np.inf, -0.0, 1], a[:, ::7].shape, p=[0.1, 0.1, 0.1, 0.7])
+    a = (a + 0.1j * a[::-1]).astype(dtype) if dtype[0] == "c" else a.astype(dtype)
+    mask = rng.random(shape) < 0.9
+    for op in ("prod", "nanprod"):
+        check(device, a, op, 0)
+        check(device, a[::-1, ::2], op, 0)
+        check(device, a, op, 0, where=mask, initial=2)
+        check(device, a.reshape(2, -1, shape[1]) if shape[0] % 2 == 0 else a, op, 1)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
 def test_variances_of_many_rows_whose_elements_cancel(device, dtype):
     rng = np.random.default_rng(5)

@@ -194,6 +194,11 @@ PLANTED = [
     (TABLE, "if (memory->some && shared) // digits below the others", "if (false)"),
     (TABLE, "atomicMax(at_lost, bound);", ";"),
     (INTEGERS, "carry = v >> kDigit;", "carry = 0;"),
+    # masks: bits by words and by bytes, of runs; the other parts of complex numbers
+    (INTEGERS, "w * 0x01020408 >> 24 ^ 15", "w * 0x01020408 >> 25 ^ 15"),
+    (INTEGERS, "(uint32_t)(read[k] == 0) << (j + k)", "(uint32_t)(read[k] == 0) << j"),
+    (FOLD_LINES, "begin += number * task.run;", ";"),
+    (FOLD_LINES, "if (is_nan(o[k])) e[g + k] = o[k];", ";"),
     (TABLE, "*lost += wk_power_of_two(e - kDigit * N + 54);", ";"),
     (TABLE, "p.lost += 2 * fabs(more);", ";"),
     (TABLE, "below |= limb[i] != 0;", ";"),

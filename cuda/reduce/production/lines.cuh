@@ -3,8 +3,9 @@
 // In, out   any strides, any dtype, a mask or none -> the results of each output.
 // How       an output has a team: a thread, a warp, a block, or several blocks, its parts. A fold is
 //           cut into tiles, which a team's warps take by turns: of runs that lie side by side
-//           four vectors of 16 bytes a lane, with ragged ends; else single elements. Parts add
-//           their words to the output's by atomics, and the last one finishes; one launch.
+//           four vectors of 16 bytes a lane, with ragged ends; else single elements, a batch at
+//           a time. Of a batch the mask gives bits, by words where it has them. Parts add their
+//           words to the output's by atomics, and the last one finishes; one launch.
 // Better    than one shape for all: any order gives the same bits, and nothing but loads and a few
 //           additions an element stands before the memory.
 #pragma once

@@ -461,7 +461,7 @@ finish_equal(const void *in, const reduce_task &task, int64_t output)
             return false;
     const spot first = spot_of(task.kept, task.where_kept, output);
     const double x = part_of_element(in, task.dtype, first.at, 0);
-    bool equal = x - x == 0;
+    bool equal = x - x == 0 && x != 0; // zeros may have either sign
 #pragma unroll 1
     for (int64_t m = threadIdx.x; m < task.n && equal; m += kThreads) {
         const spot s = spot_of(task.folded, task.where_folded, m);
