@@ -243,9 +243,11 @@ class Bench(sections.Sections):
         gpu = self.gpu
         self.about |= {"mib": SWEPT >> 20, "cliff": CLIFF}
         copy = 2e-9 * SWEPT / min(gpu.seconds(lambda: gpu.copy(SWEPT), 1, 2e-4) for _ in range(20))
-        asked: list[tuple[cells.Op, bool]] = [(op, False) for op in cells.SWEPT_OPS]
-        asked += [(op, True) for op in cells.MASKED_OPS]
-        found: dict[str, list[Row]] = {swept_name(*one): [] for one in asked}
+        asked: dict[str, tuple[cells.Op, bool]] = {
+            **{cells.name_of(op): (op, False) for op in cells.SWEPT_OPS},
+            **{f"{op}, where": (op, True) for op in cells.MASKED_OPS},
+        }
+        found: dict[str, list[Row]] = {op_name: [] for op_name in asked}
         half = gpu.cupy.random.randint(0, 2, SWEPT, dtype="uint8").view("bool")
         kinds = [(d, w) for d in cells.SWEPT_DTYPES for w in cells.swept_data(d)]
         for at, (dtype, what) in enumerate(kinds):
@@ -255,7 +257,7 @@ class Bench(sections.Sections):
             base = self.operand(cells.swept(gpu.cupy, dtype, SWEPT, what), dtype)
             for name, layout in cells.SWEPT_LAYOUTS.items():
                 view, where = layout.view(base), layout.view(half[: len(base)])
-                for op, is_masked in asked:
+                for op_name, (op, is_masked) in asked.items():
                     run = cells.ours(view, op, layout.axis, where if is_masked else None)
                     try:
                         nbytes = moved(view, SWEPT // len(base), layout.step, run)
@@ -265,7 +267,7 @@ class Bench(sections.Sections):
                     nbytes += where.size if is_masked else 0
                     row: Row = {"dtype": dtype, "data": what, "layout": name, "us": 1e6 * took}
                     row["share"] = 1e-9 * nbytes / took / copy
-                    found[swept_name(op, is_masked)].append(row)
+                    found[op_name].append(row)
         for op_name, rows in found.items():
             if not rows:  # the time was up before the first
                 return
@@ -283,10 +285,6 @@ class Bench(sections.Sections):
         """Seconds."""
         took = self.gpu.seconds(run, 1, 2e-4)
         return took if took > LONG else min(self.gpu.seconds(run, 1, 2e-4) for _ in range(3))
-
-
-def swept_name(op: cells.Op, is_masked: bool) -> str:
-    return cells.name_of(op) + (", where" if is_masked else "")
 
 
 def moved(view: Any, itemsize: int, step: int, run: Run) -> int:

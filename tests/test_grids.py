@@ -72,14 +72,19 @@ def test_parts_that_are_joined_in_sets(device, sums, dtype, shape):
         assert_same(result, want)
 
 
-@pytest.mark.parametrize("shape", sizes((3, 1600), (70, 64), (9, 3000)), ids=str)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("shape", sizes((3, 1600), (70, 64), (300, 9), (9, 3000)), ids=str)
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64", "complex64"])
 def test_sums_of_some(device, sums, dtype, shape):
+    """By vectors and words, by bytes, by a thread each."""
     a = wide(dtype, shape)
     some = np.random.default_rng(1).random(shape) < 0.5
+    parted = np.concatenate([a, a]).reshape(2, *shape), np.concatenate([some, some[::-1]])
     for axis in (None, 0, 1):
         check(device, a, axis, where=some)
         check(device, a, axis, where=some[:1])
+        check(device, a[:, 1:], axis, where=some[:, 1:])
+        check(device, a.T, axis, where=some.T)
+    check(device, parted[0], (0, 2), where=parted[1].reshape(2, *shape))
 
 
 @pytest.mark.parametrize("shape", sizes((3, 1600), (1500, 3), (70, 64), (9, 3000)), ids=str)
@@ -383,18 +388,6 @@ def test_what_a_batch_loses_changes_no_result(gpu, dtype, spread):
                 check_there(gpu, a, op)
                 check_there(gpu, np.stack([a] * 40), op, 1)
                 check_there(gpu, np.stack([a] * 33, 1), op, 0)
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64", "complex64"])
-def test_masks(device, sums, dtype):
-    """By vectors and words, by bytes, by a thread each; of either order, and of one row."""
-    rng = np.random.default_rng(1)
-    for shape in ((7, 300), (300, 9), (40, 111), (1, 4999), (2, 3, 700)):
-        a = wide(dtype, shape) if len(shape) == 2 else values(dtype, shape)
-        mask = rng.random(shape) < 0.6
-        for view, where in ((a, mask), (a[:, 1:], mask[:, 1:]), (a, mask[:1]), (a.T, mask.T)):
-            for axis in (0, view.ndim - 1, None):
-                check(device, view, axis, where=where)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])

@@ -1002,13 +1002,13 @@ def test_products_of_short_rows(device, dtype):
 
 def test_products_are_rounded_once(device):
     """As floats these would be ties of their 16 bits."""
-    for dtype, three in (
+    for dtype, numbers in (
         ("float16", [1.716796875, 1.4208984375, 1.353515625]),
         ("float16", [1.0322265625, 1.5087890625, 1.1396484375]),
         ("bfloat16", [1.265625, 1.484375, 1.9921875, 1.0625]),
         ("bfloat16", [1.40625, 1.2734375, 1.640625, 1.0078125]),
     ):
-        a = np.array(three).astype(dtype)
+        a = np.array(numbers).astype(dtype)
         for x, axis in ((a, None), (np.tile(a[:, None], (1, 40)), 0), (np.tile(a, (40, 1)), 1)):
             check(device, x, "prod", axis)
             check(device, -x, "prod", axis, initial=1)
