@@ -305,7 +305,7 @@ def linked(source):
     where the functions are of its kernels alone."""
     if "reduce" not in source.relative_to(ROOT).parts:
         return []
-    most = {"results": 64, "scaled": 64, "table": 64, "integers": 128}.get(source.stem)
+    most = {"gather": 64, "results": 64, "scaled": 64, "table": 64, "integers": 128}.get(source.stem)
     return ["-rdc=true"] + ([f"-maxrregcount={most}"] if most else [])
 
 

@@ -15,6 +15,7 @@ enum {
     WARP_TILES = 64,   /* of a line that a warp takes alone, where there are many lines */
     FEW_TILES = 4,     /* and where there are few: a block would wait for itself         */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has               */
+    ALONE = 512,       /* outputs of a multiprocessor, where a thread has more of them   */
     FEW_ROWS = 16,     /* of a column that one thread has                               */
     WHOLE_BLOCKS = 12, /* of a multiprocessor: then each thread has whole columns       */
     NARROW = 512,      /* bytes of a row, or of some that are read as one                */
@@ -275,23 +276,17 @@ tile_runs(const wk_call *call, int in_order, wk_grid *g)
     }
 }
 
-static int64_t
-blocks_anywhere(const wk_accumulator *of)
-{
-    return wk_least(of->line_blocks, WK_ANYWHERE);
-}
-
 /* Has a thread an output whose elements lie anywhere, or are masked? Where these are few; or where there are so many
  * outputs, and neighbouring threads read neighbouring elements, or few lines each. */
 static int
-reads_alone(const wk_call *call, int64_t places)
+reads_alone(const wk_call *call, int64_t processors)
 {
     const wk_array *a = &call->in;
     const wk_reduce_args *r = &call->args.reduce;
     if (call->part.mode != WK_WHOLE) return 0;
     if (r->n <= FEW_ELEMENTS && r->outputs >= WK_BLOCK) return 1;
     if (!is_masked(call) || r->kept < 1 || a->ndim - r->kept > 1 ||
-        r->outputs < places * WK_BLOCK)
+        r->outputs < ALONE * processors)
         return 0;
     return a->strides[r->kept - 1] == 1 || r->n * wk_itemsize[a->dtype] <= ROW;
 }
@@ -309,9 +304,8 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
         g->tiles = wk_blocks(r->n, batch * WARP);
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
     const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
-                  blocks = wk_reads_one_run(g) ? of->line_blocks : blocks_anywhere(of),
-                  places = blocks * processors;
-    if (g->reads == WK_READS_ELEMENTS && reads_alone(call, places))
+                  places = of->line_blocks * processors;
+    if (g->reads == WK_READS_ELEMENTS && reads_alone(call, processors))
         g->team = 1;
     else if (call->part.mode == WK_WHOLE &&
              (all <= FEW_TILES || (all <= WARP_TILES && r->outputs >= 4 * places)))
@@ -319,7 +313,7 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
     if (g->team < WK_BLOCK) {
         if (g->team == 1) g->tiles = wk_most(1, wk_blocks(r->n, batch));
         g->groups = wk_blocks(r->outputs, WK_BLOCK / g->team);
-        if (wk_reads_one_run(g))
+        if (g->team == WARP)
             g->waiting = g->groups >= EACH * places ? of->waiting : wk_least(of->waiting, 1);
         g->blocks =
             wk_most(g->waiting > 1 ? places : processors * 16, wk_blocks(g->groups, WK_ITEMS));
@@ -350,7 +344,7 @@ wk_plan_grid(const wk_call *call, int processors, const wk_accumulator *of, wk_g
     }
     if (r->n > 0 && !pairs(r) && (folded == 0 || a->strides[a->ndim - 1] == 1)) {
         const int64_t run = folded ? a->shape[a->ndim - 1] : 1;
-        const int alone = g->masked && reads_alone(call, processors * blocks_anywhere(of));
+        const int alone = g->masked && reads_alone(call, processors);
         if ((folded <= 1 || run * wk_itemsize[a->dtype] >= 4 * VECTOR) && !alone) {
             g->reads = WK_READS_RUN;
             g->run = run;

@@ -13,8 +13,7 @@ enum {
     WK_TILE_BYTES = 2048, /* of a warp's tile of contiguous elements: 4 vectors a lane     */
     WK_FEW_ROWS = 4,      /* that a thread takes at once of many columns                   */
     WK_ITEMS = 32,        /* groups of outputs that a block marks, at most                 */
-    WK_TOGETHER = 4,      /* of them that may be taken together at first                   */
-    WK_ANYWHERE = 2       /* blocks a multiprocessor holds whose elements lie anywhere     */
+    WK_TOGETHER = 4       /* of them that may be taken together at first                   */
 };
 
 typedef enum {

@@ -13,6 +13,7 @@ TABLE = "cuda/reduce/production/table.cuh"
 INTEGERS = "cuda/reduce/production/table.cu"
 SCALED = "cuda/reduce/production/scaled.cu"
 FOLD_LINES = "cuda/reduce/production/lines.cuh"
+GATHER = "cuda/reduce/production/gather.cu"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
 FOLD_WHOLE = "cuda/reduce/production/whole.cuh"
@@ -195,10 +196,15 @@ PLANTED = [
     (TABLE, "atomicMax(at_lost, bound);", ";"),
     (INTEGERS, "carry = v >> kDigit;", "carry = 0;"),
     # masks: bits by words and by bytes, of runs; the other parts of complex numbers
-    (INTEGERS, "w * 0x01020408 >> 24 ^ 15", "w * 0x01020408 >> 25 ^ 15"),
-    (INTEGERS, "(uint32_t)(read[k] == 0) << (j + k)", "(uint32_t)(read[k] == 0) << j"),
-    (FOLD_LINES, "begin += number * task.run;", ";"),
-    (FOLD_LINES, "if (is_nan(o[k])) e[g + k] = o[k];", ";"),
+    (GATHER, "return w * 0x01020408 >> 24;", "return w * 0x01020408 >> 25;"),
+    (GATHER, "!mask[e * step]", "!mask[e]"),
+    (FOLD_LINES, "number *= task.run;", ";"),
+    (GATHER, "!(pairs && has_nan<kItem>(o[k]))", "true"),
+    (GATHER, "at += turn;", ";"),
+    (GATHER, "m += m_turn;", ";"),
+    (GATHER, "leave_out_others<kItem>(x[k], bits[k], filler);", "x[k];"),
+    (GATHER, "if (!counts[k]) e[k] = one_of<kItem>(filler);", ";"),
+    (FOLD_LINES, ": (words[w] & ~0u << 32 / kIn % 32) | bits[w];", ": bits[w];"),
     (TABLE, "*lost += wk_power_of_two(e - kDigit * N + 54);", ";"),
     (TABLE, "p.lost += 2 * fabs(more);", ";"),
     (TABLE, "below |= limb[i] != 0;", ";"),
@@ -206,7 +212,7 @@ PLANTED = [
     # elements by integers, and which of them
     (INTEGERS, "if (scaled(x, 0x1p900, INFINITY, -240, own)) add_digits", "if (false) add_digits"),
     (INTEGERS, "add_range(in, task, first, to, end, shape, word, sums, &all);", ";"),
-    (FOLD_LINES, "uint32_t ok = works ? own.ok[i] : 0;", "uint32_t ok = own.ok[i];"),
+    (FOLD_LINES, "uint32_t counts = works ? ok[i] : 0;", "uint32_t counts = ok[i];"),
     (FOLD_LINES, "    acc.clear_sums();", "    ;"),
     (FOLD_ROWS, "at.turned = n;", "at.turned = 0;"),
     (FOLD_ROWS, "stage ^= 1;", ";"),

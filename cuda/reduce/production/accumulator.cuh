@@ -66,37 +66,6 @@ is_nan(T x, const reduce_task &task)
         return is_nan(x);
 }
 
-// Only those elements count, of which these bits are set: fillers take the place of the others.
-template <class Acc, int N>
-__device__ __forceinline__ void
-leave_out_others(typename Acc::T (&x)[N], uint32_t *ok, const reduce_task &task,
-                 uint32_t counted)
-{
-    using T = typename Acc::T;
-    *ok &= counted;
-    if constexpr (sizeof(T) <= 2) { // several in a word, which is not taken apart
-        constexpr int kPer = 4 / (int)sizeof(T), kWords = (N + kPer - 1) / kPer;
-        uint32_t words[kWords] = {}, filler = 0;
-        const T one = Acc::filler(task);
-        memcpy(words, x, sizeof x);
-        memcpy(&filler, &one, sizeof one);
-        filler *= sizeof(T) == 1 ? 0x01010101 : 0x00010001;
-#pragma unroll
-        for (int w = 0; w < kWords; w++) {
-            const uint32_t bits = *ok >> w * kPer;
-            const uint32_t there = sizeof(T) == 1
-                                       ? ((bits & 15) * 0x00204081 & 0x01010101) * 0xff
-                                       : ((bits & 1) | (bits & 2) << 15) * 0xffff;
-            words[w] = (words[w] & there) | (filler & ~there);
-        }
-        memcpy(x, words, sizeof x);
-    } else {
-#pragma unroll
-        for (int j = 0; j < N; j++)
-            if (!(*ok >> j & 1)) x[j] = Acc::filler(task);
-    }
-}
-
 // Leaves NaN out where it is skipped.
 template <class Acc, int N>
 __device__ __forceinline__ void

@@ -220,7 +220,7 @@ reduce(wk_call *call)
                                columns_of_thread<Acc>(Acc::kFewRows),
                                Acc::kByIndex,
                                Acc::kStages,
-                               lines_wait<Acc, true> ? most_waiting<Acc> : 0};
+                               Acc::kCertain ? 0 : most_waiting<Acc>};
     wk_plan_grid(call, processors(call), &of, &plan);
     task.team = plan.team;
     task.width = plan.width;
@@ -239,6 +239,9 @@ reduce(wk_call *call)
     task.aligned = plan.aligned;
     task.staged = plan.staged;
     task.waiting = plan.waiting;
+    task.one_run = wk_reads_one_run(&plan);
+    task.gathers = plan.masked || plan.reads == WK_READS_ELEMENTS;
+    task.along = plan.reads == WK_READS_ELEMENTS && task.folded.ndim <= 1 && !task.pairs();
     task.together = 1;
     if constexpr (Acc::kQuick)
         if (may_be_quick<Acc>(task, plan, (int64_t)processors(call) * 4 * kThreads))
@@ -267,14 +270,12 @@ reduce(wk_call *call)
                           : fold_whole_columns<Acc, false>,
                       in, task);
     if (plan.kind == WK_BY_LINES) {
-        const auto kernel =
-            wk_reads_one_run(&plan) ? fold_lines<Acc, true> : fold_lines<Acc, false>;
-        constexpr size_t kFixed = sizeof(line_memory<Acc>),
-                         kLine = kWarps * sizeof(waiting_line<Acc>);
-        static_assert(kFixed + kLine * most_waiting<Acc> <= kSharedOfBlock);
-        const size_t waiting = kLine * plan.waiting;
-        if (grant(call, kernel, waiting, kFixed) != WK_OK) return call->error.status;
-        return launch(call, grid, kThreads, waiting, kernel, in, task);
+        constexpr size_t kFixed = sizeof(line_memory<Acc>), kTiles = kWarps * sizeof(gathered),
+                         kLine = Acc::kCertain ? 0 : kWarps * sizeof(waiting_line<Acc>);
+        static_assert(kFixed + kTiles + kLine * most_waiting<Acc> <= kSharedOfBlock);
+        const size_t slots = (task.gathers ? kTiles : 0) + kLine * plan.waiting;
+        if (grant(call, fold_lines<Acc>, slots, kFixed) != WK_OK) return call->error.status;
+        return launch(call, grid, kThreads, slots, fold_lines<Acc>, in, task);
     }
     const int rows = bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
     size_t bytes = (size_t)(kWarps * stages_of_rows(rows) * rows);

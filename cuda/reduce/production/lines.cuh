@@ -2,13 +2,13 @@
 //
 // In, out   any strides, any dtype, a mask or none -> the results of each output.
 // How       an output has a team: a thread, a warp, a block, or several blocks, its parts. A fold is
-//           cut into tiles, which a team's warps take by turns: of runs that lie side by side
-//           four vectors of 16 bytes a lane, with ragged ends; else single elements, a batch at
-//           a time. Of a batch the mask gives bits, by words where it has them. Parts add their
-//           words to the output's by atomics, and the last one finishes; one launch.
+//           cut into tiles, which a team's warps take by turns: of a line whose elements lie side by
+//           side four vectors of 16 bytes a lane, with ragged ends; of others what gather.cuh brings.
+//           Parts add their words to the output's by atomics, and the last one finishes; one launch.
 // Better    than one shape for all: any order gives the same bits, and nothing but loads and a few
 //           additions an element stands before the memory.
 #pragma once
+#include "reduce/production/gather.cuh"
 #include "reduce/production/table.cuh"
 
 namespace wk
@@ -42,12 +42,10 @@ template <typename T>
 struct run_of {
     static constexpr int kPer = 16 / (int)sizeof(T);
     const T *from;
-    int64_t first; // of its elements, in the fold
     int64_t vectors;
     int lead;
 
-    __device__ __forceinline__ run_of(const T *x, const reduce_task &task, int64_t run)
-        : from(x), first(run * task.run), lead(0)
+    __device__ __forceinline__ run_of(const T *x, const reduce_task &task) : from(x), lead(0)
     {
         if (!task.aligned) {
             lead = (int)(-reinterpret_cast<uintptr_t>(from) & 15) / (int)sizeof(T);
@@ -57,21 +55,6 @@ struct run_of {
     }
 };
 
-// The element of an output at x; false: it does not count, and is left as it was.
-template <class Acc>
-__device__ __forceinline__ bool
-element_at(const typename Acc::T *x, const uint8_t *mask, const reduce_task &task, int64_t i,
-           typename Acc::T *e)
-{
-    spot s = {i * task.stride, 0};
-    if (task.folded.ndim > 1 || mask) s = spot_of(task.folded, task.where_folded, i);
-    if (mask && !mask[s.mask]) return false;
-    if (task.pairs() && is_nan(x[s.at + task.other_part(x)])) return false;
-    if (task.skip_nan && is_nan(x[s.at])) return false;
-    *e = x[s.at];
-    return true;
-}
-
 // A lane's part of a tile: batches of elements, in words, as bytes of their own would take a register
 // each.
 template <class Acc>
@@ -80,25 +63,42 @@ struct tile {
     using vector = vector16<uint32_t>;
     static constexpr int kPer = 16 / (int)sizeof(T), kTurns = Acc::kVectors / Acc::kTurn;
     static constexpr int kWords = Acc::kVectors * 4, kTurnWords = Acc::kTurn * 4;
+    // Words of an element, and elements of a word.
+    static constexpr int kOfOne = sizeof(T) < 4 ? 1 : (int)sizeof(T) / 4,
+                         kIn = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;
     static constexpr int64_t kStep = (int64_t)Acc::kVectors * kWarp; // vectors of a warp's tile
     uint32_t words[kWords];
     uint32_t ok[kTurns];
     place at[kTurns];
 
+    // 16 bytes of fillers. Not by bytes: where ways meet, all words would be taken apart to such.
+    static __device__ __forceinline__ uint4 fillers(const reduce_task &task)
+    {
+        const T one = Acc::filler(task);
+        uint32_t own[kOfOne] = {}, four[4];
+        memcpy(own, &one, sizeof one);
+#pragma unroll
+        for (int w = 0; w < 4; w++)
+            four[w] = own[w % kOfOne] * (kIn == 4 ? 0x01010101 : kIn == 2 ? 0x00010001 : 1);
+        return {four[0], four[1], four[2], four[3]};
+    }
     __device__ __forceinline__ void fill(const reduce_task &task)
     {
-        T some[kPer];
-        uint32_t four[4];
+        const uint4 four = fillers(task);
 #pragma unroll
-        for (int e = 0; e < kPer; e++) some[e] = Acc::filler(task);
-        memcpy(four, some, sizeof four);
-#pragma unroll
-        for (int w = 0; w < kWords; w++) words[w] = four[w % 4];
+        for (int j = 0; j < Acc::kVectors; j++) put(j, four.x, four.y, four.z, four.w);
 #pragma unroll
         for (int t = 0; t < kTurns; t++) {
             ok[t] = 0;
             at[t] = {0, 0, 0};
         }
+    }
+    __device__ __forceinline__ void put(int j, uint32_t x, uint32_t y, uint32_t z, uint32_t w)
+    {
+        words[4 * j] = x;
+        words[4 * j + 1] = y;
+        words[4 * j + 2] = z;
+        words[4 * j + 3] = w;
     }
     __device__ __forceinline__ void read(int j, const vector *from)
     {
@@ -107,22 +107,14 @@ struct tile {
         for (int w = 0; w < 4; w++) words[4 * j + w] = v.x[w];
         ok[j / Acc::kTurn] |= all_of<kPer> << j % Acc::kTurn * kPer;
     }
-    // The first batch's elements go down by one, and e comes last.
-    __device__ __forceinline__ void push(T e)
+    // Where vectors lie, of which the lane's first is v; whole: there are all of the tile's.
+    __device__ __forceinline__ void lie(int64_t first, const vector *v, bool whole)
     {
-        constexpr int kOfOne = sizeof(T) < 4 ? 1 : (int)sizeof(T) / 4,
-                      kBits = 8 * (sizeof(T) % 4);
-        uint32_t own[kOfOne] = {};
-        memcpy(own, &e, sizeof e);
 #pragma unroll
-        for (int w = 0; w + kOfOne < kTurnWords; w++)
-            words[w] = kBits ? words[w] >> kBits | words[w + 1] << (32 - kBits) % 32
-                             : words[w + kOfOne];
-#pragma unroll
-        for (int w = 0; w < kOfOne; w++) {
-            uint32_t &last = words[kTurnWords - kOfOne + w];
-            last = kBits ? last >> kBits | own[w] << (32 - kBits) % 32 : own[w];
-        }
+        for (int k = 0; k < kTurns; k++)
+            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer,
+                     log2_of(kPer), whole ? v + k * Acc::kTurn * kWarp : nullptr,
+                     whole ? Acc::kTurn : 0};
     }
     // A tile of a run that there is all of, from the lane's first vector on.
     __device__ __forceinline__ void load_whole(const vector *v, int64_t first)
@@ -130,47 +122,13 @@ struct tile {
 #pragma unroll
         for (int j = 0; j < Acc::kVectors; j++) {
             const vector read = load_once<Acc>(v + j * kWarp);
-#pragma unroll
-            for (int w = 0; w < 4; w++) words[4 * j + w] = read.x[w];
+            put(j, read.x[0], read.x[1], read.x[2], read.x[3]);
         }
 #pragma unroll
-        for (int k = 0; k < kTurns; k++) {
-            ok[k] = all_of<Acc::kBatch>;
-            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer,
-                     log2_of(kPer), v + k * Acc::kTurn * kWarp, Acc::kTurn};
-        }
+        for (int k = 0; k < kTurns; k++) ok[k] = all_of<Acc::kBatch>;
+        lie(first, v, true);
     }
-    // Of a run those vectors that there are, or its ends: up to 15 elements before and behind. kWhole: it may have
-    // all of a tile's.
-    template <bool kWhole>
-    __device__ __forceinline__ void load_run(const run_of<T> &run, const reduce_task &task,
-                                             int64_t t, int lane)
-    {
-        const auto v = reinterpret_cast<const vector *>(run.from + run.lead) + t * kStep + lane;
-        const int64_t left = run.vectors - t * kStep - lane,
-                      first = task.first + run.first + run.lead + (t * kStep + lane) * kPer;
-        if (kWhole && (t + 1) * kStep <= run.vectors) {
-            load_whole(v, first);
-            return;
-        }
-        if (t * kStep >= run.vectors) {
-            const int64_t n = task.run - run.vectors * kPer;
-            const int64_t m = lane < run.lead ? lane : lane + run.vectors * kPer;
-            if (t * kStep >= run.vectors + kStep || lane >= n) return;
-            push(run.from[m]);
-            ok[0] = 1u << (Acc::kBatch - 1);
-            at[0] = {task.first + run.first + m - (Acc::kBatch - 1), 0, log2_of(Acc::kBatch)};
-            return;
-        }
-#pragma unroll
-        for (int k = 0; k < kTurns; k++)
-            at[k] = {first + (int64_t)k * Acc::kTurn * kWarp * kPer, kWarp * kPer,
-                     log2_of(kPer)};
-#pragma unroll
-        for (int j = 0; j < Acc::kVectors; j++)
-            if (j * kWarp < left) read(j, v + j * kWarp);
-    }
-    // Vectors of the runs of two axes, which have whole ones.
+    // Vectors of the runs of two axes, which have whole ones: so many from the lane's first one on.
     __device__ __forceinline__ void load_runs(const T *x, const reduce_task &task, int64_t u,
                                               int lane)
     {
@@ -195,120 +153,169 @@ struct tile {
                 if (j * kWarp + lane < left) load(j);
         }
     }
-    // One batch of elements that lie anywhere.
-    __device__ __forceinline__ void load_elements(const T *from, const uint8_t *mask,
-                                                  const reduce_task &task, int64_t t, int lane,
-                                                  int lanes)
+    // Where a batch of elements along one axis lies; the first of this lane's.
+    __device__ __forceinline__ int64_t lie_along(const reduce_task &task, int64_t u, int lane,
+                                                 int lanes)
     {
-        const int64_t first = t * Acc::kBatch * lanes + lane;
+        const int64_t first = u * Acc::kBatch * lanes + (lanes == 1 ? 0 : lane);
         at[0] = {task.first + first, lanes, lanes == 1 ? log2_of(Acc::kBatch) : 0};
-        if (task.folded.ndim <= 1) { // the mask is looked at later
-            constexpr int kMore = Acc::kBatch < 4 ? Acc::kBatch : 4;
-            const T *x = from + first * task.stride;
-            const int64_t pitch = lanes * task.stride;
-            T e[Acc::kBatch];
-            int left = 0;
-            if (first < task.n) {
-                const int64_t more = (task.n - first + lanes - 1) / lanes;
-                left = more < Acc::kBatch ? (int)more : Acc::kBatch;
+#pragma unroll
+        for (int k = 1; k < kTurns; k++) at[k] = {0, 0, 0};
+        return first;
+    }
+    // All of it, and all of it counts. H200, share of a copy, x[::3] of int8 by way of shared memory .60, so .89.
+    __device__ __forceinline__ void load_apart(const T *x, const reduce_task &task, int64_t u,
+                                               int lane, int lanes)
+    {
+        const int64_t pitch = lanes * task.stride;
+        x += lie_along(task, u, lane, lanes) * task.stride;
+#pragma unroll
+        for (int w = 0; w < kTurnWords; w += kOfOne) {
+            uint32_t own[kOfOne] = {};
+#pragma unroll
+            for (int k = 0; k < kIn; k++, x += pitch) {
+                const T e = *x;
+                uint32_t bits[kOfOne] = {};
+                memcpy(bits, &e, sizeof e);
+#pragma unroll
+                for (int i = 0; i < kOfOne; i++) own[i] |= bits[i] << 32 / kIn * k % 32;
             }
-            ok[0] = left < 32 ? (1u << left) - 1 : ~0u;
-            constexpr bool kMay =
-                !Acc::kCertain && std::is_floating_point_v<T>; // halves have none
-            const bool pairs = kMay && task.pairs();
-            const int other = pairs ? task.other_part(x) : 0;
 #pragma unroll
-            for (int j = 0; j < Acc::kBatch; j++) e[j] = Acc::filler(task);
+            for (int i = 0; i < kOfOne; i++) words[w + i] = own[i];
+        }
 #pragma unroll
-            for (int g = 0; g < Acc::kBatch; g += kMore) {
-                if (g >= left) continue;
+        for (int k = 0; k < kTurns; k++) ok[k] = k ? 0 : all_of<Acc::kBatch>;
+    }
+    // What lies in shared memory, and bits of what counts.
+    __device__ __forceinline__ void load_gathered(const gathered *from, uint64_t bits, int lane)
+    {
 #pragma unroll
-                for (int j = g; j < g + kMore; j++)
-                    if (j < left) e[j] = x[j * pitch];
-                if constexpr (kMay)
-                    if (pairs) { // NaN in the other part makes this one NaN, which is skipped
-                        T o[kMore];
+        for (int j = 0; j < Acc::kVectors; j++) {
+            const uint4 v = from->vector[j][lane];
+            put(j, v.x, v.y, v.z, v.w);
+        }
 #pragma unroll
-                        for (int k = 0; k < kMore; k++) {
-                            o[k] = 0;
-                            if (g + k < left) o[k] = x[(g + k) * pitch + other];
-                        }
-#pragma unroll
-                        for (int k = 0; k < kMore; k++)
-                            if (is_nan(o[k])) e[g + k] = o[k];
-                    }
-            }
-            memcpy(words, e, sizeof e);
+        for (int k = 0; k < kTurns; k++) ok[k] = (uint32_t)(bits >> k * 32);
+    }
+    // Tile t of a run: those vectors that there are, or its ends, up to 15 elements before and behind.
+    // first: of the run's elements, in the fold.
+    __device__ __forceinline__ void load_run(const run_of<T> &run, const uint8_t *mask,
+                                             const reduce_task &task, int64_t first, int64_t t,
+                                             int lane, gathered *memory)
+    {
+        const int64_t own = run.lead + (t * kStep + lane) * kPer,
+                      left = run.vectors - t * kStep;
+        const auto v = reinterpret_cast<const vector *>(run.from + own);
+        const int vectors = left < kStep ? (int)left - lane : (int)kStep;
+        if (left > 0 && mask) {
+            const uint64_t bits = gather_vectors<(int)sizeof(T)>(
+                reinterpret_cast<const uint4 *>(v), vectors, mask + own * task.where_step,
+                task.where_step, fillers(task), memory);
+            load_gathered(memory, bits, lane);
+            lie(first + own, v, left >= kStep);
             return;
         }
-#pragma unroll 1
-        for (int j = 0; j < Acc::kBatch; j++) {
-            const int64_t i = first + j * lanes;
-            T e = Acc::filler(task);
-            const bool some = i < task.n && element_at<Acc>(from, mask, task, i, &e);
-            push(e);
-            ok[0] |= (uint32_t)some << j;
+        fill(task);
+        if (left > 0) {
+#pragma unroll
+            for (int j = 0; j < Acc::kVectors; j++)
+                if (j * kWarp < vectors) read(j, v + j * kWarp);
+            lie(first + own, v, left >= kStep);
+            return;
+        }
+        const int64_t n = task.run - run.vectors * kPer,
+                      e = lane < run.lead ? lane : lane + run.vectors * kPer;
+        if (left <= -kStep || lane >= n || (mask && !mask[e * task.where_step])) return;
+        uint32_t bits[kOfOne] = {};
+        const T one = run.from[e];
+        memcpy(bits, &one, sizeof one);
+#pragma unroll
+        for (int w = 0; w < kOfOne; w++)
+            words[w] = kIn == 1 ? bits[w] : (words[w] & ~0u << 32 / kIn % 32) | bits[w];
+        ok[0] = 1;
+        at[0] = {first + e, 0, log2_of(Acc::kBatch)};
+    }
+    // Does the output of this thread's?
+    __device__ __forceinline__ void take_into(Acc &acc, const reduce_task &task,
+                                              bool works) const
+    {
+#pragma unroll
+        for (int i = 0; i < kTurns; i++) {
+            uint32_t counts = works ? ok[i] : 0;
+            T e[Acc::kBatch];
+            memcpy(e, words + i * kTurnWords, sizeof e);
+            leave_out<Acc>(e, &counts, task);
+            if (counts) acc.take(e, counts, at[i], task);
         }
     }
 };
 
-// A team's tiles of an output, into the accumulator. kOneRun: all its elements lie side by side.
-template <class Acc, bool kOneRun>
+// A team's tiles of an output, into the accumulator.
+template <class Acc>
 __device__ __forceinline__ void
 fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
-           bool works, int64_t first, int64_t step)
+           bool works, int first, int step, gathered *memory)
 {
     using T = typename Acc::T;
-    const int lane = threadIdx.x % kWarp, lanes = task.team == 1 ? 1 : kWarp;
-    using index = std::conditional_t<kOneRun, int, int64_t>; // less registers
-    const index all = (index)(task.reads == WK_READS_RUN ? task.runs * task.tiles : task.tiles);
-    const typename tile<Acc>::vector *v = nullptr;
-    index whole = 0; // tiles of the one run
-    if (kOneRun) {
-        const run_of<T> run(x, task, 0);
-        v = reinterpret_cast<decltype(v)>(run.from + run.lead) + lane;
-        whole = (index)(run.vectors / tile<Acc>::kStep);
-    }
+    constexpr int kItem = (int)sizeof(T);
+    static_assert(Acc::kVectors == kGatheredVectors && Acc::kBatch == gathered_batch<kItem>);
+    const int lane = threadIdx.x % kWarp;
+    if (task.one_run) { // by itself: what is called below takes registers
+        const run_of<T> run(x, task);
+        const auto v =
+            reinterpret_cast<const typename tile<Acc>::vector *>(run.from + run.lead) + lane;
+        const int whole = (int)(run.vectors / tile<Acc>::kStep);
 #pragma unroll 1
-    for (index u = (index)first; u < all; u += (index)step) {
+        for (int t = first; t < (int)task.tiles; t += step) {
+            tile<Acc> own;
+            const int64_t at = t * tile<Acc>::kStep;
+            if (t < whole)
+                own.load_whole(v + at, task.first + (reinterpret_cast<const T *>(v + at) - x));
+            else
+                own.load_run(run, nullptr, task, task.first, t, lane, nullptr);
+            own.take_into(acc, task, works);
+        }
+        acc.settle(task);
+        return;
+    }
+    const int lanes = task.team == 1 ? 1 : kWarp, shift = task.team == 1 ? 0 : log2_of(kWarp);
+    const int64_t all = task.reads == WK_READS_RUN ? task.runs * task.tiles : task.tiles,
+                  apart = task.along && !mask ? task.n / Acc::kBatch >> shift : 0;
+#pragma unroll 1
+    for (int64_t u = first; u < all; u += step) {
         tile<Acc> own;
-        const uint8_t *counting = nullptr; // the mask of the fold, or of its run,
-        int64_t begin = task.first;        // from this element on
-        if (u < whole) {
-            const T *from = reinterpret_cast<const T *>(v + u * tile<Acc>::kStep);
-            own.load_whole(v + u * tile<Acc>::kStep, task.first + (from - x));
-        } else if (!kOneRun && task.reads == WK_READS_RUNS) {
+        if (u < apart) {
+            own.load_apart(x, task, u, lane, lanes);
+        } else if (task.reads == WK_READS_RUNS) {
             own.load_runs(x, task, u, lane);
-        } else {
-            own.fill(task);
-            if (kOneRun) {
-                own.template load_run<false>(run_of<T>(x, task, 0), task, u, lane);
-            } else if (task.reads == WK_READS_ELEMENTS) {
-                if (task.folded.ndim <= 1) counting = mask;
-                own.load_elements(x, mask, task, u, lanes == 1 ? 0 : lane, lanes);
-            } else {
-                int64_t number = u;
-                const int64_t t = split(&number, task.tiles);
-                const spot at = spot_of(task.folded, task.where_folded, number * task.run);
-                if (mask) counting = mask + at.mask;
-                begin += number * task.run;
-                own.template load_run<true>(run_of<T>(x + at.at, task, number), task, t, lane);
+        } else if (task.reads == WK_READS_RUN) {
+            int64_t number = 0, t = u;
+            if (task.runs > 1) {
+                number = u;
+                t = split(&number, task.tiles);
             }
+            number *= task.run;
+            const spot at = spot_of(task.folded, task.where_folded, number);
+            own.load_run(run_of<T>(x + at.at, task), mask ? mask + at.mask : nullptr, task,
+                         task.first + number, t, lane, memory);
+        } else {
+            const int64_t i = own.lie_along(task, u, lane, lanes),
+                          left = (task.n - i + lanes - 1) >> shift;
+            const uint4 filler = own.fillers(task);
+            uint32_t bits;
+            if (task.along)
+                bits = gather_along<kItem>(x + i * task.stride, lanes * task.stride,
+                                           mask ? mask + i * task.where_step : nullptr,
+                                           lanes * task.where_step,
+                                           left < 0             ? 0
+                                           : left < Acc::kBatch ? (int)left
+                                                                : Acc::kBatch,
+                                           filler, memory);
+            else
+                bits = gather_anywhere<kItem>(x, mask, task, u, filler, memory);
+            own.load_gathered(memory, bits, lane);
         }
-#pragma unroll
-        for (int i = 0; i < tile<Acc>::kTurns; i++) {
-            uint32_t ok = works ? own.ok[i] : 0;
-            T e[Acc::kBatch];
-            memcpy(e, own.words + i * tile<Acc>::kTurnWords, sizeof e);
-            if constexpr (!kOneRun && !Acc::kByIndex) // which is given no mask
-                if (counting)
-                    leave_out_others<Acc>(
-                        e, &ok, task,
-                        those_that_count(counting, task, own.at[i].first - begin,
-                                         own.at[i].jump, own.at[i].shift, ok));
-            leave_out<Acc>(e, &ok, task);
-            if (ok) acc.take(e, ok, own.at[i], task);
-        }
+        own.take_into(acc, task, works);
     }
     acc.settle(task);
 }
@@ -431,86 +438,6 @@ finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64
         finish_exactly(in, task, output, Acc::shape(), word, table->work);
 }
 
-// The sum of a warp's doubles by digits, in its first lane.
-template <int K>
-__device__ __forceinline__ double_pair
-pair_of_warp(few<K> &all, int base)
-{
-    constexpr int L = digits_for<K>;
-    const int lane = threadIdx.x % kWarp;
-    const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(all.s));
-    double_pair p = {0, 0,
-                     kWarp * bound_of(__reduce_max_sync(kAllLanes, upper_bound_of(all.lost)))};
-    if (most == 0) return p;
-    const int top = top_of(most, base), own = cut_digits<L>(all.s, top, base);
-    const int unit = kDigit * (top - lane) + base;
-    double x = lane < L && unit >= -1000 ? (double)own * wk_power_of_two(unit) : 0;
-    bool left = lane < L && unit < -1000 && own != 0;
-    double y[L], more, rest;
-#pragma unroll
-    for (int k = 0; k < L; k++) y[k] = __shfl_sync(kAllLanes, x, k);
-    p.high = two_sum(y[0], y[1], &p.low);
-    p.low = two_sum(p.low, y[2], &more);
-    p.low = two_sum(p.low, y[3], &rest);
-    p.lost += 2 * (fabs(more) + fabs(rest));
-#pragma unroll
-    for (int k = 4; k < L; k++) p.lost += 2 * fabs(y[k]);
-    p.high = two_sum(p.high, p.low, &p.low);
-    const int last =
-        kDigit * (top - L + 1) + base; // no more than half of its unit is left of each
-#pragma unroll
-    for (int i = 0; i < K; i++) left |= all.s[i] != 0;
-    if (__any_sync(kAllLanes, left))
-        p.lost += last > -900 ? kWarp * K * wk_power_of_two(last - 1) : 0x1p-890;
-    return p;
-}
-
-// An output of a warp or a thread. False, for all lanes: some take integers, which are marked.
-template <class Acc>
-__device__ __forceinline__ bool
-finish_team(Acc &acc, const reduce_task &task, int64_t output, bool works, uint32_t *marks)
-{
-    const bool tells = works && (task.team == 1 || threadIdx.x % kWarp == 0);
-    double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
-    int flags = acc.flags;
-    if (task.team > 1) {
-        flags = (int)__reduce_or_sync(kAllLanes, (unsigned)acc.flags);
-        if constexpr (Acc::kHasSum)
-#pragma unroll
-            for (int p = 0; p < Acc::kPieces; p++)
-                sum[p] = pair_of_warp(acc.sum[p], Acc::shape().sum_base);
-        if constexpr (Acc::kHasSquares)
-            squares = pair_of_warp(acc.squares, Acc::shape().square_base());
-    } else {
-        if constexpr (Acc::kHasSum)
-#pragma unroll
-            for (int p = 0; p < Acc::kPieces; p++) sum[p] = pair_of(acc.sum[p]);
-        squares = pair_of(acc.squares);
-    }
-    bool known = !tells || (!task.less_nan && Acc::finish_own(sum, squares, flags, task,
-                                                              population(task), output));
-    if (!__all_sync(kAllLanes, known)) { // several results, or one that takes more
-        float_outcome o;
-        int count = acc.count;
-        if (task.team > 1) {
-            if (task.counts) count = __reduce_add_sync(kAllLanes, acc.count);
-            join_rest(acc);
-        }
-        if constexpr (Acc::kEnds) acc.ends.save(o.ends);
-#pragma unroll
-        for (int p = 0; p < Acc::kPieces; p++) o.sum[p] = sum[p];
-        o.squares = squares;
-        o.nonzeros = acc.nonzeros;
-        o.n = task.counts ? count : task.n;
-        o.flags = flags;
-        if (!known) known = finish_floats(o, task, output);
-    }
-    if (tells && known) send_result(task);
-    const uint32_t left = __ballot_sync(kAllLanes, !known);
-    if (threadIdx.x % kWarp == 0) *marks = left;
-    return left == 0;
-}
-
 // The block's tiles of an output once more, where doubles did not take them, or not exactly, and that is
 // asked for: those of a warp over a power of two, or all as integers, which are in the table then. A barrier
 // for all: the table is clear.
@@ -562,19 +489,18 @@ struct waiting_line {
 template <class Acc>
 constexpr int most_waiting = Acc::kWords <= 7 ? 4 : 2;
 
-// The first `count` of `lines` become results, of the outputs from `first` on, `step` apart. Bit k * 32 / lines:
-// k takes integers.
+// The first `count` of `lines`, of the outputs from `first` on, `step` apart: number k's state comes into lane
+// k * 32 / lines, and its output. Has this lane one?
 template <class Acc>
-__device__ __forceinline__ uint32_t
-finish_waiting(const waiting_line<Acc> *of, const reduce_task &task, int lines, int count,
-               int64_t first, int64_t step)
+__device__ __forceinline__ bool
+collect_waiting(Acc &acc, const waiting_line<Acc> *of, const reduce_task &task, int lines,
+                int count, int64_t first, int64_t step, int64_t *output)
 {
     const int lanes = kWarp / lines, lane = threadIdx.x % kWarp, line = lane / lanes,
               part = lane % lanes;
-    const int64_t output = first + line * step;
-    const bool works = line < count && output < task.outputs;
+    *output = first + line * step;
+    const bool works = line < count && *output < task.outputs;
     uint64_t words[Acc::kWords];
-    Acc acc;
     acc.start(task);
     __syncwarp(); // all lanes' words are there
 #pragma unroll 1
@@ -585,76 +511,75 @@ finish_waiting(const waiting_line<Acc> *of, const reduce_task &task, int lines, 
     }
     __syncwarp(); // they have been read
     join_lanes(acc, lanes);
-    return __ballot_sync(kAllLanes, works && part == 0 && !deliver(acc, task, output));
+    return works && part == 0;
 }
 
-// Do an accumulator's lines wait for each other?
-template <class Acc, bool kOneRun>
-constexpr bool lines_wait = kOneRun && !Acc::kCertain;
-
-// kOneRun: an output's elements lie side by side, as they mostly do; else anywhere.
-template <class Acc, bool kOneRun>
+// What is certain keeps little, and as many blocks find room as that leaves.
+template <class Acc>
 __global__ void
-__launch_bounds__(kThreads, kOneRun ? Acc::kBlocks : WK_ANYWHERE)
+__launch_bounds__(kThreads,
+                  Acc::kCertain && !Acc::kByIndex && Acc::kBlocks > 2 ? 4 : Acc::kBlocks)
     fold_lines(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
     __shared__ line_memory<Acc> memory;
     WK_DYNAMIC_SHARED(unsigned char, shared);
+    // Little is kept from item to item: what a called function does not leave alone waits in memory, from where it
+    // comes late, as the L1 is full of elements.
     const int tid = threadIdx.x, warp = tid / kWarp;
     const bool block = task.team == kThreads;
-    const int width = kThreads / task.team, own = task.team == 1 ? tid : block ? 0 : warp;
-    const int64_t all = task.groups * task.parts, step = block ? task.parts * kWarps : 1;
-    int items = 0, waiting = 0;
-    bool fine = true;
-    for (int64_t item = blockIdx.x; item < all; item += gridDim.x, items++) {
+    int items = 0;
+    for (;; items++) {
+        const int64_t item = blockIdx.x + (int64_t)items * gridDim.x;
+        if (item >= task.groups * task.parts) break;
         int64_t output = item;
-        const int64_t part = task.parts > 1 ? split(&output, task.parts) : 0;
-        const int64_t first = block ? part * kWarps + warp : 0;
-        output = output * width + own;
-        const bool works = output < task.outputs;
+        const int part = task.parts > 1 ? (int)split(&output, task.parts) : 0,
+                  first = block ? part * kWarps + warp : 0,
+                  step = block ? (int)task.parts * kWarps : 1;
+        if (!block) output = task.team == 1 ? output * kThreads + tid : output * kWarps + warp;
+        bool works = output < task.outputs;
         const spot at = works ? spot_of(task.kept, task.where_kept, output) : spot{0, 0};
         const typename Acc::T *x = in + at.at;
         const uint8_t *mask = task.where ? task.where + at.mask : nullptr;
-        uint32_t *marks = nullptr;
-        if constexpr (!Acc::kCertain) {
-            marks = &memory.marks[warp][items % kWarp];
+        if constexpr (!Acc::kCertain)
             if (block) clear_table(&memory.table);
-        }
         Acc acc;
         acc.start(task);
-        fold_tiles<Acc, kOneRun>(acc, x, mask, task, works, first, step);
-        if constexpr (!Acc::kCertain)
-            if (block) take_again(acc, in, task, output, first, step, &memory.table);
+        fold_tiles<Acc>(acc, x, mask, task, works, first, step,
+                        reinterpret_cast<gathered *>(shared) + warp);
         if constexpr (Acc::kCertain) {
             if (join_team(acc, task.team, task, output, part, &memory.words) && works)
                 deliver(acc, task, output);
             if (block)
                 __syncthreads(); // the next item writes the memory that this one has read
-            continue;
         } else if (block) {
+            take_again(acc, in, task, output, first, step, &memory.table);
             finish_block(acc, in, task, output, &memory);
-            continue;
-        }
-        if constexpr (lines_wait<Acc, kOneRun>) {
-            const int lines = task.waiting;
-            auto own = reinterpret_cast<waiting_line<Acc> *>(shared) + warp * lines;
-            own[waiting++].put(acc);
-            if (waiting < lines && item + gridDim.x < all) continue;
-            const int64_t apart = (int64_t)gridDim.x * kWarps;
-            const uint32_t bits = finish_waiting(own, task, lines, waiting,
-                                                 output - (waiting - 1) * apart, apart);
-            if (tid % kWarp < waiting)
-                memory.marks[warp][items - waiting + 1 + tid % kWarp] =
-                    bits >> tid % kWarp * (kWarp / lines) & 1;
-            fine &= bits == 0;
-            waiting = 0;
-        } else if constexpr (!Acc::kCertain) {
-            fine &= finish_team(acc, task, output, works, marks);
+        } else {
+            const int lines = task.team == 1 ? 1 : task.waiting, lane = tid % kWarp,
+                      waiting = items & (lines - 1);
+            if (task.team > 1) {
+                auto of = reinterpret_cast<waiting_line<Acc> *>(
+                              shared + (task.gathers ? kWarps * sizeof(gathered) : 0)) +
+                          warp * lines;
+                of[waiting].put(acc);
+                if (waiting + 1 < lines && item + gridDim.x < task.groups) continue;
+                const int64_t apart = (int64_t)gridDim.x * kWarps;
+                works = collect_waiting(acc, of, task, lines, waiting + 1,
+                                        output - waiting * apart, apart, &output);
+            }
+            const uint32_t bits =
+                __ballot_sync(kAllLanes, works && !deliver(acc, task, output));
+            if (lane <= waiting)
+                memory.marks[warp][items - waiting + lane] =
+                    lines == 1 ? bits : bits >> lane * (kWarp / lines) & 1;
         }
     }
     if constexpr (!Acc::kCertain) {
-        if (block || !__syncthreads_or(!fine)) return; // also: all marks are set
+        if (block) return;
+        __syncwarp(); // the warp's marks are there
+        const bool some = tid % kWarp < items && memory.marks[warp][tid % kWarp];
+        if (!__syncthreads_or(some)) return; // also: all marks are
         finish_marked(in, task, memory.marks, items, task.team, 1, Acc::shape(), Acc::kWide,
                       memory.table.word, memory.table.work);
     }

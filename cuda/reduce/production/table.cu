@@ -297,48 +297,6 @@ counts_there(const void *in, const reduce_task &task, const uint8_t *mask, const
     return x == x;
 }
 
-__device__ WK_NOINLINE uint32_t
-those_that_count(const uint8_t *mask, const reduce_task &task, int64_t first, int64_t jump,
-                 int shift, uint32_t ok)
-{
-    const uint32_t last = (1u << shift) - 1, fours = ok & ok >> 1 & ok >> 2 & ok >> 3;
-    const int64_t step = task.where_step, pitch = jump * step;
-    const uint8_t *m = mask + first * step;
-    uint32_t counted = ok;
-    if (step == 1 && shift >= 2 && (fours & 0x11111111) * 15 == ok &&
-        (reinterpret_cast<uintptr_t>(m) | (uintptr_t)pitch) % 4 == 0) { // by words
-        uint32_t four[8];
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            four[k] = 0;
-            if (ok >> 4 * k & 1)
-                four[k] = *reinterpret_cast<const uint32_t *>(m + (4 * k >> shift) * pitch +
-                                                              (4 * k & last));
-        }
-#pragma unroll
-        for (int k = 0; k < 8; k++) { // bytes to bits
-            uint32_t w = (four[k] | four[k] >> 4) & 0x0f0f0f0f;
-            w = (w | w >> 2) & 0x03030303;
-            w = (w | w >> 1) & 0x01010101;
-            counted &= ~((w * 0x01020408 >> 24 ^ 15) << 4 * k);
-        }
-        return counted;
-    }
-#pragma unroll 1
-    for (int j = 0; j < 32 && ok >> j; j += 8) {
-        uint8_t read[8];
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            read[k] = 1;
-            if (ok >> (j + k) & 1)
-                read[k] = m[((j + k) >> shift) * pitch + ((j + k) & last) * step];
-        }
-#pragma unroll
-        for (int k = 0; k < 8; k++) counted &= ~((uint32_t)(read[k] == 0) << (j + k));
-    }
-    return counted;
-}
-
 static __device__ int
 item_of(int dtype)
 {

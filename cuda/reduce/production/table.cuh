@@ -394,11 +394,6 @@ __device__ double part_of_element(const void *elements, int dtype, int64_t at, i
 __device__ bool counts_there(const void *in, const reduce_task &task, const uint8_t *mask,
                              const spot &s);
 
-// Which elements of a batch count, of those that `ok` says are there: number j is first + (j >> shift) * jump and what is
-// left of j, in the fold or its run, whose mask begins at `mask`.
-__device__ uint32_t those_that_count(const uint8_t *mask, const reduce_task &task,
-                                     int64_t first, int64_t jump, int shift, uint32_t ok);
-
 // A thread's doubles to limbs that others add to as well.
 __device__ void add_own_doubles(const double *x, int count, int base, unsigned long long *limb);
 

@@ -54,6 +54,9 @@ struct reduce_task {
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
     bool staged;  // rows of columns come by way of shared memory (whole.cuh)
     int waiting;  // lines of a warp, which are finished together (lines.cuh)
+    bool one_run; // lines: an output's elements lie side by side, and all of them count
+    bool gathers; // lines: tiles come by way of shared memory (gather.cuh)
+    bool along;   // lines: single elements along one axis, which can be told by themselves
 
     bool skip_nan, has_initial, integers_only;
     bool counts;   // not all elements count: NaN or a mask may leave some out
@@ -111,7 +114,7 @@ struct reduce_task {
         return plain || less_nan;
     }
     // NaN in one part leaves both out.
-    __device__ bool pairs() const
+    __host__ __device__ bool pairs() const
     {
         return planes == 2 && skip_nan;
     }
