@@ -305,8 +305,9 @@ def linked(source):
     where the functions are of its kernels alone."""
     if "reduce" not in source.relative_to(ROOT).parts:
         return []
-    most = {"gather": 64, "results": 64, "scaled": 64, "table": 64, "integers": 128}.get(source.stem)
-    return ["-rdc=true"] + ([f"-maxrregcount={most}"] if most else [])
+    most = dict.fromkeys(("gather", "results", "scaled", "table"), 64) | {"integers": 128}
+    own = most.get(source.stem)
+    return ["-rdc=true"] + ([f"-maxrregcount={own}"] if own else [])
 
 
 def named(source):

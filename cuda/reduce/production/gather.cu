@@ -204,8 +204,8 @@ gather_anywhere(const void *elements, const uint8_t *mask, const reduce_task &ta
     // Along two axes the next element lies `pitch` further on, and `turn` more where the inner one ends.
     const int64_t *where = task.where_folded, *strides = task.folded.strides;
     const int last = axes > 0 ? axes - 1 : 0;
-    int64_t inner = axes == 2 ? task.folded.shape[1] : INT64_MAX, outer = first,
-            outer_step = lanes;
+    const int64_t inner = axes > 1 ? task.folded.shape[last] : task.n + kBatch * kWarp;
+    int64_t outer = first, outer_step = lanes;
     int64_t i = split(&outer, inner), step = split(&outer_step, inner);
     int64_t at = i * strides[last] + outer * strides[0], m = i * where[last] + outer * where[0];
     const int64_t pitch = step * strides[last] + outer_step * strides[0],
