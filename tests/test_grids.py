@@ -390,6 +390,24 @@ def test_what_a_batch_loses_changes_no_result(gpu, dtype, spread):
                 check_there(gpu, np.stack([a] * 33, 1), op, 0)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "complex64", "complex128"])
+def test_elements_along_several_axes(gpu, dtype):
+    """They lie apart along each, so that no two are one; of some complex numbers a part is NaN."""
+    a = values(dtype, (40, 5, 33, 8))
+    some = np.random.default_rng(3).random(a.shape) < 0.6
+    if np.dtype(dtype).kind == "c":
+        a.imag[::2, 1::3] = np.nan
+    there, where = (warpkit.asarray(x, device=gpu) for x in (a, some))
+    cut = slice(None), slice(None, None, 2), slice(None, None, 3), slice(None, None, 2)
+    for op in ("sum", "var", "nansum"):
+        for axis in ((0, 1, 3), (1, 2, 3), (0, 2), None):
+            want = warpkit.reduce(a[cut], op, axis, device="cpu")
+            assert_same(warpkit.reduce(there[cut], op, axis).numpy(), np.asarray(want))
+            want = warpkit.reduce(a[cut], op, axis, device="cpu", where=some[cut])
+            have = warpkit.reduce(there[cut], op, axis, where=where[cut])
+            assert_same(have.numpy(), np.asarray(want))
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
 def test_masks_of_more_outputs_than_threads(device, dtype):
     rng = np.random.default_rng(2)

@@ -1,5 +1,6 @@
 // reduce / exact: tiles of lines by functions (gather.cuh).
 #include "reduce/production/gather.cuh"
+#include "reduce/production/elements.cuh"
 
 namespace wk
 {
@@ -182,9 +183,9 @@ static __device__ __forceinline__ bool
 has_nan(const bytes_t<kItem> &e)
 {
     if constexpr (kItem == 4)
-        return (e & 0x7fffffff) > 0x7f800000;
+        return is_nan(wk_from_bits_f32(e));
     else if constexpr (kItem == 8)
-        return (e.y & 0x7fffffff) > (e.x ? 0x7fefffff : 0x7ff00000);
+        return is_nan(wk_from_bits_f64((uint64_t)e.y << 32 | e.x));
     else
         return false;
 }
