@@ -137,7 +137,7 @@ build/watched/done: $(SOURCES) tools/watched.py | $(INSTALLED)
 schedules: build/watched/done ## the row suite on the emulated device: other schedules, weak memory, and a look for races in the ladders
 	$(if $(CI),,WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small)
 	PYTHONPATH=build/watched WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small \
-	  $(if $(TURN),--part $(TURN)/3)
+	  $(if $(TURN),--part $(TURN)/6)
 
 # Not beside others that build: setuptools does it in one folder.
 build/races/done: $(SOURCES) | $(INSTALLED)

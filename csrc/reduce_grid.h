@@ -32,7 +32,7 @@ typedef enum {
 
 typedef struct wk_grid {
     wk_grid_kind kind;
-    int team;          /* lines: threads of an output, 1, 32 or WK_BLOCK                     */
+    int team;          /* lines: threads of an output, 1, 8, 32 or WK_BLOCK                  */
     int width, height; /* columns: threads side by side and below each other of a block;
                           rows: width threads have a row, and height rows                   */
     int repeat;        /* columns: so many rows are read as one                              */
@@ -42,7 +42,7 @@ typedef struct wk_grid {
                           thread are one load                                               */
     int staged;        /* columns: a thread's rows come by way of shared memory              */
     int masked;        /* some elements do not count, and cannot be told by themselves      */
-    int waiting;       /* lines: so many of a warp's are finished together; 0: it has none   */
+    int waiting;       /* lines: so many of a warp's are finished together; 0: none is       */
     int64_t run, runs;
     int64_t tiles;  /* lines: of a run, which a warp takes at once; else of all          */
     int64_t parts;  /* of an output, or of a group of columns: that many blocks fold it  */

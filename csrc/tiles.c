@@ -12,8 +12,10 @@ enum {
     SHORT_BYTES = 96, /* rows of bytes, of which a word holds four */
     ELEMENTS = 512,   /* a multiprocessor: what is read in vain is in its cache when needed */
     SMALL = 5 << 10,  /* bytes of a matrix: BOXES take several together */
-    SMALL_SHORT = 2 << 10, /* likewise, instead of SHORT */
-    TORN = 64,             /* bytes of a side that memory does not send alone */
+    SMALL_UNITS = 8 << 10, /* likewise, instead of UNITS */
+    SMALL_SHORT = 2 << 10, /* instead of SHORT */
+    TORN_IN = 128,         /* bytes of a side that memory does not send alone, */
+    TORN_OUT = 256,        /* ... or does not take alone */
     SHORT_RUN = 256,       /* bytes of a run of ROWS */
     REACH = 512,           /* bytes of the input that a row of a tile of ROWS has, about */
     WHOLE = 4 << 10,       /* or all of some axes, up to so many, ... */
@@ -438,22 +440,27 @@ static int
 torn(const wk_tiles *plan)
 {
     const int64_t run = (int64_t)plan->unit * plan->group;
-    if (plan->columns * run < TORN && plan->row[0].in != plan->columns * plan->step) return 1;
-    return plan->rows * run < TORN && plan->column[0].out != plan->rows * run;
+    if (plan->columns * run < TORN_IN && plan->row[0].in != plan->columns * plan->step)
+        return 1;
+    return plan->rows * run < TORN_OUT && plan->column[0].out != plan->rows * run;
 }
 
 /* Is a matrix so small, or torn, that several are to be turned together? */
 static int
 small(const wk_tiles *plan)
 {
-    return plan->rows * plan->columns * plan->unit * plan->group < SMALL || torn(plan);
+    return plan->rows * plan->columns * plan->unit * plan->group < SMALL_UNITS || torn(plan);
 }
 
 /* Where boxes are faster than what turns one matrix at a time. H100, 256 MiB, 171 permutations, the
  * median time of the other way over that of boxes, units of 1, 2, 4, 8, 16 bytes. Words by what is filled
  * of their tiles: below .3 4.7, 3.0, 1.6, 1.4, 1.6; to .4 .82, none, 1.3, 1.05, 1.1; to .5 1.6, 1.7, .98, .98, .96;
  * to .6 .62, 1.1, .94, .96, .92; more about .65, .8, .8, .87, .91. Units of small matrices 23, 12, 6, 4.9, 3.0;
- * of others 1.7, 1.2, .95, .95, .95, of which the torn 2.9 (2 bytes), 3.1, 2.1, 1.5. */
+ * of others 1.7, 1.2, .95, .95, .95, of which the torn 2.9 (2 bytes), 3.1, 2.1, 1.5. H200, 256 MiB to 1 GiB, share of
+ * a copy of units and of boxes, matrices of 5 to 8 KiB: 4 bytes .55 .79, .67 .89, .59 .81, .66 .60; 8 bytes .71 .90,
+ * .76 .90; 16 bytes .82 .89, .88 .88, .86 .78; to 12 KiB eleven that gain and lose .03 to .07. Sides of 64 to 128 bytes:
+ * 5 x 2 x 2 x n to (2, 3, 1, 0) of 16 bytes .36 .90, seven more of .55 to .82 .87 to .94; to 256 where they are
+ * written: 11 x 2 x n to (2, 1, 0) .50 .93, .80 .91; where they are read .91 .86, .87 .87. */
 static int
 boxes_pay(const wk_tiles *plan)
 {

@@ -140,6 +140,29 @@ def test_rows_that_wait_to_be_finished_together(gpu, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_rows_of_which_a_warp_has_as_many_as_others(gpu, dtype):
+    """Each begins at another tile; of equal elements the first is found nevertheless."""
+    n = 5 * 2048 // np.dtype(dtype).itemsize
+    for rows in (23, 101, 179, *([] if gpu == "emu" else [4099, 9001])):
+        a = wide(dtype, (rows, n + 3))
+        ties = (np.arange(a.size).reshape(a.shape) % 64).astype(dtype)
+        for some in (slice(n), slice(1, None)):
+            check_there(gpu, a[:, some], "sum", 1)
+            check_there(gpu, a[:, some], "max", 1)
+            check_there(gpu, ties[:, some], "argmax", 1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_rows_of_which_a_warp_has_four_side_by_side(gpu, dtype):
+    """Short ones, some of them by integers; their ends fill no vectors of all lanes."""
+    for rows, n in ((1603, 1200), (1603, 4080)) if gpu == "emu" else ((68_007, 1200),):
+        a = wide(dtype, (rows, n // np.dtype(dtype).itemsize))
+        for op in ("sum", "norm", "max", "argmax"):
+            check_there(gpu, a, op, 1)
+            check_there(gpu, a[::-1], op, 1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_columns_so_many_that_threads_have_more_rows(gpu, dtype):
     a = wide(dtype, (100, 9_001 if gpu == "emu" else 90_001))
     for op in ("sum", "norm"):
@@ -408,6 +431,24 @@ def test_elements_along_several_axes(gpu, dtype):
             assert_same(have.numpy(), np.asarray(want))
 
 
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float32", "float64", "complex64"])
+def test_few_of_which_some_are_masked(device, dtype, n):
+    a = values(dtype, (n, 5, 131))
+    some = np.random.default_rng(n).random(a.shape) < 0.6
+    some[:, 0] = np.arange(131) % 2  # none, or all
+    for op in ("sum", "mean", "var", "norm", "any", "nansum"):
+        for view, where, axis in ((a, some, 0), (a.T.copy(), some.T.copy(), 2)):
+            want = warpkit.reduce(view, op, axis, device="cpu", where=where)
+            got = warpkit.reduce(view, op, axis, device=device, where=where)
+            assert_same(got, want)
+    if a.dtype.kind == "f":
+        far = a.astype(np.float64) * 1e200 ** (np.arange(n) % 2)[:, None, None]  # takes integers
+        want = warpkit.reduce(far, "var", 0, device="cpu", where=some)
+        assert_same(warpkit.reduce(far, "var", 0, device=device, where=some), want)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
 def test_masks_of_more_outputs_than_threads(device, dtype):
     rng = np.random.default_rng(2)
@@ -419,7 +460,7 @@ def test_masks_of_more_outputs_than_threads(device, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("shape", [(3, 700), (100, 90), (900, 3), (2, 40_001)])
+@pytest.mark.parametrize("shape", [(3, 700), (100, 90), (900, 3), (2, 40_001), (4, 50)])
 def test_either_part_of_a_complex_number_leaves_out_both(device, dtype, shape):
     rng = np.random.default_rng(3)
     a = rng.integers(0, 100, (2, *shape)).astype(np.dtype(dtype).type(0).real.dtype)

@@ -1154,14 +1154,17 @@ def test_several_ops_are_each_as_alone(device, dtype, ops):
 
 @pytest.mark.large
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float16", "float64"])
-def test_several_ops_of_very_many_pairs_are_each_as_alone(device, dtype):
+def test_several_ops_of_very_many_outputs_are_each_as_alone(device, dtype):
     """As many as a GPU computes one op after the other."""
-    a = values(dtype, (1 << 18, 2))
-    for ops in (("max", "mean", "std", "sum"), ("min", "max"), ("any", "all"), ("mean", "std")):
-        got = warpkit.reduce(a, ops, 1, device=device)
-        for op in ops:
-            assert_same(getattr(got, op), warpkit.reduce(a, op, 1, device="cpu"))
-            assert_same(getattr(got, op)[:90], reference.reduce(a[:90], op, 1))
+    pairs, more = values(dtype, (1 << 18, 2)), values(dtype, (12, 1 << 18))
+    sets = [("max", "mean", "std", "sum"), ("min", "max"), ("any", "all"), ("mean", "std")]
+    for a, axis in ((pairs, 1), (more, 0)):
+        for ops in (*sets, ("sum", "norm"), ("sum", "mean"), ("sum", "sumsq")):
+            got = warpkit.reduce(a, ops, axis, device=device)
+            some = a[:90] if axis else a[:, :90]
+            for op in ops:
+                assert_same(getattr(got, op), warpkit.reduce(a, op, axis, device="cpu"))
+                assert_same(getattr(got, op)[:90], reference.reduce(some, op, axis))
 
 
 def test_several_ops_take_as_many_arrays_to_write_to(device):

@@ -50,6 +50,67 @@ with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
     return status;
 }
 
+// Do neighbouring outputs lie side by side, so that threads have columns?
+bool
+reads_columns(const wk_call *call)
+{
+    const int kept = call->args.reduce.kept;
+    return kept > 0 && call->in.strides[kept - 1] == 1;
+}
+
+// Up to how many elements of each output several results are computed one after the other, each by a way of its own
+// that reads the elements as fast as it can: where these are few, as what ends an output takes longer than reading
+// it does. H200, 64 MiB, the time of all together over that of one by one, of n elements along axis 0 (1):
+//   (min, max)            int8 n = 6 3.6 (0.8), 12 2.0, 33 1.25, 64 0.6; int16 6 1.95 (0.8), 12 1.2, 16 0.8; int32 0.7
+//   (min, max, mean, std) int8 6 2.2 (1.0), 24 1.1 (0.7); float16, bfloat16 6 1.6, 2.3 (0.6), 33 1.2 (0.8), 64 0.6;
+//                         int16 6 1.35 (1.0), 12 1.1 (0.8); int32, float32 0.8; float64 8 0.9, 24 0.7
+//   (sum, norm)           int8 6 8.9 (5.7), 33 3.8 (2.6), 100 1.5 (1.4), 300 1.1 (1.3); int16 6 4.9, 100 1.3; int32
+//                         6 2.1, 33 1.4, 64 1.0 (1.2); int64 6 1.7, 33 1.0; floats 64 1.0, 100 0.9
+//   (sum, mean)           int8 2 1.7 (0.9), 16 1.35 (0.8), 24 0.9; int64 6 2.8 (2.9), 33 1.2 (1.3), 64 0.9 (1.6);
+//                         float16 24 2.3 (1.3), 33 2.3 (1.1), 64 0.8; float32 24 1.2, 33 1.1 (0.9); float64 24 0.8
+//   (mean, std)           int8 6 1.7 (1.3), 24 1.2 (1.0); int16 16 1.1 (1.1), 24 0.9; int32 0.85; floats 64 1.0
+//   (mean, var, std)      int8 6 1.3 (0.9), 16 1.1 (0.9); int16 6 0.9; (sum, sumsq) of int8 6 1.1 (0.8), 16 0.9
+//   (any, all)            64 0.95, 100 0.6
+int64_t
+most_one_by_one(const wk_call *call)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const wk_dtype dtype = call->in.dtype;
+    const int item = wk_itemsize[dtype];
+    const bool columns = reads_columns(call), moments = wk_only_moments(r->fold, call->outs);
+    bool norm = false, sums = true;
+    for (int i = 0; i < call->outs; i++) {
+        norm |= r->fold[i] == WK_NORM;
+        sums &= r->fold[i] == WK_SUM || r->fold[i] == WK_MEAN;
+    }
+    switch (wk_family_of(r->fold, call->outs, dtype)) {
+    case WK_FAMILY_COUNT: return 64;
+    case WK_FAMILY_EXTREME: return item > 2 ? 0 : !columns ? WK_FEW_ROWS : item == 1 ? 33 : 12;
+    case WK_FAMILY_SUM:
+    case WK_FAMILY_SQUARES: return wk_is_complex(dtype) ? 0 : item == 8 ? 16 : 33;
+    default: break;
+    }
+    if (wk_is_complex(dtype)) return 0;
+    if (dtype >= WK_F16) return moments ? 64 : item == 8 ? 8 : item == 2 && columns ? 33 : 0;
+    if (norm) return 256 / item;
+    if (sums) return item == 8 ? 33 : item == 1 && columns ? 16 : 0;
+    if (moments && floats_out(call) && item <= 2 && (call->outs == 2 || (columns && item == 1)))
+        return 16;
+    if (moments) return WK_FEW_ROWS;
+    return !columns ? WK_FEW_ROWS : item == 1 ? 24 : item == 2 ? 12 : WK_FEW_ROWS;
+}
+
+// Of fewer outputs a launch more would take as long.
+bool
+one_by_one(const wk_call *call)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    if (call->outs == 1 || r->has_initial || call->part.mode != WK_WHOLE ||
+        (r->outputs < 1 << 18 && r->n * r->outputs < 1 << 22))
+        return false;
+    return r->n <= most_one_by_one(call);
+}
+
 } // namespace
 
 static wk_status
@@ -79,34 +140,6 @@ by_family(wk_call *call)
     if (word_holds_mean(call)) return wk::reduce_wrap(call);
     if (count_holds_norm(call)) return wk::reduce_count(call);
     return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
-}
-
-// Are several results computed one after the other, each by a way of its own that reads the elements as fast as it
-// can? Of few elements, as what ends an output takes longer than reading it does. Extremes of more than two bytes,
-// and a sum of integers and its mean, are told together; of fewer outputs a launch more would take as long. H100,
-// 256 MiB of n x 2 along axis 1, together and so: (min, max, mean, std) of int8 6,196 us, 2,648, int32 1,647, 721.
-// H200, 128 MiB: (mean, std) of 3, 16 and 33 x n float32 415 us 85, 108 42, 71 40, float64 212 71, 104 48, 73 44, of
-// n x 33 float64 63 72, of 100 x n float32 68 75; (min, max, mean, std) of 3 and 16 x n float64 231 123, 89 85;
-// (min, max) of 3 and 16 x n float16 169 68, 40 40.
-static bool
-one_by_one(const wk_call *call)
-{
-    const wk_reduce_args *r = &call->args.reduce;
-    const wk_dtype dtype = call->in.dtype;
-    const int64_t n = r->n;
-    if (call->outs == 1 || r->has_initial || call->part.mode != WK_WHOLE ||
-        (r->outputs < 1 << 18 && n * r->outputs < 1 << 22))
-        return false;
-    switch (wk_family_of(r->fold, call->outs, dtype)) {
-    case WK_FAMILY_COUNT: return n <= 64;
-    case WK_FAMILY_EXTREME: return n <= WK_FEW_ROWS && wk_itemsize[dtype] <= 2;
-    case WK_FAMILY_SUM:
-    case WK_FAMILY_SQUARES: return n <= 16 && !wk_is_complex(dtype);
-    default: break;
-    }
-    if (wk_is_complex(dtype)) return false;
-    if (dtype < WK_F16) return n <= WK_FEW_ROWS && !word_holds_mean(call);
-    return wk_only_moments(r->fold, call->outs) ? n <= 64 : dtype == WK_F64 && n <= 8;
 }
 
 WK_LAUNCHER(reduce, cuda, exact)

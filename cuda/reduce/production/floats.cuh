@@ -766,7 +766,13 @@ struct float_sums {
     // Of an output that one thread has alone. False: integers tell.
     __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
-        if (task.is_own() && !(task.counts && count == 0)) {
+        if (task.some && count == 0) { // of none
+            const int fold = task.fold[0];
+            const bool zero = fold == WK_SUM || fold == WK_SUMSQ || fold == WK_NORM;
+            store_as<kDtype>(task.out[0], output, zero ? 0. : wk_nan());
+            return true;
+        }
+        if (task.is_own()) {
             double_pair s[kParts];
 #pragma unroll
             for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);

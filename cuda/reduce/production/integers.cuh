@@ -404,6 +404,10 @@ finish_squares_of_integers(const S (&y)[N], const reduce_task &task, int64_t out
     }
 }
 
+// The mean of integers of which some do not count. False: it has another dtype, or takes more; results.cu.
+__device__ bool finish_mean_of_some(int64_t sum, int64_t count, const reduce_task &task,
+                                    int64_t output);
+
 // The sum of integers, and their mean. False: that is not what is asked for; results.cu.
 __device__ bool finish_sum_and_mean(uint64_t sum, double mean, const reduce_task &task,
                                     int64_t output);
@@ -510,10 +514,10 @@ struct word : certain<word<E, kWhat>> {
         uint64_t all = total;
         if constexpr (kWhat == what::nonzeros)
             if (task.fold[0] == WK_PROD) all = total == (uint64_t)count; // of bool
-        if (task.plain) { // one integer, of all elements
+        if (task.is_own()) {                                             // one integer
             uint64_t x = all;
             if (task.fold[0] == WK_ANY) x = all != 0;
-            if (task.fold[0] == WK_ALL) x = all == (uint64_t)task.n;
+            if (task.fold[0] == WK_ALL) x = all == (uint64_t)count;
             store(task.out[0], task.out_dtype[0], output, x);
             return true;
         }
@@ -532,6 +536,9 @@ struct word : certain<word<E, kWhat>> {
             }
             if (task.folds == 2 && finish_sum_and_mean(all, mean, task, output)) return true;
         }
+        if (task.counts && task.folds == 1 && task.fold[0] == WK_MEAN &&
+            finish_mean_of_some((int64_t)all, count, task, output))
+            return true;
         finish_more(all, total, count, task, output);
         return true;
     }
@@ -561,11 +568,6 @@ struct word : certain<word<E, kWhat>> {
         if (kWhat == what::nonzeros && task.fold[0] == WK_NORM) { // of bool
             store(task.out[0], task.out_dtype[0], output, sqrt((double)signed_all));
             return;
-        }
-        if (count > 0 && task.folds == 1 && task.fold[0] == WK_MEAN &&
-            task.out_dtype[0] == WK_F64 && all + ((uint64_t)1 << 53) < (uint64_t)1 << 54) {
-            static_cast<double *>(task.out[0])[output] = (double)signed_all / (double)count;
-            return; // of two exact numbers, rounded once
         }
         integer_outcome o = {};
         o.nonzeros = (int64_t)total;

@@ -88,8 +88,8 @@ describe(const wk_call *call, reduce_task *task)
                just_sums = one && !task->counts;
     const int part = in == WK_C64 ? WK_F32 : WK_F64; // of a complex number
     task->plain = just_sums && (out == in || out < WK_F16 || (in >= WK_C64 && out == part));
-    task->less_nan = one && task->skip_nan && call->mask.ndim < 0 && out == in && in < WK_C64 &&
-                     task->planes == 1;
+    task->some =
+        one && task->counts && (out == in || out < WK_F16) && in < WK_C64 && task->planes == 1;
     task->in_double = just_sums && out == WK_F64;
     task->initial = r->initial;
     task->ddof = r->ddof;
@@ -171,8 +171,8 @@ may_be_quick(const reduce_task &task, const wk_grid &plan, int64_t threads)
 {
     using quick = quick_of<Acc>;
     const int last = task.kept.ndim - 1;
-    if (plan.kind != WK_BY_WHOLE_COLUMNS || task.integers_only || last < 0 || last > 1 ||
-        task.kept.strides[last] != 1 || task.folded.ndim > 1 || task.stride < 0 ||
+    if (plan.kind != WK_BY_WHOLE_COLUMNS || plan.masked || task.integers_only || last < 0 ||
+        last > 1 || task.kept.strides[last] != 1 || task.folded.ndim > 1 || task.stride < 0 ||
         !quick::asked(task) ||
         task.outputs < (int64_t)(quick::least_waves(task) * quick::kColumns * (double)threads))
         return false;
@@ -213,7 +213,7 @@ reduce(wk_call *call)
         if (call->op == WK_SEGMENT_REDUCE) return reduce_segments<Acc>(call, &task);
     if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
         return merge_parts<Acc>(call, task);
-    const wk_accumulator of = {Acc::kBlocks,
+    const wk_accumulator of = {line_blocks<Acc>,
                                Acc::kColumnBlocks,
                                shared_columns<Acc>(),
                                columns_of_thread<Acc>(false),

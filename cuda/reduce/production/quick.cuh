@@ -288,7 +288,7 @@ struct quick_columns : quick_rows<quick_columns<Acc>> {
         if (all - all != 0) { // infinities, which have no variance, or a NaN
             const bool nan = all != all || is_spread(fold);
             return {nan ? wk_from_bits_f32(0x7fc00000) : (float)all,
-                    !(task.less_nan && all != all)};
+                    !(task.some && all != all)};
         }
         if constexpr (kSquares)
             return batch_sums<double, kDtype>(kSums ? sum[i] : 0, all,

@@ -616,6 +616,16 @@ finish_integers(const integer_outcome &of, const reduce_task &task, int64_t outp
     }
 }
 
+// Of two exact numbers, rounded once.
+__device__ WK_NOINLINE bool
+finish_mean_of_some(int64_t sum, int64_t count, const reduce_task &task, int64_t output)
+{
+    if (task.out_dtype[0] != WK_F64 || (uint64_t)sum + ((uint64_t)1 << 53) >= (uint64_t)1 << 54)
+        return false;
+    static_cast<double *>(task.out[0])[output] = count ? (double)sum / (double)count : wk_nan();
+    return true;
+}
+
 __device__ WK_NOINLINE bool
 finish_sum_and_mean(uint64_t sum, double mean, const reduce_task &task, int64_t output)
 {

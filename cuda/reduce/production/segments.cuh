@@ -453,7 +453,6 @@ reduce_segments(wk_call *call, reduce_task *task)
     s.n = call->args.reduce.n;
     s.status = static_cast<const unsigned long long *>(call->out[1].data);
     task->counts = true;
-    if (task->fold[0] == WK_ALL) task->plain = false; // it takes all to be of one length
     task->in_double = false;
     if (plan_segments<Acc>(call, &s) != WK_OK) return call->error.status;
     if (launch_segments<Acc>(call, first_element<typename Acc::T>(&call->in), nullptr, *task,

@@ -59,9 +59,9 @@ struct reduce_task {
     bool along;   // lines: single elements along one axis, which can be told by themselves
 
     bool skip_nan, has_initial, integers_only;
-    bool counts;   // not all elements count: NaN or a mask may leave some out
-    bool plain;    // one result of all elements, of their dtype or an integer's; there are some
-    bool less_nan; // the same, of real numbers, but that NaN are left out
+    bool counts; // not all elements count: NaN or a mask may leave some out
+    bool plain;  // one result of all elements, of their dtype or an integer's; there are some
+    bool some;   // the same, of real elements of which NaN or a mask leave some out
     bool in_double; // one result of all elements, a float64; there are some
     bool wraps;     // sums of integers, or of their squares, modulo 2^64, alone
     bool keeps;     // `shared` is the state of pieces: it stays
@@ -108,10 +108,10 @@ struct reduce_task {
     {
         return (reinterpret_cast<uintptr_t>(x) - in) / sizeof(T) % 2 ? -1 : 1;
     }
-    // One result in the elements' own dtype, of all of them or of those that are not NaN.
+    // One result in the elements' own dtype or an integer's, of all of them or of those that count.
     __host__ __device__ bool is_own() const
     {
-        return plain || less_nan;
+        return plain || some;
     }
     // NaN in one part leaves both out.
     __host__ __device__ bool pairs() const

@@ -176,12 +176,13 @@ load_rows(row_of<typename Acc::T, C> (&read)[N], const typename Acc::T *x,
     return left < N ? (1u << left) - 1 : all_of<N>;
 }
 
-// These rows of a thread's columns, of which the first is number i, to their accumulators.
-template <int N, class Acc, int C>
+// These rows of a thread's columns, of which the first is number i, to their accumulators. leave(c, x, ok): what of the
+// c-th column does not count.
+template <int N, class Acc, int C, typename Leave>
 __device__ __forceinline__ void
 take_rows(Acc (&acc)[C], const row_of<typename Acc::T, C> (&read)[N],
           const columns_at<typename Acc::T, C> &from, const reduce_task &task, int i,
-          uint32_t ok)
+          uint32_t ok, const Leave &leave)
 {
 #pragma unroll
     for (int c = 0; c < C; c++) {
@@ -189,10 +190,18 @@ take_rows(Acc (&acc)[C], const row_of<typename Acc::T, C> (&read)[N],
         const place at = {task.first + (int64_t)i * from.rows + from.row[c], from.rows, 0};
         uint32_t some = ok;
         column_of(read, c, column);
+        leave(c, column, &some);
         leave_out<Acc>(column, &some, task);
         acc[c].take(column, some, at, task);
     }
 }
+
+struct all_count {
+    template <typename X>
+    __device__ __forceinline__ void operator()(int, X &, uint32_t *) const
+    {
+    }
+};
 
 // Rows of a thread's columns from number i on, on their way together.
 template <int N, class Acc, int C>
@@ -202,7 +211,35 @@ read_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduc
 {
     row_of<typename Acc::T, C> read[N];
     const uint32_t ok = load_rows<N, Acc>(read, from.x + i * from.pitch, from, task, left);
-    take_rows(acc, read, from, task, i, ok);
+    take_rows(acc, read, from, task, i, ok, all_count{});
+}
+
+// Does a mask say what counts, or the other part of a complex number? Of columns of few rows alone.
+__device__ __forceinline__ bool
+is_masked(const reduce_task &task)
+{
+    return task.where || task.pairs();
+}
+
+// Such elements of an output in its first rows leave fillers behind.
+template <class Acc, int N>
+__device__ __forceinline__ void
+leave_out_masked(typename Acc::T (&x)[N], uint32_t *ok, const typename Acc::T *in,
+                 const reduce_task &task, int64_t output)
+{
+    if (!is_masked(task) || output >= task.outputs) return;
+    const spot at = spot_of(task.kept, task.where_kept, output);
+    in += at.at;
+#pragma unroll
+    for (int j = 0; j < N; j++, in += task.stride) {
+        if (!(*ok >> j & 1)) continue;
+        bool counts = !task.where || task.where[at.mask + j * task.where_step];
+        if constexpr (std::is_floating_point_v<typename Acc::T>)
+            if (task.pairs()) counts = counts && !is_nan(in[task.other_part(in)]);
+        if (counts) continue;
+        x[j] = Acc::filler(task);
+        *ok &= ~(1u << j);
+    }
 }
 
 // So many rows are on their way together.
@@ -238,7 +275,7 @@ fold_staged_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from,
         await_groups_but<1>();
 #pragma unroll
         for (int j = 0; j < N; j++) read[j] = own[(b % 2 * N + j) * kThreads];
-        take_rows(acc, read, from, task, b * N, all_of<N>);
+        take_rows(acc, read, from, task, b * N, all_of<N>, all_count{});
     }
     return batches * N;
 }
@@ -359,10 +396,16 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
         acc[c].start(task);
         stored |= (uint32_t)(output + c * apart >= task.outputs) << c;
     }
-    if constexpr (kFew)
-        read_rows<WK_FEW_ROWS>(acc, from, task, 0, (int)task.n);
-    else
+    if constexpr (kFew) {
+        row_of<typename Acc::T, C> read[WK_FEW_ROWS];
+        const uint32_t ok = load_rows<WK_FEW_ROWS, Acc>(read, from.x, from, task, (int)task.n);
+        take_rows(acc, read, from, task, 0, ok,
+                  [&](int c, typename Acc::T(&x)[WK_FEW_ROWS], uint32_t *some) {
+                      leave_out_masked<Acc>(x, some, in, task, output + c * apart);
+                  });
+    } else {
         fold_rows_of_columns<Acc::kQuick>(acc, from, task, (int)task.n);
+    }
 #pragma unroll
     for (int c = 0; c < C; c++) {
         bool known = stored >> c & 1;
@@ -403,8 +446,8 @@ fold_each(const typename Acc::T *in, const reduce_task &task, int64_t output, in
     return unknown;
 }
 
-// The same where all rows are one batch, which may take no accumulator. A bit for each that is stored,
-// or not there.
+// The same where all rows are one batch, which may take no accumulator if all elements count. A bit for each that is
+// stored, or not there.
 template <class Acc, int N, int C>
 __device__ __forceinline__ uint32_t
 finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, int apart)
@@ -412,6 +455,12 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
     row_of<typename Acc::T, C> read[N];
     columns_at<typename Acc::T, C> from;
     uint32_t stored = 0;
+    if (N == WK_FEW_ROWS && is_masked(task)) {
+#pragma unroll
+        for (int c = 0; c < C; c++)
+            stored |= (uint32_t)(output + c * apart >= task.outputs) << c;
+        return stored;
+    }
     from.template to<N == WK_FEW_ROWS>(in, task, output, apart);
     load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
     if constexpr (Acc::kAnswersFirst) { // of all columns, before any is stored
