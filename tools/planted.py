@@ -201,7 +201,7 @@ PLANTED = [
     (FOLD_LINES, "number *= task.run;", ";"),
     (FOLD_LINES, "(i + start < (int)task.tiles ? 0 : (int)task.tiles)", "0"),
     (FOLD_LINES, "join_lanes(acc, lanes);", "join_lanes(acc, lanes / 2);"),
-    (FLOATS, "zero ? 0. : wk_nan()", "0."),
+    (FLOATS, "task.fold[0] == WK_MEAN ? wk_nan() : 0.", "0."),
     (OF_INTEGERS, "x = all == (uint64_t)count;", "x = all == (uint64_t)task.n;"),
     (GATHER, "!(pairs && has_nan<kItem>(o[k]))", "true"),
     (GATHER, "at += turn;", ";"),

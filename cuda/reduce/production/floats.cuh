@@ -763,16 +763,14 @@ struct float_sums {
         else
             return false;
     }
-    // Of an output that one thread has alone. False: integers tell.
+    // Of an output that one thread has alone; a spread of none depends on ddof. False: integers tell.
     __device__ __forceinline__ bool finish(const reduce_task &task, int64_t output) const
     {
-        if (task.some && count == 0) { // of none
-            const int fold = task.fold[0];
-            const bool zero = fold == WK_SUM || fold == WK_SUMSQ || fold == WK_NORM;
-            store_as<kDtype>(task.out[0], output, zero ? 0. : wk_nan());
+        if (task.some && count == 0 && !is_spread(task.fold[0])) {
+            store_as<kDtype>(task.out[0], output, task.fold[0] == WK_MEAN ? wk_nan() : 0.);
             return true;
         }
-        if (task.is_own()) {
+        if (task.is_own() && !(task.counts && count == 0)) {
             double_pair s[kParts];
 #pragma unroll
             for (int p = 0; p < kParts; p++) s[p] = pair_of(sum[p]);
