@@ -18,10 +18,17 @@
  * run in that child, which would take the devices of its parent for its own. */
 static volatile int forks;
 
+/* A child that is forked while another thread loads a plug-in finds the loader's and the driver's locks
+ * in any state, and nobody is left to let them go: it can load none. (A fork that waits for the load
+ * would wait for ever where glibc is older than 2.36: there it holds a lock that the load may ask for.) */
+static atomic_int loading;
+static int forked_in_load;
+
 static void
 count_fork(void)
 {
     forks++;
+    if (atomic_load(&loading)) forked_in_load = 1;
 }
 
 static void
@@ -109,8 +116,6 @@ load(wk_context *context, wk_kind kind)
     slot->backend = plugin->backend;
 }
 
-/* Of a process that was forked while a thread of its parent loaded the plug-in: the loader's and the
- * driver's locks are in any state, and nobody is left to let them go. */
 static void
 give_up(wk_slot *slot, wk_kind kind)
 {
@@ -132,9 +137,11 @@ wk_slot_of(wk_context *context, wk_kind kind)
     while (!atomic_load(&slot->tried)) {
         const int own = (int)getpid();
         int loader = 0;
-        if (atomic_compare_exchange_strong(&slot->loader, &loader, own))
+        if (!forked_in_load && atomic_compare_exchange_strong(&slot->loader, &loader, own)) {
+            atomic_fetch_add(&loading, 1);
             load(context, kind);
-        else if (loader != own && atomic_compare_exchange_strong(&slot->loader, &loader, own))
+            atomic_fetch_sub(&loading, 1);
+        } else if (loader != own && atomic_compare_exchange_strong(&slot->loader, &loader, own))
             give_up(slot, kind);
         else {
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
