@@ -1,6 +1,7 @@
 /* extreme.c -- min and max: integers as they are, floats as ordered integers.
  *
- * A complex number's order is num/keys.h's; with a NaN in either part it wins. */
+ * A complex number's order is num/keys.h's; with a NaN in either part it wins, or, where NaN are skipped,
+ * is none: of real numbers keys tell where one was. */
 #include "cpu/isa.h"
 #include "cpu/reduction.h"
 #include "keys.h"
@@ -84,20 +85,29 @@ element_of(const void *x, int64_t i, int wide)
     return wide ? (element){d[0], d[1]} : (element){f[0], f[1]};
 }
 
+typedef struct order { /* known when it is compiled */
+    int wide, most, skip;
+} order;
+
+static const element none = {__builtin_nan(""), 0};
+
 /* A row's elements against the best before, parts apart. Not 0 where one by one must tell. */
 static inline __attribute__((always_inline)) int64_t
-take_row(double *restrict real, double *restrict imag, const void *x, int64_t width, int wide,
-         int most)
+take_row(double *restrict real, double *restrict imag, const void *x, int64_t width, order o)
 {
     int64_t odd = 0;
     for (int64_t w = 0; w < width; w++) {
-        const element one = element_of(x, w, wide), best = {real[w], imag[w]};
+        const element one = element_of(x, w, o.wide), best = {real[w], imag[w]};
         const int64_t above = one.real > best.real;
         const int64_t below = one.real < best.real;
         const int64_t far = one.imag > best.imag;
         const int64_t near = one.imag < best.imag;
-        const int64_t wins = most ? above | (~below & far) : below | (~above & near);
-        odd |= __builtin_isunordered(one.real, one.imag);
+        const int64_t nan = __builtin_isunordered(one.real, one.imag);
+        int64_t wins = o.most ? above | (~below & far) : below | (~above & near);
+        if (o.skip)
+            wins = (wins | (best.real != best.real)) & ~nan;
+        else
+            odd |= nan;
         real[w] = wins & 1 ? one.real : best.real;
         imag[w] = wins & 1 ? one.imag : best.imag;
     }
@@ -107,44 +117,46 @@ take_row(double *restrict real, double *restrict imag, const void *x, int64_t wi
 /* Zeros are more than the chip's comparisons tell. */
 static inline __attribute__((always_inline)) int64_t
 take_rows(double *restrict real, double *restrict imag, const char *x, const int64_t *offsets,
-          int64_t n, int64_t width, int wide, int most)
+          int64_t n, int64_t width, order o)
 {
-    const int64_t item = 2 * (wide ? sizeof(double) : sizeof(float));
+    const int64_t item = 2 * (o.wide ? sizeof(double) : sizeof(float));
     int64_t odd = 0;
     for (int64_t w = 0; w < width; w++) {
-        const element one = element_of(x + offsets[0] * item, w, wide);
-        real[w] = one.real;
-        imag[w] = one.imag;
-        odd |= __builtin_isunordered(one.real, one.imag);
+        const element one = element_of(x + offsets[0] * item, w, o.wide);
+        const int nan = __builtin_isunordered(one.real, one.imag);
+        real[w] = o.skip && nan ? none.real : one.real;
+        imag[w] = o.skip && nan ? none.imag : one.imag;
+        odd |= o.skip ? 0 : nan;
     }
     for (int64_t i = 1; i < n; i++)
-        odd |= take_row(real, imag, x + offsets[i] * item, width, wide, most);
-    for (int64_t w = 0; w < width; w++) odd |= (real[w] == 0) | (imag[w] == 0);
+        odd |= take_row(real, imag, x + offsets[i] * item, width, o);
+    for (int64_t w = 0; w < width; w++)
+        odd |= (real[w] == 0) | ((imag[w] == 0) & (real[w] == real[w]));
     return odd;
 }
 
 /* A run is folded as rows that lie side by side. */
 static inline element
-best_of(const void *x, int64_t n, int wide, int most)
+best_of(const void *x, int64_t n, order o)
 {
     enum { WIDTH = 32, ROWS = WK_BLOCK / WIDTH };
     const int64_t rows = n / WIDTH < ROWS ? n / WIDTH : ROWS;
     int64_t offsets[ROWS], done = 0;
     int nan = 0;
-    element best = element_of(x, 0, wide);
+    element best = o.skip ? none : element_of(x, 0, o.wide);
     if (rows > 1) {
         double real[WIDTH], imag[WIDTH];
         for (int64_t i = 0; i < rows; i++) offsets[i] = i * WIDTH;
-        if (take_rows(real, imag, x, offsets, rows, WIDTH, wide, most) == 0)
-            done = rows * WIDTH;
+        if (take_rows(real, imag, x, offsets, rows, WIDTH, o) == 0) done = rows * WIDTH;
         for (int64_t w = 0; w < WIDTH && done; w++)
-            if (before((element){real[w], imag[w]}, best, most))
-                best = (element){real[w], imag[w]};
+            best = better(best, (element){real[w], imag[w]}, o.most);
     }
     for (int64_t i = done; i < n; i++) {
-        const element one = element_of(x, i, wide);
-        nan |= __builtin_isunordered(one.real, one.imag);
-        if (before(one, best, most)) best = one;
+        const element one = element_of(x, i, o.wide);
+        if (!__builtin_isunordered(one.real, one.imag))
+            best = better(best, one, o.most);
+        else
+            nan |= !o.skip;
     }
     return nan ? (element){0, wk_nan()} : best;
 }
@@ -152,23 +164,24 @@ best_of(const void *x, int64_t n, int wide, int most)
 /* Real parts, then imaginary ones. */
 static inline int
 complex_columns(double *lane, const void *from, const int64_t *offsets, int64_t n,
-                int64_t width, int wide, int most)
+                int64_t width, order o)
 {
     enum { SIDE = WK_SIDE / sizeof(element) };
     double *imags = lane + wk_stride(width), real[SIDE], imag[SIDE];
     int nan = 0;
     for (int64_t begin = 0; begin < width; begin += SIDE) {
         const char *x =
-            (const char *)from + 2 * begin * (wide ? sizeof(double) : sizeof(float));
+            (const char *)from + 2 * begin * (o.wide ? sizeof(double) : sizeof(float));
         const int64_t some = width - begin < SIDE ? width - begin : SIDE;
-        const int known = take_rows(real, imag, x, offsets, n, some, wide, most) == 0;
+        const int known = take_rows(real, imag, x, offsets, n, some, o) == 0;
         for (int64_t i = 0; i < (known ? 1 : n); i++)
             for (int64_t w = 0; w < some; w++) {
                 const element before = {lane[begin + w], imags[begin + w]};
                 element one =
-                    known ? (element){real[w], imag[w]} : element_of(x, offsets[i] + w, wide);
-                if (__builtin_isunordered(one.real, one.imag)) one = (element){0, wk_nan()};
-                one = better(before, one, most);
+                    known ? (element){real[w], imag[w]} : element_of(x, offsets[i] + w, o.wide);
+                if (__builtin_isunordered(one.real, one.imag))
+                    one = o.skip ? none : (element){0, wk_nan()};
+                one = better(before, one, o.most);
                 lane[begin + w] = one.real;
                 imags[begin + w] = one.imag;
             }
@@ -180,13 +193,13 @@ complex_columns(double *lane, const void *from, const int64_t *offsets, int64_t 
 
 static inline int
 complex_rows(double *lane, const void *x, const int64_t *offsets, int64_t n, int64_t width,
-             int wide, int most)
+             order o)
 {
-    const int64_t item = 2 * (wide ? sizeof(double) : sizeof(float));
+    const int64_t item = 2 * (o.wide ? sizeof(double) : sizeof(float));
     double *imag = lane + wk_stride(width);
     int nan = 0;
     for (int64_t w = 0; w < width; w++) {
-        const element best = best_of((const char *)x + offsets[w] * item, n, wide, most);
+        const element best = best_of((const char *)x + offsets[w] * item, n, o);
         lane[w] = best.real;
         imag[w] = best.imag;
         nan |= imag[w] != imag[w];
@@ -194,26 +207,30 @@ complex_rows(double *lane, const void *x, const int64_t *offsets, int64_t n, int
     return nan ? 2 : 1;
 }
 
-#define COMPLEX(way, best, type, wide, most)                                                   \
+#define COMPLEX(way, best, type, wide, most, skip)                                             \
     static int way##_columns_##type(void *lanes, const void *x, const int64_t *offsets,        \
                                     int64_t n, int64_t width)                                  \
     {                                                                                          \
-        return complex_columns(lanes, x, offsets, n, width, wide, most);                       \
+        return complex_columns(lanes, x, offsets, n, width, (order){wide, most, skip});        \
     }                                                                                          \
     static int way##_rows_##type(void *lanes, const void *x, const int64_t *offsets,           \
                                  int64_t n, int64_t width)                                     \
     {                                                                                          \
-        return complex_rows(lanes, x, offsets, n, width, wide, most);                          \
+        return complex_rows(lanes, x, offsets, n, width, (order){wide, most, skip});           \
     }                                                                                          \
     static void way##_run_##type(wk_acc *a, const void *x, int64_t n, int64_t index)           \
     {                                                                                          \
         (void)index;                                                                           \
-        if (n > 0) take(&a->best, best_of(x, n, wide, most), most);                            \
+        if (n > 0) take(&a->best, best_of(x, n, (order){wide, most, skip}), most);             \
     }
-COMPLEX(min, least, c64, 0, 0)
-COMPLEX(max, most, c64, 0, 1)
-COMPLEX(min, least, c128, 1, 0)
-COMPLEX(max, most, c128, 1, 1)
+COMPLEX(min, least, c64, 0, 0, 0)
+COMPLEX(max, most, c64, 0, 1, 0)
+COMPLEX(min, least, c128, 1, 0, 0)
+COMPLEX(max, most, c128, 1, 1, 0)
+COMPLEX(nanmin, least, c64, 0, 0, 1)
+COMPLEX(nanmax, most, c64, 0, 1, 1)
+COMPLEX(nanmin, least, c128, 1, 0, 1)
+COMPLEX(nanmax, most, c128, 1, 1, 1)
 
 static void
 start_complex(void *lanes, int64_t stride)
@@ -247,6 +264,8 @@ merge_complex(wk_value *a, const wk_value *b, int most)
     }
 JOIN_COMPLEX(min, least, 0)
 JOIN_COMPLEX(max, most, 1)
+JOIN_COMPLEX(nanmin, least, 0)
+JOIN_COMPLEX(nanmax, most, 1)
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
@@ -272,3 +291,10 @@ JOIN_COMPLEX(max, most, 1)
 
 const wk_folding WK_ISA_NAME(wk_folding_min)[WK_DTYPES] = {EXTREMES(min)};
 const wk_folding WK_ISA_NAME(wk_folding_max)[WK_DTYPES] = {EXTREMES(max)};
+
+#define SKIPPING(way)                                                                          \
+    {                                                                                          \
+        [WK_C64] = EXTREME_COMPLEX(way, c64), [WK_C128] = EXTREME_COMPLEX(way, c128)           \
+    }
+const wk_folding WK_ISA_NAME(wk_folding_nanmin)[WK_DTYPES] = SKIPPING(nanmin);
+const wk_folding WK_ISA_NAME(wk_folding_nanmax)[WK_DTYPES] = SKIPPING(nanmax);

@@ -10,9 +10,10 @@
 #define FOLDING(name) WK_ISA_NAME(wk_folding_##name)
 extern const wk_folding FOLDING(sum_float)[WK_DTYPES], FOLDING(squares_float)[WK_DTYPES],
     FOLDING(sum_int)[WK_DTYPES], FOLDING(squares_int)[WK_DTYPES], FOLDING(min)[WK_DTYPES],
-    FOLDING(max)[WK_DTYPES], FOLDING(any)[WK_DTYPES], FOLDING(all)[WK_DTYPES],
-    FOLDING(count)[WK_DTYPES], FOLDING(wrap)[WK_DTYPES], FOLDING(product)[WK_DTYPES],
-    FOLDING(argmin)[WK_DTYPES], FOLDING(argmax)[WK_DTYPES];
+    FOLDING(max)[WK_DTYPES], FOLDING(nanmin)[WK_DTYPES], FOLDING(nanmax)[WK_DTYPES],
+    FOLDING(any)[WK_DTYPES], FOLDING(all)[WK_DTYPES], FOLDING(count)[WK_DTYPES],
+    FOLDING(wrap)[WK_DTYPES], FOLDING(product)[WK_DTYPES], FOLDING(argmin)[WK_DTYPES],
+    FOLDING(argmax)[WK_DTYPES];
 
 #define ANY(T, top)                                                                            \
     do {                                                                                       \
@@ -71,17 +72,29 @@ blank_nan(wk_dtype dtype, void *x, int64_t rows, int64_t width, uint8_t *marks)
     }
 }
 
+/* Complex numbers' extremes may skip NaN themselves. */
+static int
+skips(const wk_call *call)
+{
+    int can = call->args.reduce.skip_nan && wk_is_complex(call->in.dtype);
+    for (int i = 0; i < call->outs; i++) {
+        const wk_fold fold = call->args.reduce.fold[i];
+        can &= fold == WK_MIN || fold == WK_MAX || fold == WK_PTP;
+    }
+    return can;
+}
+
 static wk_foldings
 foldings_of(const wk_call *call)
 {
-    const int integer = call->in.dtype < WK_F16;
+    const int integer = call->in.dtype < WK_F16, numbers = skips(call);
     return (wk_foldings){
         .component =
             {
                 [WK_C_SUM] = integer ? FOLDING(sum_int) : FOLDING(sum_float),
                 [WK_C_SQUARES] = integer ? FOLDING(squares_int) : FOLDING(squares_float),
-                [WK_C_MIN] = FOLDING(min),
-                [WK_C_MAX] = FOLDING(max),
+                [WK_C_MIN] = numbers ? FOLDING(nanmin) : FOLDING(min),
+                [WK_C_MAX] = numbers ? FOLDING(nanmax) : FOLDING(max),
                 [WK_C_ANY] = FOLDING(any),
                 [WK_C_ALL] = FOLDING(all),
                 [WK_C_COUNT] = FOLDING(count),
