@@ -137,7 +137,7 @@ build/watched/done: $(SOURCES) tools/watched.py | $(INSTALLED)
 schedules: build/watched/done ## the row suite on the emulated device: other schedules, weak memory, and a look for races in the ladders
 	$(if $(CI),,WARPKIT_EMU_SCHEDULE=reverse $(ROW_SUITE) --small)
 	PYTHONPATH=build/watched WARPKIT_EMU_SCHEDULE=random WARPKIT_EMU_MEMORY=weak $(ROW_SUITE) --small \
-	  $(if $(TURN),--part $(TURN)/6)
+	  $(if $(TURN),--part $(TURN)/8)
 
 # Not beside others that build: setuptools does it in one folder.
 build/races/done: $(SOURCES) | $(INSTALLED)
@@ -165,8 +165,8 @@ build/sanitized/done: $(SOURCES) | $(INSTALLED)
 SANITIZED = $(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest --small \
             -m 'not unsanitized' -p no:cacheprovider --capture=sys
 
-# TURN=7: of each test's parameters a tenth, that of number 7 modulo 10; nothing: all of them.
-PART = $(if $(TURN),--part $(TURN)/10)
+# TURN=7: of each test's parameters a sixteenth, that of number 7 modulo 16; nothing: all of them.
+PART = $(if $(TURN),--part $(TURN)/16)
 
 sanitize: sanitize-emu sanitize-rest sanitize-cpu ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
 

@@ -7,7 +7,7 @@
 
 enum {
     WARP = 32,
-    QUARTER = 8, /* threads                                                       */
+    QUARTER = 8, /* threads                                                        */
     WARPS = WK_BLOCK / WARP,
     VECTOR = 16,       /* bytes                                                         */
     ROW = 1088,        /* bytes of a short row, at most                                  */
@@ -15,7 +15,7 @@ enum {
     ROWS_OF_LANE = 8,  /* very short ones that a thread takes one after the other        */
     WARP_TILES = 64,   /* of a line that a warp takes alone, where there are many lines, ... */
     LINES = 12,        /* ... so many a multiprocessor                                   */
-    QUARTERS = 48, /* lines of a multiprocessor, of which quarters of a warp have one each  */
+    QUARTERS = 48, /* lines of a multiprocessor, of which quarters of a warp have one each */
     FEW_TILES = 4, /* and where there are few: a block would wait for itself         */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has               */
     ALONE = 512,       /* outputs of a multiprocessor, where a thread has more of them   */
@@ -302,10 +302,9 @@ reads_alone(const wk_call *call, int64_t processors)
  * int32 .36 .83, .71 .87, .93 .93. 20,000 rows, us: float32 of 2048 bytes 28 29, of 8192 54 63, variances 42 28, 71 61;
  * argmax 28 24, 58 59; maxima of int32 of 4096 bytes 30 32. */
 static int
-shares_warp(const wk_call *call, int64_t processors, const wk_accumulator *of, const wk_grid *g)
+shares_warp(const wk_call *call, int64_t processors, const wk_grid *g)
 {
-    const int most = of->line_blocks > 3 ? 1 : FEW_TILES;
-    return wk_reads_one_run(g) && g->aligned && g->tiles <= most &&
+    return wk_reads_one_run(g) && g->aligned && g->tiles <= FEW_TILES &&
            call->args.reduce.outputs >= QUARTERS * processors;
 }
 
@@ -317,7 +316,7 @@ shares_warp(const wk_call *call, int64_t processors, const wk_accumulator *of, c
 static void
 share_blocks(int64_t processors, const wk_accumulator *of, wk_grid *g)
 {
-    const int64_t places = of->line_blocks * processors, each = wk_blocks(g->groups, places),
+    const int64_t places = WK_LINE_BLOCKS * processors, each = wk_blocks(g->groups, places),
                   blocks = wk_blocks(g->groups, each),
                   room = wk_blocks(blocks, processors) * processors;
     g->waiting = g->team == WARP ? of->waiting : 0;
@@ -344,7 +343,7 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
         g->tiles = wk_blocks(r->n, batch * WARP);
     g->tiles = wk_most(g->tiles, 1); /* of no elements too */
     const int64_t all = g->reads == WK_READS_RUN ? g->runs * g->tiles : g->tiles,
-                  places = of->line_blocks * processors;
+                  places = WK_LINE_BLOCKS * processors;
     if (g->reads == WK_READS_ELEMENTS && reads_alone(call, processors))
         g->team = 1;
     else if (call->part.mode == WK_WHOLE &&
@@ -356,7 +355,7 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
         g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
         return;
     }
-    if (g->team == WARP && shares_warp(call, processors, of, g)) {
+    if (g->team == WARP && shares_warp(call, processors, g)) {
         g->team = QUARTER;
         g->tiles = wk_blocks(r->n * item, WK_TILE_BYTES / WARP * QUARTER);
     }

@@ -11,6 +11,7 @@ extern "C" {
 enum {
     WK_BLOCK = 256,       /* threads of a block                                            */
     WK_TILE_BYTES = 2048, /* of a warp's tile of contiguous elements: 4 vectors a lane     */
+    WK_LINE_BLOCKS = 2,   /* of lines, that a multiprocessor holds                         */
     WK_FEW_ROWS = 4,      /* that a thread takes at once of many columns                   */
     WK_ITEMS = 32,        /* groups of outputs that a block marks, at most                 */
     WK_TOGETHER = 4       /* of them that may be taken together at first                   */
@@ -60,7 +61,7 @@ wk_reads_one_run(const wk_grid *grid)
 
 /* What a grid depends on of an accumulator. */
 typedef struct wk_accumulator {
-    int line_blocks, column_blocks; /* that a multiprocessor holds, which parts are to fill   */
+    int column_blocks; /* that a multiprocessor holds, which parts are to fill                 */
     int shared, whole, few; /* columns of a thread: which shares them, has them whole, or a few
                                rows of each                                                   */
     int in_order;           /* an element's place matters                                     */

@@ -385,6 +385,17 @@ def test_complex_numbers_are_ordered_as_numpy_orders_them(device, dtype):
             check(device, a[:, ::-1], op, 1)
             for initial in (complex(-0.0, -0.0), complex(0.0, 0.5), np.nan):
                 check(device, a[:40], op, 1, initial=initial)
+        holes = a.copy()
+        chosen = np.random.default_rng(1).integers(0, 6, a.shape)
+        nans = complex(np.nan, 0), complex(-0.0, np.nan), complex(np.inf, np.nan)
+        for k, nan in enumerate(nans):
+            holes[chosen == k] = nan
+        holes[:, 0] = a[:, 0]
+        for op in ("nanmin", "nanmax"):
+            for some in (holes, holes[:, ::-1]):
+                check(device, some, op, 1)
+                check(device, some, op)
+                check(device, np.ascontiguousarray(some.T), op, 0)
         check(device, a, "ptp", 1)
         with np.errstate(invalid="ignore"):
             got = warpkit.reduce(a, "ptp", 1, device=device)
@@ -1082,6 +1093,8 @@ def test_of_no_elements_none_is_read(device, dtype, shape):
         assert_same(got.mean, reference.reduce(a, "mean", axis))
         assert_same(got.var, reference.reduce(a, "var", axis, ddof=ddof))
         assert_same(got.std, reference.reduce(a, "std", axis, ddof=ddof))
+    for op, one in warpkit.reduce(a, ("sum", "mean"), axis, device=device)._asdict().items():
+        assert_same(one, reference.reduce(a, op, axis))
 
 
 # ---- dtype -------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ MOMENTS = "cuda/reduce/production/results.cu"
 TABLE = "cuda/reduce/production/table.cuh"
 INTEGERS = "cuda/reduce/production/table.cu"
 SCALED = "cuda/reduce/production/scaled.cu"
+ARG = "cuda/reduce/production/arg.cuh"
+EXTREME = "cuda/reduce/production/extreme.cuh"
 FOLD_LINES = "cuda/reduce/production/lines.cuh"
 GATHER = "cuda/reduce/production/gather.cu"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
@@ -199,7 +201,10 @@ PLANTED = [
     (GATHER, "return w * 0x01020408 >> 24;", "return w * 0x01020408 >> 25;"),
     (GATHER, "!mask[e * step]", "!mask[e]"),
     (FOLD_LINES, "number *= task.run;", ";"),
-    (FOLD_LINES, "(i + start < (int)task.tiles ? 0 : (int)task.tiles)", "0"),
+    (FOLD_LINES, "(i + start < count ? 0 : count)", "0"),
+    (FOLD_LINES, "const int taken = twice * kTilesAtOnce;", "const int taken = twice;"),
+    (FOLD_LINES, "(Acc::kByIndex ? 0 : first)", "0"),
+    (FOLD_LINES, "j / Acc::kVectors * apart) * kStep", "j / Acc::kVectors) * kStep"),
     (FOLD_LINES, "join_lanes(acc, lanes);", "join_lanes(acc, lanes / 2);"),
     (FLOATS, "task.fold[0] == WK_MEAN ? wk_nan() : 0.", "0."),
     (OF_INTEGERS, "x = all == (uint64_t)count;", "x = all == (uint64_t)task.n;"),
@@ -219,6 +224,11 @@ PLANTED = [
     (FOLD_LINES, "uint32_t counts = works ? ok[i] : 0;", "uint32_t counts = ok[i];"),
     (FOLD_LINES, "    acc.clear_sums();", "    ;"),
     (FOLD_ROWS, "at.turned = n;", "at.turned = 0;"),
+    (ARG, "(less || at < 0) && !is_nan(x[j], task)", "(less || at < 0)"),
+    (ARG, "if (!less || j >= n) continue;", "if (!less) continue;"),
+    (EXTREME, "turns ? -y.im : y.im", "y.im"),
+    (RESULTS, "+ p.low) * half,", ") * half,"),
+    (RESULTS, "if (some) r.lost = INFINITY;", ";"),
     (FOLD_ROWS, "stage ^= 1;", ";"),
     (FOLD_ROWS, "__syncwarp(); // the rows have been read before", "//"),
     (FOLD_COLUMNS, "(narrow ? (own + c) / (int)task.outputs : 0);", "0;"),

@@ -6,10 +6,11 @@
 //   T                          the element's type; integers and halves are unsigned integers of
 //                              their size, and the task says more
 //   kCertain                   finish() always succeeds
-//   kVectors, kTurn, kBatch    vectors of 16 bytes that a lane of a line reads together, and how many
-//                              of them, and of elements, take() gets at once
+//   kVectors, kTurn, kBatch    vectors of 16 bytes of a lane's tile, and how many of them, and of elements, take()
+//                              gets at once; of two tiles twice as many, up to 32 elements
 //   kAtOnce                    finish_at_once(x, task, output): results of all elements, without a
-//                              state; false: that takes one. What is certain has finish_by_call() besides
+//                              state; false: that takes one. What is certain has finish_by_call() besides; kPairsAtOnce:
+//                              of two elements by code of their own
 //   kFewRows                   columns of a few rows are worth a kernel of their own
 //   kByIndex                   it must know where elements lie
 //   kStages                    rows of columns that threads share come by way of shared memory
@@ -19,7 +20,7 @@
 //   kQuick                     quick.cuh or quick_lanes.cuh tell whole columns without it
 //   kColumns, kWide            likewise: columns of a thread that shares them; is it of
 //                              float64? Then it may be scaled, or set() to sums that are (scaled.cu)
-//   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least
+//   kBlocks, kRowBlocks, kColumnBlocks   of a multiprocessor, at least: of whole columns, of rows, of shared columns
 //   filler(task)               what changes no result, or is left out by its bit
 //   start(task)                nothing has been taken
 //   take(x, ok, at, task)      the elements whose bits are set, which lie at `at`
@@ -105,7 +106,7 @@ template <class Acc>
 struct certain {
     static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false,
                           kFewRows = true, kStages = false, kAnswersFirst = false,
-                          kOftenTies = false, kQuick = false;
+                          kOftenTies = false, kQuick = false, kPairsAtOnce = false;
     int64_t count;
 
     template <int N, class T>

@@ -52,7 +52,7 @@ with_parts(wk_call *call, int (*pair)(wk_call *), wk_status (*parts)(wk_call *),
 
 // Do neighbouring outputs lie side by side, so that threads have columns?
 bool
-reads_columns(const wk_call *call)
+lie_side_by_side(const wk_call *call)
 {
     const int kept = call->args.reduce.kept;
     return kept > 0 && call->in.strides[kept - 1] == 1;
@@ -77,7 +77,7 @@ most_one_by_one(const wk_call *call)
     const wk_reduce_args *r = &call->args.reduce;
     const wk_dtype dtype = call->in.dtype;
     const int item = wk_itemsize[dtype];
-    const bool columns = reads_columns(call), moments = wk_only_moments(r->fold, call->outs);
+    const bool columns = lie_side_by_side(call), moments = wk_only_moments(r->fold, call->outs);
     bool norm = false, sums = true;
     for (int i = 0; i < call->outs; i++) {
         norm |= r->fold[i] == WK_NORM;
@@ -85,7 +85,10 @@ most_one_by_one(const wk_call *call)
     }
     switch (wk_family_of(r->fold, call->outs, dtype)) {
     case WK_FAMILY_COUNT: return 64;
-    case WK_FAMILY_EXTREME: return item > 2 ? 0 : !columns ? WK_FEW_ROWS : item == 1 ? 33 : 12;
+    case WK_FAMILY_EXTREME:
+        if (wk_is_complex(dtype)) return WK_FEW_ROWS;
+        if (item > 2) return 0;
+        return !columns ? WK_FEW_ROWS : item == 1 ? 33 : 12;
     case WK_FAMILY_SUM:
     case WK_FAMILY_SQUARES: return wk_is_complex(dtype) ? 0 : item == 8 ? 16 : 33;
     default: break;
@@ -96,8 +99,8 @@ most_one_by_one(const wk_call *call)
     if (sums) return item == 8 ? 33 : item == 1 && columns ? 16 : 0;
     if (moments && floats_out(call) && item <= 2 && (call->outs == 2 || (columns && item == 1)))
         return 16;
-    if (moments) return WK_FEW_ROWS;
-    return !columns ? WK_FEW_ROWS : item == 1 ? 24 : item == 2 ? 12 : WK_FEW_ROWS;
+    if (moments || !columns || item > 2) return WK_FEW_ROWS;
+    return item == 1 ? 24 : 12;
 }
 
 // Of fewer outputs a launch more would take as long.

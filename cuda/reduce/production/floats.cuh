@@ -607,7 +607,7 @@ struct float_sums {
         const int fold = task.fold[0];
         if constexpr (kWide && kSquares) {
             if constexpr (N <= kParts * kFew)
-                return answer_of_few<kParts>(elements, task);
+                return answer_of_few<kParts, kSum>(elements, task);
             else
                 return {0, false};
         } else if constexpr (kWide) {

@@ -513,8 +513,9 @@ struct word : certain<word<E, kWhat>> {
     {
         uint64_t all = total;
         if constexpr (kWhat == what::nonzeros)
-            if (task.fold[0] == WK_PROD) all = total == (uint64_t)count; // of bool
-        if (task.is_own()) {                                             // one integer
+            if (task.fold[0] == WK_PROD) // of bool
+                all = total == (uint64_t)count;
+        if (task.is_own()) { // one integer
             uint64_t x = all;
             if (task.fold[0] == WK_ANY) x = all != 0;
             if (task.fold[0] == WK_ALL) x = all == (uint64_t)count;

@@ -213,8 +213,7 @@ reduce(wk_call *call)
         if (call->op == WK_SEGMENT_REDUCE) return reduce_segments<Acc>(call, &task);
     if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
         return merge_parts<Acc>(call, task);
-    const wk_accumulator of = {line_blocks<Acc>,
-                               Acc::kColumnBlocks,
+    const wk_accumulator of = {Acc::kColumnBlocks,
                                shared_columns<Acc>(),
                                columns_of_thread<Acc>(false),
                                columns_of_thread<Acc>(Acc::kFewRows),

@@ -3,8 +3,8 @@
 // In, out   any strides, any dtype, a mask or none -> the results of each output.
 // How       an output has a team: a thread, a quarter of a warp, a warp, a block, or several blocks,
 //           its parts. A fold is cut into tiles, which a team's warps take by turns: of a line whose
-//           elements lie side by side four vectors of 16 bytes a lane, with ragged ends; of others
-//           what gather.cuh brings.
+//           elements lie side by side four vectors of 16 bytes a lane, two tiles on their way at once,
+//           with ragged ends; of others what gather.cuh brings.
 //           Parts add their words to the output's by atomics, and the last one finishes; one launch.
 // Better    than one shape for all: any order gives the same bits, and nothing but loads and a few
 //           additions an element stands before the memory.
@@ -56,18 +56,21 @@ struct run_of {
     }
 };
 
-// A lane's part of a tile: batches of elements, in words, as bytes of their own would take a register
-// each.
-template <class Acc>
+// A lane's part of a tile, or of kTimes of a run: batches of elements, in words, as bytes of their own would take a
+// register each. The bits of a batch are a word's.
+template <class Acc, int kTimes = 1>
 struct tile {
     using T = typename Acc::T;
     using vector = vector16<uint32_t>;
-    static constexpr int kPer = 16 / (int)sizeof(T), kTurns = Acc::kVectors / Acc::kTurn;
-    static constexpr int kWords = Acc::kVectors * 4, kTurnWords = Acc::kTurn * 4;
+    static constexpr int kTogether = kTimes * Acc::kBatch <= 32 ? kTimes : 1; // of a batch
+    static constexpr int kVectors = kTimes * Acc::kVectors, kTurn = kTogether * Acc::kTurn,
+                         kBatch = kTogether * Acc::kBatch;
+    static constexpr int kPer = 16 / (int)sizeof(T), kTurns = kVectors / kTurn;
+    static constexpr int kWords = kVectors * 4, kTurnWords = kTurn * 4;
     // Words of an element, and elements of a word.
     static constexpr int kOfOne = sizeof(T) < 4 ? 1 : (int)sizeof(T) / 4,
                          kIn = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;
-    static constexpr int64_t kStep = (int64_t)Acc::kVectors * kWarp; // vectors of a warp's tile
+    static constexpr int kStep = Acc::kVectors * kWarp; // vectors of a warp's tile
     uint32_t words[kWords];
     uint32_t ok[kTurns];
     place at[kTurns];
@@ -87,7 +90,7 @@ struct tile {
     {
         const uint4 four = fillers(task);
 #pragma unroll
-        for (int j = 0; j < Acc::kVectors; j++) put(j, four.x, four.y, four.z, four.w);
+        for (int j = 0; j < kVectors; j++) put(j, four.x, four.y, four.z, four.w);
 #pragma unroll
         for (int t = 0; t < kTurns; t++) {
             ok[t] = 0;
@@ -105,7 +108,7 @@ struct tile {
     {
         const vector v = load_once<Acc>(from);
         put(j, v.x[0], v.x[1], v.x[2], v.x[3]);
-        ok[j / Acc::kTurn] |= all_of<kPer> << j % Acc::kTurn * kPer;
+        ok[j / kTurn] |= all_of<kPer> << j % kTurn * kPer;
     }
     // Where vectors lie, of which the lane's first is v, and the others `lanes` apart; whole: there are all of the
     // tile's.
@@ -113,50 +116,49 @@ struct tile {
     {
 #pragma unroll
         for (int k = 0; k < kTurns; k++)
-            at[k] = {first + (int64_t)k * Acc::kTurn * lanes * kPer, lanes * kPer,
-                     log2_of(kPer), whole ? v + k * Acc::kTurn * lanes : nullptr,
-                     whole ? Acc::kTurn : 0};
+            at[k] = {first + (int64_t)k * kTurn * lanes * kPer, lanes * kPer, log2_of(kPer),
+                     whole ? v + k * kTurn * lanes : nullptr, whole ? kTurn : 0};
     }
-    // A tile of a run that there is all of, from the lane's first vector on.
-    __device__ __forceinline__ void load_whole(const vector *v, int64_t first, int lanes)
+    // A tile of a run that there is all of, from the lane's first vector on; another begins `apart` vectors behind it.
+    __device__ __forceinline__ void load_whole(const vector *v, int64_t first, int lanes,
+                                               int64_t apart)
     {
-        vector own[Acc::kVectors];
-        if (lanes == kWarp) {
+        vector own[kVectors];
 #pragma unroll
-            for (int j = 0; j < Acc::kVectors; j++) own[j] = load_once<Acc>(v + j * kWarp);
-        } else {
+        for (int j = 0; j < kVectors; j++)
+            own[j] = load_once<Acc>(v + j % Acc::kVectors * lanes + j / Acc::kVectors * apart);
 #pragma unroll
-            for (int j = 0; j < Acc::kVectors; j++) own[j] = load_once<Acc>(v + j * lanes);
-        }
-#pragma unroll
-        for (int j = 0; j < Acc::kVectors; j++)
+        for (int j = 0; j < kVectors; j++)
             put(j, own[j].x[0], own[j].x[1], own[j].x[2], own[j].x[3]);
 #pragma unroll
-        for (int k = 0; k < kTurns; k++) ok[k] = all_of<Acc::kBatch>;
+        for (int k = 0; k < kTurns; k++) ok[k] = all_of<kBatch>;
         lie(first, v, true, lanes);
     }
-    // Vectors of the runs of two axes, which are whole ones: tile u of them.
+    // Vectors of the runs of two axes, which are whole ones: tile u of them, and the one that is `apart` behind it, of
+    // which there is all.
     __device__ __forceinline__ void load_runs(const T *x, const reduce_task &task, int64_t u,
-                                              int lane)
+                                              int lane, int apart)
     {
         const int64_t left = task.n / kPer - u * kStep;
         const auto load = [&](int j) {
-            const uint32_t m = (uint32_t)(u * kStep) + j * kWarp + lane,
+            const uint32_t m = (uint32_t)(u + j / Acc::kVectors * apart) * kStep +
+                               j % Acc::kVectors * kWarp + lane,
                            number = task.inner.quotient(m), i = m - number * task.inner.divisor;
             read(j, reinterpret_cast<const vector *>(x + number * task.folded.strides[0]) + i);
         };
-        if (left >= kStep) { // without conditions, as bytes' sums .95 of a copy, with them .70
+        if (kTimes > 1 ||
+            left >= kStep) { // without conditions, as bytes' sums .95 of a copy, with them .70
 #pragma unroll
             for (int k = 0; k < kTurns; k++) {
                 ok[k] = 0;
                 at[k] = {0, 0, 0};
             }
 #pragma unroll
-            for (int j = 0; j < Acc::kVectors; j++) load(j);
+            for (int j = 0; j < kVectors; j++) load(j);
         } else {
             fill(task);
 #pragma unroll
-            for (int j = 0; j < Acc::kVectors; j++)
+            for (int j = 0; j < kVectors; j++)
                 if (j * kWarp + lane < left) load(j);
         }
     }
@@ -164,8 +166,8 @@ struct tile {
     __device__ __forceinline__ int64_t lie_along(const reduce_task &task, int64_t u, int lane,
                                                  int lanes)
     {
-        const int64_t first = u * Acc::kBatch * lanes + (lanes == 1 ? 0 : lane);
-        at[0] = {task.first + first, lanes, lanes == 1 ? log2_of(Acc::kBatch) : 0};
+        const int64_t first = u * kBatch * lanes + (lanes == 1 ? 0 : lane);
+        at[0] = {task.first + first, lanes, lanes == 1 ? log2_of(kBatch) : 0};
 #pragma unroll
         for (int k = 1; k < kTurns; k++) at[k] = {0, 0, 0};
         return first;
@@ -191,13 +193,13 @@ struct tile {
             for (int i = 0; i < kOfOne; i++) words[w + i] = own[i];
         }
 #pragma unroll
-        for (int k = 0; k < kTurns; k++) ok[k] = k ? 0 : all_of<Acc::kBatch>;
+        for (int k = 0; k < kTurns; k++) ok[k] = k ? 0 : all_of<kBatch>;
     }
     // What lies in shared memory, and bits of what counts.
     __device__ __forceinline__ void load_gathered(const gathered *from, uint64_t bits, int lane)
     {
 #pragma unroll
-        for (int j = 0; j < Acc::kVectors; j++) {
+        for (int j = 0; j < kVectors; j++) {
             const uint4 v = from->vector[j][lane];
             put(j, v.x, v.y, v.z, v.w);
         }
@@ -210,7 +212,7 @@ struct tile {
                                              const reduce_task &task, int64_t first, int64_t t,
                                              int lane, int lanes, gathered *memory)
     {
-        const int64_t step = Acc::kVectors * lanes, own = run.lead + (t * step + lane) * kPer,
+        const int64_t step = kVectors * lanes, own = run.lead + (t * step + lane) * kPer,
                       left = run.vectors - t * step;
         const auto v = reinterpret_cast<const vector *>(run.from + own);
         const int vectors = left < step ? (int)left - lane : (int)step;
@@ -225,7 +227,7 @@ struct tile {
         fill(task);
         if (left > 0) {
 #pragma unroll
-            for (int j = 0; j < Acc::kVectors; j++)
+            for (int j = 0; j < kVectors; j++)
                 if (j * lanes < vectors) read(j, v + j * lanes);
             lie(first + own, v, left >= step, lanes);
             return;
@@ -240,7 +242,7 @@ struct tile {
         for (int w = 0; w < kOfOne; w++)
             words[w] = kIn == 1 ? bits[w] : (words[w] & ~0u << 32 / kIn % 32) | bits[w];
         ok[0] = 1;
-        at[0] = {first + e, 0, log2_of(Acc::kBatch)};
+        at[0] = {first + e, 0, log2_of(kBatch)};
     }
     // works: this thread has an output.
     __device__ __forceinline__ void take_into(Acc &acc, const reduce_task &task,
@@ -249,7 +251,7 @@ struct tile {
 #pragma unroll
         for (int i = 0; i < kTurns; i++) {
             uint32_t counts = works ? ok[i] : 0;
-            T e[Acc::kBatch];
+            T e[kBatch];
             memcpy(e, words + i * kTurnWords, sizeof e);
             leave_out<Acc>(e, &counts, task);
             if (counts) acc.take(e, counts, at[i], task);
@@ -257,35 +259,68 @@ struct tile {
     }
 };
 
-// A team's tiles of an output, into the accumulator. Of one run they are taken from `start` on, and then those before.
+// So many tiles of a run are on their way at once: with the registers that this takes two blocks of a multiprocessor
+// find room. H200, 256 MiB, share of a copy with one tile and three blocks, and so, of 1, 500, 4,096, 16,384, 65,536 rows:
+// sums of float32 .91 .90, .72 .88, .82 .91, .79 .88, .79 .87; variances .75 .77, .61 .79, .68 .84, .68 .74, .69 .72; norms
+// of float64 .69 .83, .65 .80, .68 .83, .63 .76, .57 .69; sums of complex128 .79 .84, .61 .82, .69 .87, .69 .76, .69 .74,
+// float16 .86 .89, .68 .83, .74 .90, .77 .84, .77 .82; argmax of float32 .82 .88, .70 .87, .75 .91, .75 .82, .76 .82;
+// with one tile and four blocks: sums of uint8 .91 .95, .93 .96, .93 .99, .89 .92, .92 .92; maxima of int16 .93 .95, .96
+// .95, .96 .97, .96 .91, .94 .91, complex64 .83 .88, .88 .88, .84 .88, .83 .79, .68 .81.
+constexpr int kTilesAtOnce = 2;
+
+// A team's tiles of an output, into the accumulator. Of one run a team of its own begins at one that `turn` chooses.
 template <class Acc>
 __device__ __forceinline__ void
 fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce_task &task,
-           bool works, int first, int step, int start, gathered *memory)
+           bool works, int first, int step, uint32_t turn, gathered *memory)
 {
     using T = typename Acc::T;
     constexpr int kItem = (int)sizeof(T);
     static_assert(Acc::kVectors == kGatheredVectors && Acc::kBatch == gathered_batch<kItem>);
     const int lane = threadIdx.x % kWarp;
-    if (task.one_run) { // by itself: what is called below takes registers
-        const run_of<T> run(x, task);
+    const bool runs = task.reads == WK_READS_RUNS;
+    if (task.one_run || runs) { // by itself: what is called below takes registers
+        run_of<T> run(x, task);
+        if (runs) run.vectors = task.n / tile<Acc>::kPer;
         const int lanes = task.team < kWarp ? task.team : kWarp, own_lane = lane & (lanes - 1),
                   size = Acc::kVectors * lanes, whole = (int)(run.vectors / size);
         const auto v =
             reinterpret_cast<const typename tile<Acc>::vector *>(run.from + run.lead) +
             own_lane;
+        // As many for each warp; what is left one by one.
+        const int twice = whole / (kTilesAtOnce * step) * step;
+        const auto each = [&](int count, auto &&take) {
+            const int start = (int)__umulhi(turn, (uint32_t)count);
 #pragma unroll 1
-        for (int i = first; i < (int)task.tiles; i += step) {
-            const int t = i + start - (i + start < (int)task.tiles ? 0 : (int)task.tiles);
+            for (int i = first; i < count; i += step)
+                take(i + start - (i + start < count ? 0 : count));
+        };
+        // Each warp has the tiles that it would have one by one (take_again); an index takes neighbours for one.
+        const int apart = Acc::kByIndex ? 1 : step;
+        const auto load = [&](auto &own, int64_t t) {
+            if (runs) {
+                own.load_runs(x, task, t, lane, apart);
+                return;
+            }
+            const auto from = v + t * size;
+            own.load_whole(from, task.first + (reinterpret_cast<const T *>(from) - x), lanes,
+                           (int64_t)apart * size);
+        };
+        each(twice, [&](int t) {
+            tile<Acc, kTilesAtOnce> own;
+            load(own, (int64_t)t * kTilesAtOnce - (Acc::kByIndex ? 0 : first));
+            own.take_into(acc, task, works);
+        });
+        const int taken = twice * kTilesAtOnce;
+        each((int)task.tiles - taken, [&](int i) {
+            const int t = taken + i;
             tile<Acc> own;
-            const int64_t at = (int64_t)t * size;
-            if (t < whole)
-                own.load_whole(v + at, task.first + (reinterpret_cast<const T *>(v + at) - x),
-                               lanes);
+            if (t < whole || runs)
+                load(own, t);
             else
                 own.load_run(run, nullptr, task, task.first, t, own_lane, lanes, nullptr);
             own.take_into(acc, task, works);
-        }
+        });
         acc.settle(task);
         return;
     }
@@ -297,8 +332,6 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
         tile<Acc> own;
         if (u < apart) {
             own.load_apart(x, task, u, lane, lanes);
-        } else if (task.reads == WK_READS_RUNS) {
-            own.load_runs(x, task, u, lane);
         } else if (task.reads == WK_READS_RUN) {
             int64_t number = 0, t = u;
             if (task.runs > 1) {
@@ -524,15 +557,9 @@ collect_waiting(Acc &acc, const waiting_line<Acc> *of, const reduce_task &task, 
     return works;
 }
 
-// What is certain keeps little, and as many blocks find room as that leaves. H200, share of a copy, three and four of
-// a multiprocessor: maxima of int32, 4,096 rows .94 .97, 16,384 .89 .92, 65,536 .93 .96; flat .93 .95.
-template <class Acc>
-constexpr int line_blocks =
-    Acc::kCertain && !Acc::kByIndex && Acc::kBlocks > 2 ? 4 : Acc::kBlocks;
-
 template <class Acc>
 __global__ void
-__launch_bounds__(kThreads, line_blocks<Acc>)
+__launch_bounds__(kThreads, WK_LINE_BLOCKS)
     fold_lines(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
@@ -562,10 +589,8 @@ __launch_bounds__(kThreads, line_blocks<Acc>)
         acc.start(task);
         // Warps begin at other tiles, else few channels of the memory read lines that are a power of two apart. H200,
         // 2,048 rows of 128 KiB, share of a copy: sums of float32 .77 .84, complex64 .77 .82, maxima of int32 .83 .92.
-        const int start = block ? 0
-                                : (int)__umulhi((uint32_t)(item * kWarps + warp) * 0x9e3779b9,
-                                                (uint32_t)task.tiles);
-        fold_tiles<Acc>(acc, x, mask, task, works, first, step, start,
+        const uint32_t turn = block ? 0 : (uint32_t)(item * kWarps + warp) * 0x9e3779b9;
+        fold_tiles<Acc>(acc, x, mask, task, works, first, step, turn,
                         reinterpret_cast<gathered *>(shared) + warp);
         if constexpr (Acc::kCertain) {
             if (join_team(acc, task.team, task, output, part, &memory.words) && works)

@@ -634,7 +634,7 @@ finish_sum_and_mean(uint64_t sum, double mean, const reduce_task &task, int64_t 
         task.fold[1 - i] != WK_MEAN || task.out_dtype[1 - i] != WK_F64)
         return false;
     store(task.out[i], task.out_dtype[i], output, sum);
-    static_cast<double *>(task.out[1 - i])[output] = mean;
+    static_cast<double *>(task.out[1 - i])[output] = task.n > 0 ? mean : wk_nan();
     return true;
 }
 

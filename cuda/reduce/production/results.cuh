@@ -165,15 +165,40 @@ root_of(const double_pair &p)
     return q;
 }
 
+// The root of a pair that is off by 2^-97 of it at most, rounded to float64.
+__device__ __forceinline__ answer
+rounded_root(const double_pair &p)
+{
+    const double inverse = rsqrt(p.high), half = 0.5 * inverse, near = p.high * inverse,
+                 r = __fma_rn(__fma_rn(-near, near, p.high), half, near),
+                 more = (__fma_rn(-r, r, p.high) + p.low) * half,
+                 e = fabs(more) * 0x1p-50 + r * 0x1p-96, x = r + (more - e);
+    return {x, x == r + (more + e)};
+}
+
 // A sum of squares, but for 2^-98 of it; exact where no number is tiny and nothing was left over.
 struct square_sum {
     double high = 0, low = 0;
-    bool left = false, some = false; // some: not all were zero
+    bool left = false;
 
+    __device__ __forceinline__ void start(double x)
+    {
+        high = x * x;
+        low = __fma_rn(x, x, -high);
+        left = low != 0;
+    }
+    __device__ __forceinline__ void add(double x)
+    {
+        const double square = x * x;
+        double carry;
+        high = two_sum(high, square, &carry);
+        carry += __fma_rn(x, x, -square);
+        low += carry;
+        left |= carry != 0;
+    }
     __device__ __forceinline__ void add(double x, double rest) // rest: what was rounded off x
     {
         const double square = x * x;
-        some |= x != 0;
         double carry;
         high = two_sum(high, square, &carry);
         carry += __fma_rn(2 * x, rest, __fma_rn(x, x, -square));
@@ -641,10 +666,11 @@ __device__ __forceinline__ double_pair
 pair_of(const square_sum &all, bool wide)
 {
     double_pair r;
-    r.high = two_sum(all.high, all.low, &r.low);
+    r.high = all.high + all.low; // the larger one first: three operations
+    r.low = all.low - (r.high - all.high);
     r.lost = all.left || wide ? r.high * 0x1p-98 : 0;
     // No product may overflow, and no product's rest matter that vanishes.
-    if (all.some && !(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = INFINITY;
+    if (!(r.high > 0x1p-400 && r.high < 0x1p800)) r.lost = r.high == 0 ? 0 : INFINITY;
     return r;
 }
 
@@ -655,13 +681,20 @@ squares_of_few(const double (&x)[N], int n, bool differences, bool wide)
 {
     square_sum all;
     each_of_few<N>(
-        n, differences, [&](int j) { all.add(x[j], 0); },
+        n, differences, [&](int j) { j ? all.add(x[j]) : all.start(x[0]); },
         [&](int i, int j) {
             double rest;
             const double apart = two_sum(x[j], -x[i], &rest);
             all.add(apart, rest);
         });
-    return pair_of(all, wide);
+    double_pair r = pair_of(all, wide);
+    if (r.high == 0) { // the squares of tiny ones, too
+        bool some = false;
+#pragma unroll
+        for (int j = 0; j < N; j++) some |= differences ? j < n && x[j] != x[0] : x[j] != 0;
+        if (some) r.lost = INFINITY;
+    }
+    return r;
 }
 
 // The sum of squares, the norm, the variance or its root in float64, of squares of elements or of differences.
@@ -669,23 +702,24 @@ __device__ __forceinline__ answer
 answer_of_squares(double_pair r, bool spread, const reduce_task &task)
 {
     const int fold = task.fold[0];
-    if (!(r.high >= 0 && r.lost < INFINITY)) return {0, false};
+    if (!(r.lost < INFINITY)) return {0, false};
     if (r.high == 0) return {0, true};
     if (spread) r = divided(r, task.spread, task.inverse_spread);
     if (is_root(fold)) r = root_of(r);
     return rounded(r, WK_F64);
 }
 
-// The same of a few doubles, of elements of so many parts.
-template <int kParts, int N>
+// The same of a few doubles, of elements of so many parts; kSpread: a variance may be asked for.
+template <int kParts, bool kSpread, int N>
 __device__ __forceinline__ answer
 answer_of_few(const double (&x)[N], const reduce_task &task)
 {
     const int fold = task.fold[0];
-    const bool spread = is_spread(fold);
-    if (!is_moment(fold) || (spread && !(task.spread > 0))) return {0, false};
+    const bool spread = kSpread && is_spread(fold);
+    if (!is_moment(fold) || (is_spread(fold) && !(spread && task.spread > 0)))
+        return {0, false};
     const int n = kParts * (int)task.n;
-    if constexpr (kParts == 1 && N > 1) {
+    if constexpr (kSpread && kParts == 1 && N > 1) {
         if (fold == WK_STD && n == 2 && task.spread == 4) { // half of a distance: often a tie
             const double half = fabs(x[0] - x[1]) * 0.5;
             return {half, half == 0 || (half > 0x1p-900 && half < 0x1p900)};
@@ -700,7 +734,9 @@ answer_of_few(const double (&x)[N], const reduce_task &task)
         squares = squares_of_few(x, n, spread, true);
     }
     if (spread && n < 2) return {0, false}; // one element differs from none, not even NaN
-    return answer_of_squares(squares, spread, task);
+    if (kSpread || fold != WK_NORM) return answer_of_squares(squares, spread, task);
+    if (squares.high == 0 || !(squares.lost < INFINITY)) return {0, squares.lost == 0};
+    return rounded_root(squares);
 }
 
 // Stores a result of the elements' own dtype, if it is known.

@@ -455,7 +455,7 @@ fold_others(const typename Acc::T *in, const reduce_task &task, int64_t output, 
 {
     if constexpr (kFew && C > 1)
         if (is_masked(task)) return fold_each<Acc, C>(in, task, output, apart, stored);
-    return fold_whole < Acc, kFew, C, kFew && C == 1 > (in, task, output, apart, stored);
+    return fold_whole<Acc, kFew, C, (kFew && C == 1)>(in, task, output, apart, stored);
 }
 
 // The same where all rows are one batch, which may take no accumulator if all elements count. A bit for each that is
@@ -467,8 +467,8 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
     row_of<typename Acc::T, C> read[N];
     columns_at<typename Acc::T, C> from;
     uint32_t stored = 0;
-    if (N == WK_FEW_ROWS && is_masked(task)) return 0;
-    from.template to<N == WK_FEW_ROWS>(in, task, output, apart);
+    if (N <= WK_FEW_ROWS && is_masked(task)) return 0;
+    from.template to<N <= WK_FEW_ROWS>(in, task, output, apart);
     load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
     if constexpr (Acc::kAnswersFirst) { // of all columns, before any is stored
         if (task.is_own() && !task.integers_only) {
@@ -608,8 +608,10 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
         for (int64_t output = first + (int64_t)blockIdx.x * kThreads * C + own;
              output < task.outputs; output += step) {
             if constexpr (Acc::kAtOnce && kFew) {
+                constexpr int N = Acc::kPairsAtOnce ? 2 : WK_FEW_ROWS;
                 const uint32_t stored =
-                    finish_whole<Acc, WK_FEW_ROWS, C>(in, task, output, apart);
+                    task.n <= N ? finish_whole<Acc, N, C>(in, task, output, apart)
+                                : finish_whole<Acc, WK_FEW_ROWS, C>(in, task, output, apart);
                 if (stored != all_of<C>) fold_each<Acc, C>(in, task, output, apart, stored);
             } else {
                 fold_others<Acc, kFew, C>(in, task, output, apart, 0);
