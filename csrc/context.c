@@ -136,16 +136,17 @@ wk_slot_of(wk_context *context, wk_kind kind)
     wk_slot *slot = &context->slots[kind];
     while (!atomic_load(&slot->tried)) {
         const int own = (int)getpid();
-        int loader = 0;
-        if (!forked_in_load && atomic_compare_exchange_strong(&slot->loader, &loader, own)) {
+        int loader = atomic_load(&slot->loader);
+        if (loader == own || !atomic_compare_exchange_strong(&slot->loader, &loader, own)) {
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+            continue;
+        }
+        if (loader == 0 && !forked_in_load) {
             atomic_fetch_add(&loading, 1);
             load(context, kind);
             atomic_fetch_sub(&loading, 1);
-        } else if (loader != own && atomic_compare_exchange_strong(&slot->loader, &loader, own))
+        } else {
             give_up(slot, kind);
-        else {
-            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-            continue;
         }
         if (slot->why.status == WK_EMEMORY) { /* which may be had again */
             atomic_store(&slot->loader, 0);
