@@ -279,69 +279,56 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
     static_assert(Acc::kVectors == kGatheredVectors && Acc::kBatch == gathered_batch<kItem>);
     const int lane = threadIdx.x % kWarp;
     const bool runs = task.reads == WK_READS_RUNS;
+    const int lanes = task.team < kWarp ? task.team : kWarp, own_lane = lane & (lanes - 1),
+              shift = task.team == 1 ? 0 : log2_of(kWarp);
+    int64_t taken = 0;
     if (task.one_run || runs) { // by itself: what is called below takes registers
         run_of<T> run(x, task);
         if (runs) run.vectors = task.n / tile<Acc>::kPer;
-        const int lanes = task.team < kWarp ? task.team : kWarp, own_lane = lane & (lanes - 1),
-                  size = Acc::kVectors * lanes, whole = (int)(run.vectors / size);
+        // As many for each warp, which has the tiles that it would have one by one (take_again); an index takes
+        // neighbours for one.
+        const int size = Acc::kVectors * lanes, apart = Acc::kByIndex ? 1 : step,
+                  twice = (int)(run.vectors / size) / (kTilesAtOnce * step) * step,
+                  start = (int)__umulhi(turn, (uint32_t)twice);
         const auto v =
             reinterpret_cast<const typename tile<Acc>::vector *>(run.from + run.lead) +
             own_lane;
-        // As many for each warp; what is left one by one.
-        const int twice = whole / (kTilesAtOnce * step) * step;
-        const auto each = [&](int count, auto &&take) {
-            const int start = (int)__umulhi(turn, (uint32_t)count);
 #pragma unroll 1
-            for (int i = first; i < count; i += step)
-                take(i + start - (i + start < count ? 0 : count));
-        };
-        // Each warp has the tiles that it would have one by one (take_again); an index takes neighbours for one.
-        const int apart = Acc::kByIndex ? 1 : step;
-        const auto load = [&](auto &own, int64_t t) {
-            if (runs) {
-                own.load_runs(x, task, t, lane, apart);
-                return;
-            }
+        for (int i = first; i < twice; i += step) {
+            const int64_t t =
+                (int64_t)(i + start - (i + start < twice ? 0 : twice)) * kTilesAtOnce -
+                (Acc::kByIndex ? 0 : first);
             const auto from = v + t * size;
-            own.load_whole(from, task.first + (reinterpret_cast<const T *>(from) - x), lanes,
-                           (int64_t)apart * size);
-        };
-        each(twice, [&](int t) {
             tile<Acc, kTilesAtOnce> own;
-            load(own, (int64_t)t * kTilesAtOnce - (Acc::kByIndex ? 0 : first));
-            own.take_into(acc, task, works);
-        });
-        const int taken = twice * kTilesAtOnce;
-        each((int)task.tiles - taken, [&](int i) {
-            const int t = taken + i;
-            tile<Acc> own;
-            if (t < whole || runs)
-                load(own, t);
+            if (runs)
+                own.load_runs(x, task, t, lane, apart);
             else
-                own.load_run(run, nullptr, task, task.first, t, own_lane, lanes, nullptr);
+                own.load_whole(from, task.first + (reinterpret_cast<const T *>(from) - x),
+                               lanes, (int64_t)apart * size);
             own.take_into(acc, task, works);
-        });
-        acc.settle(task);
-        return;
+        }
+        taken = (int64_t)twice * kTilesAtOnce;
     }
-    const int lanes = task.team == 1 ? 1 : kWarp, shift = task.team == 1 ? 0 : log2_of(kWarp);
     const int64_t all = task.reads == WK_READS_RUN ? task.runs * task.tiles : task.tiles,
                   apart = task.along && !mask ? task.n / Acc::kBatch >> shift : 0;
 #pragma unroll 1
-    for (int64_t u = first; u < all; u += step) {
+    for (int64_t u = taken + first; u < all; u += step) {
         tile<Acc> own;
         if (u < apart) {
             own.load_apart(x, task, u, lane, lanes);
+        } else if (runs) {
+            own.load_runs(x, task, u, lane, 0);
         } else if (task.reads == WK_READS_RUN) {
             int64_t number = 0, t = u;
+            spot at = {0, 0};
             if (task.runs > 1) {
                 number = u;
                 t = split(&number, task.tiles);
+                number *= task.run;
+                at = spot_of(task.folded, task.where_folded, number);
             }
-            number *= task.run;
-            const spot at = spot_of(task.folded, task.where_folded, number);
             own.load_run(run_of<T>(x + at.at, task), mask ? mask + at.mask : nullptr, task,
-                         task.first + number, t, lane, kWarp, memory);
+                         task.first + number, t, own_lane, lanes, memory);
         } else {
             const int64_t i = own.lie_along(task, u, lane, lanes),
                           left = (task.n - i + lanes - 1) >> shift;
