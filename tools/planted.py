@@ -226,6 +226,7 @@ PLANTED = [
     (FOLD_ROWS, "at.turned = n;", "at.turned = 0;"),
     (ARG, "(less || at < 0) && !is_nan(x[j], task)", "(less || at < 0)"),
     (ARG, "if (!less || j >= n) continue;", "if (!less) continue;"),
+    (ARG, " && !is_nan(best[0]);", ";"),
     (EXTREME, "turns ? -y.im : y.im", "y.im"),
     (RESULTS, "+ p.low) * half,", ") * half,"),
     (RESULTS, "if (some) r.lost = INFINITY;", ";"),
@@ -241,6 +242,8 @@ PLANTED = [
         "acc[c].start(task);\n        stored |= 0 & ",
     ),
     (FOLD_WHOLE, "if (counts) continue;", "continue;"),
+    (FOLD_WHOLE, "return first + c * kWarp;", "return first + c;"),
+    (FOLD_WHOLE, "if (!__any_sync(kAllLanes, unknown)) continue;", "continue;"),
     (FOLD_WHOLE, "counts = counts && !is_nan(in[task.other_part(in)]);", ";"),
     # over a power of two: what is lost, ties, and results below the normal numbers
     (SCALED, "                lost += 0x1p-900;", "                ;"),

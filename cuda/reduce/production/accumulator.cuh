@@ -13,6 +13,7 @@
 //                              of two elements by code of their own
 //   kFewRows                   columns of a few rows are worth a kernel of their own
 //   kByIndex                   it must know where elements lie
+//   kHasSquares                it sums squares too
 //   kStages                    rows of columns that threads share come by way of shared memory
 //   kAnswersFirst              answer_at_once() gives kAnswers numbers of each output, of a thread's all before
 //                              store_answers() stores the first; kOftenTies: of those that it does not
@@ -106,7 +107,8 @@ template <class Acc>
 struct certain {
     static constexpr bool kCertain = true, kByIndex = false, kAtOnce = false, kHalves = false,
                           kFewRows = true, kStages = false, kAnswersFirst = false,
-                          kOftenTies = false, kQuick = false, kPairsAtOnce = false;
+                          kOftenTies = false, kQuick = false, kPairsAtOnce = false,
+                          kHasSquares = false;
     int64_t count;
 
     template <int N, class T>

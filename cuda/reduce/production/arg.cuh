@@ -195,16 +195,22 @@ struct arg : certain<arg<E>> {
             }
         }
     }
-    // Of the first n of a few, in the order in which these come: no index of 64 bits is compared. -1: there is none.
-    // H200, 128 MiB, share of a copy by a state and so, n x 2, n x 3: float32 .28 .40, .37 .42, int32 .33 .42, .44 .51,
-    // float64 .38 .54, .53 .58, complex64 .43 .52, .52 .58, nanargmax of float32 .25 .39, .36 .42.
+    // Of the first n of a few, in the order in which these come: no index of 64 bits is compared, and floats need no
+    // ranks. -1: there is none. H200, 128 MiB, share of a copy by a state and so, n x 2, n x 3: float32 .28 .40, .37
+    // .42, int32 .33 .42, .44 .51, float64 .38 .54, .53 .58, complex64 .43 .52, .52 .58, nanargmax of float32 .25 .39,
+    // .36 .42; 3 x n, 256 MiB, us by ranks and without, float32 141 115.
     template <int N>
     static __device__ __forceinline__ int first_of(const T (&x)[N], int n,
                                                    const reduce_task &task)
     {
-        K rank[kParts][N], best[kParts];
+        constexpr bool kCompares = std::is_floating_point_v<T>;
+        using V = typename std::conditional_t<kCompares, T, K>;
+        V rank[kParts][N], best[kParts];
         int at = task.skip_nan ? -1 : 0;
-        if constexpr (kParts == 1) {
+        if constexpr (kCompares) {
+#pragma unroll
+            for (int j = 0; j < N; j++) rank[0][j] = task.flip ? -x[j] : x[j];
+        } else if constexpr (kParts == 1) {
             ranks_of(x, task, rank[0]);
         } else {
 #pragma unroll
@@ -219,6 +225,8 @@ struct arg : certain<arg<E>> {
 #pragma unroll
         for (int j = 0; j < N; j++) {
             bool less = rank[0][j] < best[0];
+            if constexpr (kCompares) // NaN comes first, but the first of them
+                less = !(rank[0][j] >= best[0]) && !is_nan(best[0]);
             if constexpr (kParts == 2)
                 less |= rank[0][j] == best[0] && rank[kParts - 1][j] < best[kParts - 1];
             if (task.skip_nan) less = (less || at < 0) && !is_nan(x[j], task);
@@ -234,8 +242,9 @@ struct arg : certain<arg<E>> {
     finish_at_once(const T (&x)[N], const reduce_task &task, int64_t output)
     {
         if constexpr (N <= WK_FEW_ROWS) {
+            if (!task.is_own() || task.out_dtype[0] != WK_I64) return false;
             const int at = first_of(x, (int)task.n, task);
-            if (!task.is_own() || task.out_dtype[0] != WK_I64 || at < 0) return false;
+            if (at < 0) return false;
             static_cast<int64_t *>(task.out[0])[output] = task.first + at;
             return true;
         }

@@ -216,7 +216,7 @@ reduce(wk_call *call)
     const wk_accumulator of = {Acc::kColumnBlocks,
                                shared_columns<Acc>(),
                                columns_of_thread<Acc>(false),
-                               columns_of_thread<Acc>(Acc::kFewRows),
+                               columns_of_few<Acc>(),
                                Acc::kByIndex,
                                Acc::kStages,
                                Acc::kCertain ? 0 : most_waiting<Acc>};
@@ -237,6 +237,8 @@ reduce(wk_call *call)
         task.inner.set((uint32_t)(plan.run * (int64_t)sizeof(T) / 16));
     task.aligned = plan.aligned;
     task.staged = plan.staged;
+    task.masked = plan.masked;
+    if (task.kept.ndim <= 1) task.across = plan.aligned ? 1 : kWarp * task.kept.strides[0];
     task.waiting = plan.waiting;
     task.one_run = wk_reads_one_run(&plan);
     task.gathers = plan.masked || plan.reads == WK_READS_ELEMENTS;

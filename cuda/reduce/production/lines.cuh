@@ -588,10 +588,10 @@ __launch_bounds__(kThreads, WK_LINE_BLOCKS)
             take_again(acc, in, task, output, first, step, &memory.table);
             finish_block(acc, in, task, output, &memory);
         } else {
-            const int lines = task.team == kWarp ? task.waiting : 1, lane = tid % kWarp,
+            const int lines = task.waiting ? task.waiting : 1, lane = tid % kWarp,
                       waiting = items & (lines - 1);
             int lanes = task.team;
-            if (task.team == kWarp) {
+            if (task.waiting) {
                 auto of = reinterpret_cast<waiting_line<Acc> *>(
                               shared + (task.gathers ? kWarps * sizeof(gathered) : 0)) +
                           warp * lines;

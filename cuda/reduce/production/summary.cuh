@@ -22,7 +22,8 @@ __device__ bool finish_wide_moments(uint64_t sum, uint64_t sum_high, uint64_t sq
 template <typename E, bool kAll, bool kSquares = true>
 struct int_summary : certain<int_summary<E, kAll, kSquares>> {
     using T = E;
-    static constexpr bool kPacked = sizeof(T) <= 2, kAtOnce = !kAll, kFewRows = !kAll;
+    static constexpr bool kPacked = sizeof(T) <= 2, kAtOnce = !kAll, kFewRows = !kAll,
+                          kHasSquares = kSquares;
     using M = int_moments<T, kSquares>;
     static constexpr int kWords = 1 + M::kWords + (kAll ? 3 : 0), kVectors = 4,
                          kTurn = sizeof(T) == 1 ? 2 : 4;

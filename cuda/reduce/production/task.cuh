@@ -53,10 +53,13 @@ struct reduce_task {
     int together; // whole columns: groups of them that are told the quick way at first, else 1
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
     bool staged;  // rows of columns come by way of shared memory (whole.cuh)
+    bool masked;  // a mask, or the other part of a complex number, says what counts
     int waiting;  // lines of a warp, which are finished together (lines.cuh)
     bool one_run; // lines: an output's elements lie side by side, and all of them count
     bool gathers; // lines: tiles come by way of shared memory (gather.cuh)
     bool along;   // lines: single elements along one axis, which can be told by themselves
+
+    int64_t across; // few rows: elements between a thread's columns; 0: each is looked for
 
     bool skip_nan, has_initial, integers_only;
     bool counts; // not all elements count: NaN or a mask may leave some out

@@ -11,12 +11,14 @@
 #include "reduce/production/lines.cuh"
 #include "reduce/production/quick_lanes.cuh"
 
+#include <algorithm>
+
 namespace wk
 {
 
 // A thread's elements of a row, in words.
 template <typename T, int C>
-struct alignas(C * sizeof(T) < 4 ? 4 : C * sizeof(T)) row_of {
+struct alignas(std::clamp<size_t>(C * sizeof(T), 4, 16)) row_of {
     static constexpr bool kLoads = C * sizeof(T) >= 4; // else element by element
     static constexpr int kWords = kLoads ? C * (int)sizeof(T) / 4 : 1;
     uint32_t word[kWords];
@@ -63,6 +65,20 @@ columns_of_thread(bool few)
     return c;
 }
 
+// Of few rows that are told at once, of which an accumulator has one column alone: of 8 bytes four, as a thread's way
+// to its columns takes as long as two of them. H200, 256 MiB, us by two and so, 3 x n, 2 x n, n x 2: means of float64 115
+// 98, 149 123, 148 126, of int64 100 90, 131 104, 125 106; argmax of float64 98 87, 127 98, 109 99; but norms 107 114,
+// 139 141, 134 144.
+template <class Acc>
+constexpr int
+columns_of_few()
+{
+    using T = typename Acc::T;
+    if (!Acc::kFewRows) return columns_of_thread<Acc>(false);
+    const bool more = Acc::kAtOnce && !Acc::kHasSquares && !is_complex<T> && sizeof(T) == 8;
+    return more ? 4 : columns_of_thread<Acc>(true);
+}
+
 // N rows of C columns, the c-th column's elements; of bytes by words that are turned round.
 template <int N, typename T, int C>
 __device__ __forceinline__ void
@@ -96,11 +112,12 @@ column_of(const row_of<T, C> *rows, int c, T (&x)[N])
 template <typename T, int C>
 struct columns_at {
     const T *x;
-    int64_t offset[C]; // from there, of those that there are
-    int64_t pitch;     // from a row that is read to the next
-    int64_t row[C];    // of the fold: what the first row has of each
-    int rows;          // of the fold from one to the next
-    int apart;         // columns
+    int64_t offset[C];  // from there, of those that there are
+    int64_t pitch;      // from a row that is read to the next
+    int64_t row[C];     // of the fold: what the first row has of each
+    int rows;           // of the fold from one to the next
+    int apart;          // columns
+    bool dense = false; // by a number that the compiler knows
 
     // All of the columns from `output` on, or of those of them that there are. kFew: where nothing else takes long
     // it is worth a way of its own.
@@ -112,13 +129,13 @@ struct columns_at {
         pitch = task.stride;
         rows = 1;
         apart = step;
-        if (!kFew || task.kept.ndim > 1 || output + (C - 1) * apart >= task.outputs) {
+        if (!kFew || task.across == 0 || output + (C - 1) * apart >= task.outputs) {
             find(task, output, task.outputs, in);
             return;
         }
-        const int64_t across = task.aligned ? 1 : apart * task.kept.strides[0];
+        dense = C > 1 && task.across == kWarp;
 #pragma unroll
-        for (int c = 0; c < C; c++) offset[c] = c * across;
+        for (int c = 0; c < C; c++) offset[c] = c * task.across;
     }
     // From `column` on; where there is none, another's place.
     __device__ __forceinline__ void find(const reduce_task &task, int64_t column, int64_t end,
@@ -143,37 +160,46 @@ __device__ __forceinline__ uint32_t
 load_rows(row_of<typename Acc::T, C> (&read)[N], const typename Acc::T *x,
           const columns_at<typename Acc::T, C> &from, const reduce_task &task, int left)
 {
-    using R = row_of<typename Acc::T, C>;
-    const bool at_once = R::kLoads && (C == 1 || task.aligned);
-    if (left >= N) { // without conditions, which would take half of the time
-        if (at_once) {
+    using T = typename Acc::T;
+    using R = row_of<T, C>;
+    const auto at_once = [](R &row, const T *from) {
+        row = *reinterpret_cast<const R *>(from);
+    };
+    const auto one_by_one = [](R &row, const auto &place) {
+#pragma unroll
+        for (int c = 0; c < C; c++) row.set(c, *place(c));
+    };
+    const auto load = [&](bool whole) {
+        const auto each = [&](const auto &row) {
 #pragma unroll
             for (int j = 0; j < N; j++, x += from.pitch)
-                read[j] = *reinterpret_cast<const R *>(x);
+                if (whole || j < left) row(read[j], x);
+        };
+        if constexpr (R::kLoads && C == 1) {
+            each(at_once);
         } else {
-#pragma unroll
-            for (int j = 0; j < N; j++, x += from.pitch)
-#pragma unroll
-                for (int c = 0; c < C; c++) read[j].set(c, x[from.offset[c]]);
+            if (R::kLoads && task.aligned)
+                each(at_once);
+            else if (from.dense)
+                each([&](R &row, const T *first) {
+                    one_by_one(row, [&](int c) { return first + c * kWarp; });
+                });
+            else
+                each([&](R &row, const T *first) {
+                    one_by_one(row, [&](int c) { return first + from.offset[c]; });
+                });
         }
+    };
+    if (left >= N) { // without conditions, which would take half of the time
+        load(true);
         return all_of<N>;
     }
 #pragma unroll
     for (int j = 0; j < N; j++)
 #pragma unroll
         for (int c = 0; c < C; c++) read[j].set(c, Acc::filler(task));
-    if (at_once) {
-#pragma unroll
-        for (int j = 0; j < N; j++, x += from.pitch)
-            if (j < left) read[j] = *reinterpret_cast<const R *>(x);
-    } else {
-#pragma unroll
-        for (int j = 0; j < N; j++, x += from.pitch)
-#pragma unroll
-            for (int c = 0; c < C; c++)
-                if (j < left) read[j].set(c, x[from.offset[c]]);
-    }
-    return left < N ? (1u << left) - 1 : all_of<N>;
+    load(false);
+    return (1u << left) - 1;
 }
 
 // These rows of a thread's columns, of which the first is number i, to their accumulators. leave(c, x, ok): what of the
@@ -214,20 +240,13 @@ read_rows(Acc (&acc)[C], const columns_at<typename Acc::T, C> &from, const reduc
     take_rows(acc, read, from, task, i, ok, all_count{});
 }
 
-// Does a mask say what counts, or the other part of a complex number? Of columns of few rows alone.
-__device__ __forceinline__ bool
-is_masked(const reduce_task &task)
-{
-    return task.where || task.pairs();
-}
-
 // Such elements of an output in its first rows leave fillers behind.
 template <class Acc, int N>
 __device__ __forceinline__ void
 leave_out_masked(typename Acc::T (&x)[N], uint32_t *ok, const typename Acc::T *in,
                  const reduce_task &task, int64_t output)
 {
-    if (!is_masked(task) || output >= task.outputs) return;
+    if (!task.masked || output >= task.outputs) return;
     const spot at = spot_of(task.kept, task.where_kept, output);
     in += at.at;
 #pragma unroll
@@ -454,7 +473,7 @@ fold_others(const typename Acc::T *in, const reduce_task &task, int64_t output, 
             uint32_t stored)
 {
     if constexpr (kFew && C > 1)
-        if (is_masked(task)) return fold_each<Acc, C>(in, task, output, apart, stored);
+        if (task.masked) return fold_each<Acc, C>(in, task, output, apart, stored);
     return fold_whole<Acc, kFew, C, (kFew && C == 1)>(in, task, output, apart, stored);
 }
 
@@ -467,7 +486,7 @@ finish_whole(const typename Acc::T *in, const reduce_task &task, int64_t output,
     row_of<typename Acc::T, C> read[N];
     columns_at<typename Acc::T, C> from;
     uint32_t stored = 0;
-    if (N <= WK_FEW_ROWS && is_masked(task)) return 0;
+    if (N <= WK_FEW_ROWS && task.masked) return 0;
     from.template to<N <= WK_FEW_ROWS>(in, task, output, apart);
     load_rows<N, Acc>(read, from.x, from, task, (int)task.n);
     if constexpr (Acc::kAnswersFirst) { // of all columns, before any is stored
@@ -580,13 +599,14 @@ finish_columns(const typename Acc::T *in, const reduce_task &task, int items,
 }
 
 // kFew: there are no more than WK_FEW_ROWS. What takes integers is marked, and left to the whole block.
-template <class Acc, bool kFew, int C = columns_of_thread<Acc>(kFew)>
+template <class Acc, bool kFew,
+          int C = kFew ? columns_of_few<Acc>() : columns_of_thread<Acc>(false)>
 __global__ void
 __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
     fold_whole_columns(const typename Acc::T *in, const reduce_task __grid_constant__ task)
 {
     static_assert(keeps_contract<Acc>, "accumulator.cuh");
-    static_assert((C & (C - 1)) == 0 && sizeof(typename Acc::T) * C <= 16, "one load of a row");
+    static_assert((C & (C - 1)) == 0 && (kFew || sizeof(typename Acc::T) * C <= 16));
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     // A thread's lie side by side where they are one load, else so that threads' are.
     const int apart = task.aligned ? 1 : kWarp,
@@ -630,6 +650,10 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
             return (blockIdx.x + (int64_t)(item / together) * gridDim.x) * together +
                    item % together;
         };
+#pragma unroll 1
+        for (int k = lane; k < (WK_ITEMS + WK_TOGETHER) * C; k += kWarp)
+            memory.marks[k / C][warp][k % C] = 0;
+        __syncwarp(); // the warp's marks are clear
         int items = 0;
         for (int64_t group = group_of(0); group < task.groups; group = group_of(++items)) {
             const int64_t output = group * kThreads * C + own;
@@ -648,7 +672,8 @@ __launch_bounds__(kThreads, whole_blocks<Acc>(kFew))
             } else if (stored != all_of<C>) {
                 unknown = fold_others<Acc, kFew, C>(in, task, output, apart, stored);
             }
-            fine &= unknown == 0;
+            if (!__any_sync(kAllLanes, unknown)) continue;
+            fine = false;
 #pragma unroll
             for (int c = 0; c < C; c++) {
                 const uint32_t bits = __ballot_sync(kAllLanes, unknown >> c & 1);
