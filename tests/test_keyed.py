@@ -827,7 +827,7 @@ def test_prefixes_that_take_many_doubles(dtype, binades):
 @pytest.mark.parametrize("shape", [(70, 9), (9, 70), (500, 64), (300, 8), (64, 30), (2500, 3)])
 def test_lines_and_columns_that_take_many_doubles(dtype, shape):
     for binades in (60, 200, 400 if dtype == "float64" else 240):
-        for part in (1, 3, 20):  # of all of them
+        for part in (1, 3, 20) if shape[0] * shape[1] < 5000 else (3,):  # of all of them
             x = wide(dtype, shape[0] * shape[1], 4).reshape(shape)
             far = wide(dtype, x.size, binades, seed=part).reshape(shape)
             for axis in (0, 1):

@@ -232,7 +232,8 @@ def test_few_columns_and_rows_with_nan(device, dtype):
         for axis in (0, 1):
             x = a.copy()
             x[(slice(None), 1) if axis == 0 else 1] = np.nan  # all of one
-            for op in ("nansum", "nanmean", "nanstd", "nanmax"):
+            ops = ("nansum", "nanmean", "nanstd", "nanmax")
+            for op in ops if x.size < 10**5 else ops[2:]:
                 check(device, x, op, axis)
             check(device, a, "nanargmin", axis)
 

@@ -1447,7 +1447,9 @@ def group_reduce(
     of, x = np.asarray(keys).reshape(-1), _as_taken(a).reshape(-1)
     if groups is None:
         groups = int(of.max()) + 1 if of.size else 0
-    parts = [np.flatnonzero(of == g) for g in range(groups)]
+    order = np.argsort(of, kind="stable")
+    ends = np.searchsorted(of[order], np.arange(groups + 1))
+    parts = [order[begin:end] for begin, end in itertools.pairwise(ends)]
     found = _of_parts(x, parts, op, ddof)
     return found + 0 if op == "sum" and x.dtype.kind not in "biu" else found  # no sum is -0.0
 
