@@ -57,18 +57,23 @@ notebooks: $(VENV)/notebooks ## run the notebooks of examples on the CPU and on 
 	WARPKIT_DEVICE=cpu $(VENV)/bin/jupyter execute examples/*.ipynb
 	WARPKIT_DEVICE=emu $(VENV)/bin/jupyter execute $(ANYWHERE)
 
+# TURN=7: of each test's parameters the odd ones, under sanitizers those of number 7 modulo 16, in other schedules
+# modulo 8; nothing: all of them.
+HALF = $(if $(TURN),--part $(TURN)/2)
+PART = $(if $(TURN),--part $(TURN)/16)
+
 # What a newcomer waits for: each kernel beside its oracle, awkward arrays, errors.
 FIRST = rows hostile errors where_numpy_differs warp keyed
 test: $(INSTALLED) ## every kernel beside its oracle, at small sizes, on every device present; in CI the CPU's suite
 	@$(if $(CI),:,echo "each kernel beside its oracle, small sizes, on all processors: two minutes on two; make test-all is the whole suite")
-	$(PY) -m pytest $(if $(CI),tests --device cpu $(if $(TURN),--part $(TURN)/2),$(FIRST:%=tests/test_%.py) --small $(ALL_PROCESSORS))
+	$(PY) -m pytest $(if $(CI),tests --device cpu $(HALF),$(FIRST:%=tests/test_%.py) --small $(ALL_PROCESSORS))
 
 # In CI large arrays are for the CPU. On the emulated device the sanitized modules are tested; here what
 # is not for those: some tests, and what is Python's alone, of which some files ask for no device.
 EMULATED = bench lab
 PYTHONS = $(EMULATED) dask distributed house gpu_record notebooks
 test-emulated: $(INSTALLED)
-	$(PY) -m pytest tests --device emu --small -m unsanitized
+	$(PY) -m pytest tests --device emu --small -m unsanitized $(HALF)
 	$(PY) -m pytest $(EMULATED:%=tests/test_%.py) --device emu --small -m 'not unsanitized'
 
 ALL_PROCESSORS = -n auto --dist worksteal
@@ -164,10 +169,6 @@ build/sanitized/done: $(SOURCES) | $(INSTALLED)
 
 SANITIZED = $(ASAN) PYTHONPATH=build/sanitized $(PY) -m pytest --small \
             -m 'not unsanitized' -p no:cacheprovider --capture=sys
-
-# TURN=7: of each test's parameters a sixteenth, that of number 7 modulo 16 (on the CPU a half, in other schedules an
-# eighth); nothing: all of them.
-PART = $(if $(TURN),--part $(TURN)/16)
 
 sanitize: sanitize-emu sanitize-rest sanitize-cpu ## small sizes on CPU and emulated device under AddressSanitizer, UBSan
 

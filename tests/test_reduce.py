@@ -1307,6 +1307,18 @@ def test_the_first_of_equals_wins_over_blocks(device, dtype):
         check(device, a[:at], "argmax")
 
 
+@pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_the_first_nan_of_few_wins(device, dtype, n):
+    """Wherever it is, and whatever comes behind it."""
+    rng = np.random.default_rng(n)
+    a = rng.integers(-2, 3, (701, n)).astype(dtype)
+    a[rng.random(a.shape) < 0.4] = np.nan
+    for op in (*ARGS, "min", "max"):
+        check(device, a, op, 1)
+        check(device, np.ascontiguousarray(a.T), op, 0)
+
+
 @pytest.mark.parametrize("n", [1, 7, 16, 63, 64, 65, 100, 4096, 9000])
 def test_the_first_that_is_true_or_false_is_found(device, n):
     rng = np.random.default_rng(n)

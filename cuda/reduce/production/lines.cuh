@@ -371,10 +371,12 @@ join_team(Acc &acc, int team, const reduce_task &task, int64_t output, int64_t p
 {
     uint64_t words[Acc::kWords], *records = task.records + output * task.parts * Acc::kWords;
     if (team == 1) return true;
-#pragma unroll 1
-    for (bool joined = task.parts == 1;; joined = true) { // one place where states are joined
+#pragma unroll 1 // one place where states are joined
+    for (bool joined = task.parts == 1, again = false;; joined = again = true) {
         join_lanes(acc, team < kWarp ? team : kWarp);
         if (team <= kWarp) return (threadIdx.x & (team - 1)) == 0;
+        if (again && task.parts <= kWarp)
+            return threadIdx.x == 0; // its warp has read all records
         join_warps(acc, memory);
         if (joined) return threadIdx.x == 0;
         bool last = false;
@@ -516,7 +518,7 @@ struct waiting_line {
 
 // So many at most: they take shared memory that the L1 lacks, by which all elements come. H200, share of a copy
 // with four and two: sums of 65,536 rows of complex64 .70 .64, norms of float64 .55 .46. Where a warp has one line
-// it has memory for one: variances of 4,096 rows of float16 .49, with memory for four .44.
+// it has no such memory: variances of 4,096 rows of float16 .49, with memory for four .44.
 template <class Acc>
 constexpr int most_waiting = Acc::kWords <= 7 ? 4 : 2;
 
