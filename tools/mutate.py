@@ -38,8 +38,8 @@ LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", 
 # And these: sums, variances, and several results of floats.
 SUMS = ("sums.cu", "moments.cu", "summaries.cu")
 EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in SUMS]
-# Of few integers neither has any.
-INTEGERS = [ROOT / "cuda" / "reduce" / "production" / "integers.cu"]
+# Of these headers neither has what is theirs.
+OWN = {"integers.cuh": "integers.cu", "arg.cuh": "indices.cu", "extreme.cuh": "extremes.cu"}
 # Beside reduce: what of tests/test_keyed.py is theirs.
 KEYED = {"dots": "dot", "prefixes": "prefix or cumsum", "segments": "segment"}
 # What kernels of all these call once an output, or rarely.
@@ -113,7 +113,8 @@ class Mutant(NamedTuple):
 
 def tests_of(sources: list[Path]) -> tuple[str, ...]:
     """Those of the rows that these files hold, one row a file: 05_smem.cu has reduce's "smem"."""
-    if sources in (EXACT, INTEGERS) or ONCE.issuperset(sources):
+    of_one = len(sources) == 1 and sources[0].name in OWN.values()
+    if sources == EXACT or of_one or ONCE.issuperset(sources):
         return ("tests/test_reduce.py", "tests/test_grids.py")
     if any(source in LINES for source in sources):
         return ("tests/test_grids.py",)
@@ -170,7 +171,8 @@ def mutants(setup: SimpleNamespace, chosen: list[Site]) -> list[Mutant]:
         changed.write_text(site.mutant)
         affected = sorted(source for source in sources if site.path in sees[source])
         if (site.path, site.statement) in faults and not set(EXACT).isdisjoint(affected):
-            affected = INTEGERS if site.path.name == "integers.cuh" else EXACT
+            own_file = OWN.get(site.path.name)
+            affected = [site.path.parent / own_file] if own_file else EXACT
         elif set(LINES) <= set(affected):
             affected = LINES
         anew = [changed if source == site.path else source for source in affected]
