@@ -38,7 +38,7 @@ LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", 
 # And these: sums, variances, and several results of floats.
 SUMS = ("sums.cu", "moments.cu", "summaries.cu")
 EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in SUMS]
-# Of these headers neither has what is theirs.
+# Kernels of these headers are in files of their own.
 OWN = {"integers.cuh": "integers.cu", "arg.cuh": "indices.cu", "extreme.cuh": "extremes.cu"}
 # Beside reduce: what of tests/test_keyed.py is theirs.
 KEYED = {"dots": "dot", "prefixes": "prefix or cumsum", "segments": "segment"}
