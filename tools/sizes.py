@@ -32,6 +32,8 @@ LIMITS = {"kernels": 1011, "kilobytes": 25_470, "largest": 135}
 
 class Code(NamedTuple):
     name: str
+    folder: str
+    files: int
     kernels: list[int]  # bytes of each
     functions: int  # bytes of all that are called
     seconds: float  # of a processor, when it was compiled
@@ -58,7 +60,7 @@ def measure(job: Any, folder: Path) -> Code:
     if not clock.exists():
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [str(c) for c in job.command if not str(c).startswith("-gencode")]
-        command += [f"-arch=sm_{ARCH}", "-cubin", str(job.source), "-o", str(cubin)]
+        command += [f"-arch=sm_{ARCH}", "-cubin", str(job.file()), "-o", str(cubin)]
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         clock.write_text(str(after.ru_utime - before.ru_utime))
@@ -66,15 +68,17 @@ def measure(job: Any, folder: Path) -> Code:
     entered = entries(cubin)
     kernels = [size for name, size in code.items() if name in entered]
     functions = sum(code.values()) - sum(kernels)
-    name = str(job.source.relative_to(ROOT))
-    return Code(name, kernels, functions, float(clock.read_text()))
+    name, ladder = str(job.source.relative_to(ROOT)), job.source.is_dir()
+    folder = name if ladder else name.rpartition("/")[0]
+    files = len(list(job.source.glob("*.cu"))) if ladder else 1
+    return Code(name, folder, files, kernels, functions, float(clock.read_text()))
 
 
 def rooms(codes: list[Code]) -> list[dict[str, Any]]:
     """Sums over the files of each folder."""
     folders: dict[str, list[Code]] = {}
     for code in codes:
-        folders.setdefault(code.name.rpartition("/")[0], []).append(code)
+        folders.setdefault(code.folder, []).append(code)
     found = [{"folder": name, **total(files)} for name, files in sorted(folders.items())]
     return [*found, {"folder": "all", **total(codes)}]
 
@@ -82,7 +86,7 @@ def rooms(codes: list[Code]) -> list[dict[str, Any]]:
 def total(codes: list[Code]) -> dict[str, Any]:
     kernels = [size for code in codes for size in code.kernels]
     return {
-        "files": len(codes),
+        "files": sum(code.files for code in codes),
         "kernels": len(kernels),
         "kilobytes": (sum(kernels) + sum(code.functions for code in codes)) // 1024,
         "largest": max(kernels, default=0) // 1024,
@@ -104,7 +108,7 @@ def main() -> int:
     jobs = [
         job
         for job in setup["cuda_jobs"]()
-        if job.source.suffix == ".cu" and job.source.is_relative_to(wanted)
+        if job.source.suffix != ".c" and job.source.is_relative_to(wanted)
     ]
     codes = [measure(job, folder) for job in jobs]  # one at a time: seconds are of all children
     print(f"{'file':44} {'kernels':>7} {'KB':>8} {'largest':>8} {'CPU s':>7}")
