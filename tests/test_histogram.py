@@ -179,6 +179,17 @@ def test_integers_past_2_to_53_are_counted_as_numpy_counts(row):
         check(row, a, np.array([1, 2**53 + 1, 2**63, 2**64 - 1], np.uint64))
 
 
+@over_rows
+def test_ranges_between_integers_and_at_the_ends_of_their_dtype(row):
+    for dtype in INTEGERS[1:]:
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        a = np.array([least, least + 1, 0, 1, 2, most // 2, most - 1, most] * 5, dtype)
+        for ends in ((0.2, 0.8), (least + 0.25, least + 0.5), (least, most), (most - 1, most)):
+            if ends[0] < ends[1]:
+                check(row, a, 3, ends)
+                check(row, a, 1000, ends)
+
+
 @given(data=st.data())
 @examples
 @over_rows

@@ -96,6 +96,20 @@ constexpr bool maps_buckets = false;
 template <typename P>
 constexpr bool maps_buckets<P, std::void_t<decltype(std::declval<P>().map)>> = P::kMaps;
 
+// An element as it is compared with edges; int32 and int64 may come as unsigned ones.
+template <typename E, typename T>
+__device__ __forceinline__ E
+number_as(T x, bool is_signed)
+{
+    if constexpr (std::is_same_v<T, uint64_t> && std::is_floating_point_v<E>)
+        return is_signed ? (E)(int64_t)x : (E)x;
+    else if constexpr (std::is_same_v<T, uint32_t> && std::is_same_v<E, double>)
+        // one conversion, as these take long
+        return (double)(int)(is_signed ? x : x ^ 0x80000000u) + (is_signed ? 0 : 0x1p31);
+    else
+        return (E)value_of(x);
+}
+
 // Has the difference more digits than float32 would give it?
 template <typename T, typename E>
 constexpr bool is_wide = std::is_integral_v<T> || std::is_same_v<T, double> ||
@@ -108,15 +122,16 @@ struct uniform {
     using element = T;
     using edge = E;
     bins_task task;
+    bool is_signed; // are unsigned integers signed ones?
 
-    // The guess, and whether x is in the range.
+    // The guess, and whether x is in the range, which is not empty.
     __device__ __forceinline__ float guess(value_t<T> x, bool *inside) const
     {
         const wk_histogram_args &h = task.args;
         if constexpr (std::is_integral_v<T>) {
             using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
             const U up = (U)x - (U)h.low, most = (U)h.high - (U)h.low;
-            *inside = (T)x >= (T)h.low && (T)x <= (T)h.high;
+            *inside = up <= most;
             // a conversion from 64 bits takes four times as long
             const float d = most <= 0xffffffffu ? (float)(uint32_t)up : (float)up;
             return fmaf(d, h.scale, h.bias);
@@ -158,7 +173,7 @@ struct uniform {
 #pragma unroll
         for (int i = 0; i < N; i++) {
             if (number[i] == bins) continue;
-            const E v = (E)value_of(x[i]);
+            const E v = number_as<E>(x[i], is_signed);
             const unsigned k = number[i]; // the first edge is not above what is inside
             // edges that are a result of the call may be written to by another stream
             number[i] = min(k - (v < e[k]) + (v >= e[k + 1]), bins);
@@ -190,7 +205,12 @@ struct by_edges {
     using edge = K;
     bins_task task;
     bucket_map map;
+    bool is_signed; // are uint32_t int32_t?
 
+    __device__ __forceinline__ K key(T x) const
+    {
+        return number_as<K>(x, sizeof(T) == 4 && is_signed);
+    }
     __device__ K near_edge(const void *from, unsigned i) const
     {
         if constexpr (std::is_same_v<K, float>) {
@@ -214,7 +234,7 @@ struct by_edges {
             search_all(x, found, e);
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            const K v = (K)value_of(x[i]);
+            const K v = key(x[i]);
             number[i] = v >= first && v <= last ? found[i] : bins;
         }
     }
@@ -227,7 +247,7 @@ struct by_edges {
         bool open = false;
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            const unsigned range = e.ranges[map.bucket((K)value_of(x[i]), first)];
+            const unsigned range = e.ranges[map.bucket(key(x[i]), first)];
             low[i] = range & 0xffff, high[i] = range >> 16;
             open |= low[i] < high[i];
         }
@@ -236,7 +256,7 @@ struct by_edges {
 #pragma unroll
             for (int i = 0; i < N; i++) { // what is found already stays: its middle is its end
                 const unsigned middle = (low[i] + high[i]) / 2;
-                const bool up = e[middle] <= (K)value_of(x[i]) && low[i] < high[i];
+                const bool up = e[middle] <= key(x[i]) && low[i] < high[i];
                 low[i] = up ? middle + 1 : low[i];
                 high[i] = up ? high[i] : middle;
                 open |= low[i] < high[i];
@@ -255,7 +275,7 @@ struct by_edges {
             const unsigned half = left / 2, step = half * e.apart;
 #pragma unroll
             for (int i = 0; i < N; i++)
-                if (e.at[found[i] + step] <= (K)value_of(x[i])) found[i] += step;
+                if (e.at[found[i] + step] <= key(x[i])) found[i] += step;
             left -= half;
         }
         for (int i = 0; i < N; i++) found[i] /= e.apart;
@@ -275,6 +295,22 @@ visit_wide(wk_dtype dtype, F &&f)
     });
 }
 
+// One kernel for int32 and uint32, and one for those of 64 bits.
+template <typename T, bool = std::is_integral_v<T> && (sizeof(T) > 2)>
+struct unsigned_if {
+    using type = T;
+};
+template <typename T>
+struct unsigned_if<T, true> {
+    using type = std::make_unsigned_t<T>;
+};
+
+inline bool
+is_signed(wk_dtype dtype)
+{
+    return dtype == WK_I16 || dtype == WK_I32 || dtype == WK_I64;
+}
+
 // Call f(policy) for the call's elements and bins, of each kind.
 template <typename F>
 wk_status
@@ -282,10 +318,8 @@ with_values(const wk_call *call, F &&f)
 {
     return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
         using T = decltype(zero);
-        if constexpr (std::is_integral_v<T> && sizeof(T) > 2) // a negative one is large
-            return f(by_value<std::make_unsigned_t<T>>{bins_of(call)});
-        else if constexpr (std::is_integral_v<T>)
-            return f(by_value<T>{bins_of(call)});
+        if constexpr (std::is_integral_v<T>) // a negative one is large
+            return f(by_value<typename unsigned_if<T>::type>{bins_of(call)});
         else
             return WK_OK; // the glue refuses them
     });
@@ -302,12 +336,13 @@ with_uniform(const wk_call *call, F &&f)
         using B = std::conditional_t<sizeof(T) == 2, uint16_t,
                                      std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
         constexpr bool kNarrow = std::is_same_v<T, float> || is_half<T>;
-        const bool narrow = kNarrow && task.edges_dtype == WK_F32;
-        if (task.args.guard[!narrow && is_wide<T, double>] < 0)
+        const bool narrow = kNarrow && task.edges_dtype == WK_F32,
+                   none = std::is_integral_v<T> && task.args.low == 1 && task.args.high == 0;
+        if (none || task.args.guard[!narrow && is_wide<T, double>] < 0)
             return f(by_steps<B>{task, dtype});
         if constexpr (kNarrow)
-            if (narrow) return f(uniform<T, float>{task});
-        return f(uniform<T, double>{task});
+            if (narrow) return f(uniform<T, float>{task, false});
+        return f(uniform<typename unsigned_if<T>::type, double>{task, is_signed(dtype)});
     });
 }
 
@@ -323,15 +358,17 @@ with_edges(const wk_call *call, F &&f)
         // Others have float64 as the type that holds both.
         if constexpr (std::is_integral_v<T> && !std::is_same_v<T, uint64_t>)
             if (task.edges_dtype == WK_I64)
-                return f(
-                    by_edges<T, int64_t>{task, maps ? map_of<int64_t>(call) : bucket_map{}});
+                return f(by_edges<T, int64_t>{task, maps ? map_of<int64_t>(call) : bucket_map{},
+                                              true});
         if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
             if (task.edges_dtype == WK_U64)
-                return f(
-                    by_edges<T, uint64_t>{task, maps ? map_of<uint64_t>(call) : bucket_map{}});
+                return f(by_edges<T, uint64_t>{
+                    task, maps ? map_of<uint64_t>(call) : bucket_map{}, false});
         using K = std::conditional_t<kNear && (sizeof(T) == 2 || std::is_same_v<T, float>),
                                      float, double>;
-        return f(by_edges<T, K>{task, maps ? map_of<K>(call) : bucket_map{}});
+        using U = std::conditional_t<sizeof(T) == 4, typename unsigned_if<T>::type, T>;
+        return f(by_edges<U, K>{task, maps ? map_of<K>(call) : bucket_map{},
+                                is_signed(call->in.dtype)});
     });
 }
 
