@@ -66,9 +66,9 @@ columns_of_thread(bool few)
 }
 
 // Of few rows that are told at once, of which an accumulator has one column alone: of 8 bytes four, as a thread's way
-// to its columns takes as long as two of them. H200, 256 MiB, us by two and so, 3 x n, 2 x n, n x 2: means of float64 115
-// 98, 149 123, 148 126, of int64 100 90, 131 104, 125 106; argmax of float64 98 87, 127 98, 109 99; but norms 107 114,
-// 139 141, 134 144.
+// to its columns takes as long as two of them. H200, 256 MiB, us by two and so, with that way made shorter too, 3 x n,
+// 2 x n, n x 2: means of float64 115 98, 149 123, 148 126, of int64 100 90, 131 104, 125 106; argmax of float64 98 87,
+// 127 98, 109 99; but norms 107 114, 139 141, 134 144, and by two 103.
 template <class Acc>
 constexpr int
 columns_of_few()
