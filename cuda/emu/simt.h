@@ -11,7 +11,8 @@
 #define __global__ __attribute__((abi_tag("kernel"))) // by which symbols.cc knows them
 #define __device__
 #define __host__
-#define __forceinline__ inline // obeyed, it takes a third longer to compile, and is hardly faster
+#define __forceinline__                                                                        \
+    inline // obeyed, it takes a third longer to compile, and is hardly faster
 #define __launch_bounds__(...)
 #define __grid_constant__ & // const T __grid_constant__ p: one p for all threads, as on a GPU
 #define __align__(n) __attribute__((aligned(n)))
