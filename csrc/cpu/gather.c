@@ -68,11 +68,22 @@ typedef struct wk_16 {
     uint64_t a, b;
 } wk_16;
 
+#define COPY_BY(T, step)                                                                       \
+    for (int64_t k = 0; k < n; k++) ((T *restrict)to)[k] = ((const T *)x)[k * (step)]
+
+/* By vectors, where the compiler knows the step: a quarter to half of the time, but of three hardly less. */
 #define COPY(T)                                                                                \
-    for (int64_t k = 0; k < n; k++) ((T *)to)[k] = ((const T *)x)[k * stride]
+    if (stride == 2)                                                                           \
+        COPY_BY(T, 2);                                                                         \
+    else if (stride == 4)                                                                      \
+        COPY_BY(T, 4);                                                                         \
+    else if (stride == -1)                                                                     \
+        COPY_BY(T, -1);                                                                        \
+    else                                                                                       \
+        COPY_BY(T, stride)
 
 static void
-copy_run(int64_t item, const char *x, int64_t stride, int64_t n, char *to)
+copy_run(int64_t item, const char *x, int64_t stride, int64_t n, char *restrict to)
 {
     if (stride == 1) {
         memcpy(to, x, (size_t)(n * item));

@@ -36,6 +36,15 @@ drop_partner(const wk_reduction *r, const char *x, int64_t output, int64_t start
     wk_drop_nan(r->in->dtype, other, n, keep);
 }
 
+/* Are NaN skipped, and zeros as good as nothing? */
+static int
+adds_without_nan(const wk_reduction *r)
+{
+    int adds = r->args->skip_nan && r->args->planes != 2 && !wk_is_complex(r->in->dtype);
+    for (int c = 0; c < r->components; c++) adds &= r->component[c] <= WK_C_SQUARES;
+    return adds;
+}
+
 static void
 gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, int64_t start,
                int64_t n)
@@ -46,6 +55,11 @@ gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, 
     if (r->mask) {
         const int64_t at = wk_offset_of(r->where, 0, r->args->kept, output);
         wk_collect(r->where, r->args->kept, (const char *)r->mask + at, start, n, keep);
+    } else if (adds_without_nan(r)) {
+        const int64_t left = r->foldings->leave_nan(r->in->dtype, block, n);
+        if (left > 0) run_components(r, a, block, n, start);
+        a->n -= left > 0 ? n - left : 0;
+        return;
     } else if (r->args->skip_nan &&
                (r->args->planes == 2 || r->foldings->any_nan(r->in->dtype, block, n))) {
         memset(keep, 1, (size_t)n);

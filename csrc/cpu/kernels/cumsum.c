@@ -348,13 +348,54 @@ store_integers(const job *j, int64_t at, int64_t n, const uint64_t *restrict x)
     }
 }
 
+#undef EACH
+
+/* Prefixes of 8 bytes, four at a time: a sum waits for the one of four before. */
+#define EACH(E, value)                                                                         \
+    do {                                                                                       \
+        const E *x = (const E *)j->in + at;                                                    \
+        int64_t i = 0;                                                                         \
+        for (; i + 4 <= n; i += 4) {                                                           \
+            const uint64_t a = (uint64_t)value(x[i]), b = (uint64_t)value(x[i + 1]),           \
+                           c = (uint64_t)value(x[i + 2]), d = (uint64_t)value(x[i + 3]);       \
+            out[i] = sum + a;                                                                  \
+            out[i + 1] = sum + (a + b);                                                        \
+            out[i + 2] = sum + (a + b + c);                                                    \
+            out[i + 3] = sum += a + b + (c + d);                                               \
+        }                                                                                      \
+        for (; i < n; i++) out[i] = sum += (uint64_t)value(x[i]);                              \
+        return sum;                                                                            \
+    } while (0)
+
+static uint64_t
+scan_wide(const job *j, int64_t at, int64_t n, uint64_t sum)
+{
+    uint64_t *out = (uint64_t *)j->out + at;
+    switch (j->dtype) {
+    case WK_BOOL: EACH(uint8_t, 0 !=);
+    case WK_I8: EACH(int8_t, );
+    case WK_U8: EACH(uint8_t, );
+    case WK_I16: EACH(int16_t, );
+    case WK_U16: EACH(uint16_t, );
+    case WK_I32: EACH(int32_t, );
+    case WK_U32: EACH(uint32_t, );
+    default: EACH(uint64_t, );
+    }
+}
+#undef EACH
+
 /* The sum of a line's elements and of what stands before; write: of the first, the first two, ... */
 static uint64_t
 scan_integers(const job *j, int64_t at, int64_t n, uint64_t sum, int write)
 {
+    const int wide = write && wk_itemsize[j->to] == 8;
     uint64_t x[BLOCK];
     for (int64_t i = 0, some; i < n && !wk_interrupted(); i += some) {
         some = n - i < BLOCK ? n - i : BLOCK;
+        if (wide) {
+            sum = scan_wide(j, at + i, some, sum);
+            continue;
+        }
         load_integers(j, at + i, some, x);
         if (write) {
             for (int64_t k = 0; k < some; k++) x[k] = sum += x[k];

@@ -58,6 +58,31 @@ WK_ISA_NAME(wk_any_nan)(wk_dtype dtype, const void *x, int64_t n)
         *h = nan ? 0 : *h;                                                                     \
     }
 
+/* One by one, and how many are left. */
+#define LEAVE(T, top)                                                                          \
+    do {                                                                                       \
+        const T sign = WK_BOTTOM(T); /* as bits minus zero */                                  \
+        T left = 0, *bits = x;                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            const T nan = (T) - ((bits[i] & (T)~sign) > (T)(top));                             \
+            left = (T)(left + 1 + nan);                                                        \
+            bits[i] = (T)((bits[i] & ~nan) | (sign & nan));                                    \
+        }                                                                                      \
+        return left;                                                                           \
+    } while (0)
+
+static int64_t
+leave_nan(wk_dtype dtype, void *x, int64_t n)
+{
+    switch (dtype) {
+    case WK_F16: LEAVE(int16_t, 0x7c00);
+    case WK_BF16: LEAVE(int16_t, 0x7f80);
+    case WK_F32: LEAVE(int32_t, 0x7f800000);
+    case WK_F64: LEAVE(int64_t, (int64_t)2047 << 52);
+    default: return n;
+    }
+}
+
 static void
 blank_nan(wk_dtype dtype, void *x, int64_t rows, int64_t width, uint8_t *marks)
 {
@@ -104,6 +129,7 @@ foldings_of(const wk_call *call)
                 [WK_C_ARGMAX] = FOLDING(argmax),
             },
         .any_nan = WK_ISA_NAME(wk_any_nan),
+        .leave_nan = leave_nan,
         .blank_nan = blank_nan,
         .finish = WK_ISA_NAME(wk_finish),
         .finish_lanes = WK_ISA_NAME(wk_finish_lanes),
