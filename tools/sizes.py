@@ -69,9 +69,9 @@ def measure(job: Any, folder: Path) -> Code:
     kernels = [size for name, size in code.items() if name in entered]
     functions = sum(code.values()) - sum(kernels)
     name, ladder = str(job.source.relative_to(ROOT)), job.source.is_dir()
-    folder = name if ladder else name.rpartition("/")[0]
+    room = name if ladder else name.rpartition("/")[0]
     files = len(list(job.source.glob("*.cu"))) if ladder else 1
-    return Code(name, folder, files, kernels, functions, float(clock.read_text()))
+    return Code(name, room, files, kernels, functions, float(clock.read_text()))
 
 
 def rooms(codes: list[Code]) -> list[dict[str, Any]]:
