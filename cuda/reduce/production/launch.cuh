@@ -233,6 +233,7 @@ reduce(wk_call *call)
     task.runs = plan.runs;
     task.tiles = plan.tiles;
     task.reads = plan.reads;
+    task.turns.set(kTilesAtOnce * (plan.team == kThreads ? (uint32_t)plan.parts * kWarps : 1));
     if (plan.reads == WK_READS_RUNS)
         task.inner.set((uint32_t)(plan.run * (int64_t)sizeof(T) / 16));
     task.aligned = plan.aligned;

@@ -288,7 +288,8 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
         // As many for each warp, which has the tiles that it would have one by one (take_again); an index takes
         // neighbours for one.
         const int size = Acc::kVectors * lanes, apart = Acc::kByIndex ? 1 : step,
-                  twice = (int)(run.vectors / size) / (kTilesAtOnce * step) * step,
+                  of_size = log2_of(Acc::kVectors) + __ffs(lanes) - 1,
+                  twice = (int)task.turns.quotient((uint32_t)(run.vectors >> of_size)) * step,
                   start = (int)__umulhi(turn, (uint32_t)twice);
         const auto v =
             reinterpret_cast<const typename tile<Acc>::vector *>(run.from + run.lead) +

@@ -49,6 +49,7 @@ struct reduce_task {
     int64_t run, runs; // elements that lie side by side, and how many such runs an output has
     int64_t tiles;     // of a run, or of all
     int reads;         // lines: wk_reads
+    divide_by turns;   // lines: by the tiles that a team's warps take at once
     divide_by inner;   // by a run's vectors; by a plane's columns (quick.cuh)
     int together; // whole columns: groups of them that are told the quick way at first, else 1
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
