@@ -427,6 +427,15 @@ def test_complex_numbers_are_aligned_as_their_parts(device, op):
         check(device, parts.reshape(400, 3, 2), op, (1, 2))
 
 
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -1, -2, -4])
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_elements_that_many_apart(device, dtype, step):
+    a = factors(dtype, 5 * 1111)
+    for some in (a[::step], a[3 : 3 + 4 * abs(step) : abs(step)]):
+        for op in ("sum", "max", "argmax", "count_nonzero"):
+            check(device, some, op)
+
+
 @pytest.mark.parametrize("dtype", REALS)
 def test_nan_is_found_everywhere_and_skipped_everywhere(device, dtype):
     for n in (33, 1025):
