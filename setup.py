@@ -249,7 +249,7 @@ class Job:
         folders = tuple(p for p in behind if ROOT in p.parents)
         for file in files_of(source):
             included(file, folders, files)
-        text = [version, *words(command)]
+        text = [version, *words(command), *([together(source)] if source.is_dir() else [])]
         for path in sorted(files):
             text += [str(path.relative_to(ROOT)), path.read_text("utf-8")]
         self.weight = sum(map(len, text))  # roughly, how long it takes

@@ -58,7 +58,7 @@ WK_ISA_NAME(wk_any_nan)(wk_dtype dtype, const void *x, int64_t n)
         *h = nan ? 0 : *h;                                                                     \
     }
 
-/* One by one, and how many are left. */
+/* NaN become -0; gives how many are none, counted as wide as they are: so it vectorises. */
 #define LEAVE(T, top)                                                                          \
     do {                                                                                       \
         const T sign = WK_BOTTOM(T); /* as bits minus zero */                                  \
