@@ -71,7 +71,8 @@ typedef struct wk_16 {
 #define COPY_BY(T, step)                                                                       \
     for (int64_t k = 0; k < n; k++) ((T *restrict)to)[k] = ((const T *)x)[k * (step)]
 
-/* By vectors, where the compiler knows the step: a quarter to half of the time, but of three hardly less. */
+/* By vectors, where the compiler knows the step: two apart, elements of 1, 2, 4, 8 bytes take .06 .19 .19 .41 ns
+ * for .82 .69 .65 .71; three apart hardly less. */
 #define COPY(T)                                                                                \
     if (stride == 2)                                                                           \
         COPY_BY(T, 2);                                                                         \

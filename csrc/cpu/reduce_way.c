@@ -57,8 +57,9 @@ gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, 
         wk_collect(r->where, r->args->kept, (const char *)r->mask + at, start, n, keep);
     } else if (adds_without_nan(r)) {
         const int64_t left = r->foldings->leave_nan(r->in->dtype, block, n);
-        if (left > 0) run_components(r, a, block, n, start);
-        a->n -= left > 0 ? n - left : 0;
+        if (left == 0) return;
+        run_components(r, a, block, n, start);
+        a->n -= n - left;
         return;
     } else if (r->args->skip_nan &&
                (r->args->planes == 2 || r->foldings->any_nan(r->in->dtype, block, n))) {

@@ -122,7 +122,7 @@ struct uniform {
     using element = T;
     using edge = E;
     bins_task task;
-    bool is_signed; // are unsigned integers signed ones?
+    bool is_signed = false; // are unsigned integers signed ones?
 
     // The guess, and whether x is in the range, which is not empty.
     __device__ __forceinline__ float guess(value_t<T> x, bool *inside) const
@@ -205,7 +205,7 @@ struct by_edges {
     using edge = K;
     bins_task task;
     bucket_map map;
-    bool is_signed; // are uint32_t int32_t?
+    bool is_signed = false; // are uint32_t int32_t?
 
     __device__ __forceinline__ K key(T x) const
     {
@@ -336,12 +336,13 @@ with_uniform(const wk_call *call, F &&f)
         using B = std::conditional_t<sizeof(T) == 2, uint16_t,
                                      std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
         constexpr bool kNarrow = std::is_same_v<T, float> || is_half<T>;
+        // No integer is in a range from 1 to 0 (_bins.py).
         const bool narrow = kNarrow && task.edges_dtype == WK_F32,
                    none = std::is_integral_v<T> && task.args.low == 1 && task.args.high == 0;
         if (none || task.args.guard[!narrow && is_wide<T, double>] < 0)
             return f(by_steps<B>{task, dtype});
         if constexpr (kNarrow)
-            if (narrow) return f(uniform<T, float>{task, false});
+            if (narrow) return f(uniform<T, float>{task});
         return f(uniform<typename unsigned_if<T>::type, double>{task, is_signed(dtype)});
     });
 }
@@ -358,12 +359,12 @@ with_edges(const wk_call *call, F &&f)
         // Others have float64 as the type that holds both.
         if constexpr (std::is_integral_v<T> && !std::is_same_v<T, uint64_t>)
             if (task.edges_dtype == WK_I64)
-                return f(by_edges<T, int64_t>{task, maps ? map_of<int64_t>(call) : bucket_map{},
-                                              true});
+                return f(
+                    by_edges<T, int64_t>{task, maps ? map_of<int64_t>(call) : bucket_map{}});
         if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
             if (task.edges_dtype == WK_U64)
-                return f(by_edges<T, uint64_t>{
-                    task, maps ? map_of<uint64_t>(call) : bucket_map{}, false});
+                return f(
+                    by_edges<T, uint64_t>{task, maps ? map_of<uint64_t>(call) : bucket_map{}});
         using K = std::conditional_t<kNear && (sizeof(T) == 2 || std::is_same_v<T, float>),
                                      float, double>;
         using U = std::conditional_t<sizeof(T) == 4, typename unsigned_if<T>::type, T>;
