@@ -51,6 +51,10 @@ constexpr bool keeps_contract =
 template <class Acc>
 constexpr bool folds_segments = true;
 
+// Rows of a thread's columns that are on their way at once. Specialised where more would be spilled.
+template <class Acc>
+constexpr int most_rows = 16;
+
 // Whose states are merged as this one's are, where that does not depend on the elements.
 template <class Acc>
 struct merged_by {

@@ -141,6 +141,7 @@ take_tail(const typename Acc::T *in, const reduce_task &task, int64_t row, int c
         leave_out<Acc>(x, &ok, task);
         acc.take(x, ok, {task.first + row, 0, 1}, task);
     }
+    acc.settle(task);
     memory->save(acc, column);
 }
 
@@ -244,6 +245,8 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                 if constexpr (Acc::kStages)
                     if (task.staged) staged = fold_staged_rows(acc, from, task, left, shared);
                 fold_rows_of_columns<Acc::kStages>(acc, from, task, left - staged, staged);
+#pragma unroll
+                for (int c = 0; c < C; c++) acc[c].settle(task);
                 if constexpr (!Acc::kCertain)
                     if (acc[0].failed() && acc[0].may_scale(task))
                         fold_scaled(acc[0], in, task, narrow ? own % task.outputs : first + own,

@@ -101,12 +101,12 @@ struct float_dots {
         cut_sum high(e + 1);
 #pragma unroll
         for (int j = 0; j < N; j++) high.add(p[j]);
-        high.template put_to<0>(&sum[part]);
+        high.template put_to<0>(&sum[part], e + 1);
         if constexpr (kWide) {
             cut_sum low(e - 52);
 #pragma unroll
             for (int j = 0; j < N; j++) low.add(rest[j]);
-            low.template put_to<1>(&sum[part]);
+            low.template put_to<1>(&sum[part], e - 52);
         }
         if (!range.within(46) || tiny) sum[part].lost += wk_power_of_two(e - 88);
     }

@@ -302,7 +302,7 @@ add_some(const value_t<T> (&x)[kEach], const T *there, int hop, int n, const pre
     cut_sum all(cut.e + 1);
 #pragma unroll
     for (int j = 0; j < kEach; j++) all.add((double)x[j]);
-    all.put_to(&to->sum);
+    all.put_to(&to->sum, cut.e + 1);
     if (cut.wide) to->sum.lost += wk_power_of_two(cut.e - 90);
     to->flags |= some_other(x, cut.zeros) ? WK_NOT_MINUS_ZERO : 0;
 }
@@ -407,7 +407,7 @@ struct lane_words {
     __device__ __forceinline__ lane_words(const F (&x)[kEach], int e)
     {
         cut_sum all(e + 6); // a unit of 2^(e - 45)
-        bias[0] = all.bias;
+        bias[0] = cut_sum::bias(e + 6);
         bias[1] = 1.5 * wk_power_of_two(e - 35); // 2^(e - 87)
 #pragma unroll
         for (int j = 0; j < kEach; j++) all.add((double)x[j]);

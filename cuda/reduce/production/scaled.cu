@@ -81,6 +81,7 @@ take_scaled(const scattered &all, const series &own, int shift, scaled_sums *sum
         few<3> sum = sums->sum[p];
         double lost = 0;
         acc.start(all.task);
+        acc.room = 0; // as little as can be is lost
         acc.squares = sums->squares;
 #pragma unroll 1
         for (int64_t i = own.begin; i < own.end; i += own.hop) {
@@ -98,6 +99,7 @@ take_scaled(const scattered &all, const series &own, int shift, scaled_sums *sum
             if constexpr (kSquares) acc.take(x, 0, {0, 0, 0}, all.task);
             sums->count += p == 0 ? __popc(ok) : 0;
         }
+        acc.settle(all.task);
         sum.lost += lost;
         acc.squares.lost += lost;
         sums->sum[p] = sum;

@@ -265,7 +265,7 @@ leave_out_masked(typename Acc::T (&x)[N], uint32_t *ok, const typename Acc::T *i
 template <class Acc, int C>
 constexpr int rows_at_once = C * sizeof(typename Acc::T) > 8
                                  ? 128 / (C * (int)sizeof(typename Acc::T))
-                                 : 16;
+                                 : most_rows<Acc>;
 
 // Whole batches of a thread's rows, of which the next one is on its way to shared memory, past the registers,
 // while one is taken. A thread reads what it has asked for, and nothing else. How many rows they had.
@@ -392,6 +392,8 @@ whole_blocks(bool few)
     } else {
         small &= (!Acc::kHasSquares || (Acc::kHalf && !Acc::kHasSum)) &&
                  (Acc::kWide || Acc::kPieces == 1);
+        if (few && Acc::kWide && !Acc::kHasSum && Acc::kPieces == 1)
+            return 4; // H200, n x 2 float64: norms with one register more 158 us, with four blocks 131
         if (few && !small && Acc::kWide && Acc::kAnswersFirst)
             return 3; // else squares have two
     }
@@ -428,6 +430,7 @@ fold_whole(const typename Acc::T *in, const reduce_task &task, int64_t output, i
 #pragma unroll
     for (int c = 0; c < C; c++) {
         bool known = stored >> c & 1;
+        acc[c].settle(task);
         if constexpr (!Acc::kCertain)
             if (!known && task.keeps) {
                 const Acc own = acc[c]; // in memory, only here
