@@ -130,14 +130,14 @@ def emu_table() -> str | None:
         (
             f"`{row['op']}`",
             row["case"],
-            f"{row['threads_per_s'] / 1e6:.1f}",
-            f"{row['threads_per_s_all_cores'] / 1e6:.1f}",
+            f"{row['elements_per_s'] / 1e6:.1f}",
+            f"{row['elements_per_s_all_cores'] / 1e6:.1f}",
             f"{row['cpu_ratio']:.0f}",
         )
         for row in result["rows"]
     ]
     m = result["machine"]
-    head = ("operation", "work of a thread", "1 core", f"{m['cores']} cores", "slower than cpu")
+    head = ("operation", "of", "1 core", f"{m['cores']} cores", "slower than cpu")
     source = f"{m['cpu']}, {m['cores']} cores; {m['emu']}; {m['date'][:10]}."
     return f"{table(head, rows, '<<>>>')}\n{source}\n"
 
