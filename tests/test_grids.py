@@ -415,6 +415,30 @@ def test_what_a_batch_loses_changes_no_result(gpu, dtype, spread):
                 check_there(gpu, np.stack([a] * 33, 1), op, 0)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_squares_in_any_order_decide_a_tie(gpu, dtype):
+    """1 and half a unit, in any order, and what lies far below or nothing; their negatives too.
+    They are as far apart as a thread's elements may be."""
+    rng = np.random.default_rng(7)
+    for n in (64, 128, 1024):
+        a = np.zeros((n, 64), dtype)
+        for c, column in enumerate(a.T):
+            some = [1, 2.0**-27, 2.0**-27, *2.0 ** -rng.integers(30, 300, rng.integers(2))]
+            some = np.ldexp([*some, *np.negative(some)], rng.integers(-100, 100))
+            if c % 3:
+                rng.shuffle(some)
+            else:
+                some = sorted(some, key=abs)
+            step = 2 ** (c % n.bit_length() // 2)
+            column[(rng.integers(n) + step * np.arange(len(some))) % n] = some
+        for op in ("sumsq", "var", ("sum", "sumsq"), ("min", "max", "mean", "var")):
+            if dtype == "complex128" and isinstance(op, tuple) and "min" in op:
+                continue
+            check_there(gpu, a, op, 0)
+            check_there(gpu, np.ascontiguousarray(a.T), op, 1)
+            check_there(gpu, a[:, 0].copy(), op)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "complex64", "complex128"])
 def test_elements_along_several_axes(gpu, dtype):
     """They lie apart along each, so that no two are one; of some complex numbers a part is NaN."""

@@ -35,8 +35,8 @@ WORK = ROOT / "build" / "mutants"
 # The production reduction's headers are seen by a dozen files that take long. These two have sums
 # of floats, which may have to be folded again, and of integers, which never do.
 LINES = [ROOT / "cuda" / "reduce" / "production" / name for name in ("sums.cu", "words.cu")]
-# And these: sums, variances, and several results of floats.
-SUMS = ("sums.cu", "moments.cu", "summaries.cu")
+# And these: sums, sums of squares, variances, and several results of floats.
+SUMS = ("sums.cu", "squares.cu", "moments.cu", "summaries.cu")
 EXACT = [ROOT / "cuda" / "reduce" / "production" / name for name in SUMS]
 # Kernels of these headers are in files of their own.
 OWN = {"integers.cuh": "integers.cu", "arg.cuh": "indices.cu", "extreme.cuh": "extremes.cu"}

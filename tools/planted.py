@@ -146,7 +146,7 @@ PLANTED = [
     # float64: what a bias that stays for many batches loses, and where it is widened
     (DOUBLES, "low.add(__fma_rn(x, x, -square));", ";"),
     (DOUBLES, "last() < top + 2 * room - 48", "last() < top + 2 * room - 120"),
-    (DOUBLES, "last() < top + room - 24", "last() < top + room - 60"),
+    (DOUBLES, "last() < top + room - 24", "last() < top + room - 900"),
     (DOUBLES, "        lower += other.lower;", "        ;"),
     (DOUBLES, "} else if (e > top) {", "} else if (e > top + 60) {"),
     (DOUBLES, "least = key < least ? key : least;", "least = key;"),
