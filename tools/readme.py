@@ -130,8 +130,8 @@ def emu_table() -> str | None:
         (
             f"`{row['op']}`",
             row["case"],
-            f"{row['elements_per_s'] / 1e6:.1f}",
-            f"{row['elements_per_s_all_cores'] / 1e6:.1f}",
+            f"{row['elements'] / row['ms'] / 1e3:.1f}",
+            f"{row['elements'] / row['ms_all_cores'] / 1e3:.1f}",
             f"{row['cpu_ratio']:.0f}",
         )
         for row in result["rows"]
