@@ -60,6 +60,10 @@ SHARED = [
         "walk.c",
     )
 ]
+# Folders that nvcc compiles as one file each: what all include takes longer than what they say. CPU
+# seconds of those of TOGETHER, file by file and so: 108, 38.
+LADDERS = ("ladder", "smem")
+TOGETHER = ("pipeline", "runtime", "stencil/production", "unique", "warp/production")
 X86 = platform.machine() in ("x86_64", "AMD64")
 # gcc's doubts about what is set, where it optimises little; clang knows no such warning.
 DOUBTS = ["-Wno-maybe-uninitialized", "-Wno-unknown-warning-option"]
@@ -223,24 +227,33 @@ def included(path, folders, seen):
 
 
 def files_of(source):
-    """A file, or those of a ladder."""
+    """A file, or those of a folder."""
     return sorted(source.glob("*.cu")) if source.is_dir() else [source]
 
 
+def unit(source):
+    """What nvcc compiles at once: a file, or all of its folder."""
+    folder = source.parent
+    name = folder.relative_to(ROOT / "cuda").as_posix()
+    return folder if folder.name in LADDERS or name in TOGETHER else source
+
+
 def together(folder):
-    """A ladder as one file, each rung in a namespace of its own: what all include takes three times
-    as long to compile as what they say."""
+    """A folder as one file. The rungs of a ladder have the same names: each has a namespace."""
     files = files_of(folder)
+    includes = [f'#include "{f.relative_to(ROOT / "cuda").as_posix()}"' for f in files]
+    if folder.name not in LADDERS:
+        return "\n".join([*includes, ""])
     pattern = re.compile(r"^#include .*", re.MULTILINE)
     lines = dict.fromkeys(line for f in files for line in pattern.findall(f.read_text("utf-8")))
-    for f in files:
-        name = f.relative_to(ROOT / "cuda").as_posix()
-        lines[f'namespace rung_{f.stem}\n{{\n#include "{name}"\n}}'] = None
-    return "\n".join([*lines, ""])
+    rungs = [
+        f"namespace rung_{f.stem}\n{{\n{line}\n}}" for f, line in zip(files, includes, strict=True)
+    ]
+    return "\n".join([*lines, *rungs, ""])
 
 
 class Job:
-    """One compilation, of a file or a ladder; its object lies under the hash of its inputs. The
+    """One compilation, of a file or a folder; its object lies under the hash of its inputs. The
     version tells what the compiler is, and what the headers are."""
 
     def __init__(self, command, source, version, headers=()):
@@ -320,7 +333,8 @@ def contract():
 
 
 def with_contract(source):
-    return [contract()] if source.name in ("registry.c", "plugin.cu") else []
+    asks = any(f.name in ("registry.c", "plugin.cu") for f in files_of(source))
+    return [contract()] * asks
 
 
 def c_as_cpp(source):
@@ -450,10 +464,9 @@ def cuda_jobs():
     flags += generated_code()
     flags += [f'-DWK_CUDA_ARCHS="{" ".join("sm_" + a for a in archs)}"']
     flags += shlex.split(os.environ.get("NVCCFLAGS", ""))
-    whole = (s.parent if s.parent.name in ("ladder", "smem") else s for s in sources("cuda", ".cu"))
     return [
         Job([nvcc, *flags, *with_contract(s), *linked(s), *c_as_cpp(s), *named(s)], s, version)
-        for s in [*dict.fromkeys(whole), *SHARED]
+        for s in [*dict.fromkeys(map(unit, sources("cuda", ".cu"))), *SHARED]
     ]
 
 

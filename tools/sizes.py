@@ -68,9 +68,9 @@ def measure(job: Any, folder: Path) -> Code:
     entered = entries(cubin)
     kernels = [size for name, size in code.items() if name in entered]
     functions = sum(code.values()) - sum(kernels)
-    name, ladder = str(job.source.relative_to(ROOT)), job.source.is_dir()
-    room = name if ladder else name.rpartition("/")[0]
-    files = len(list(job.source.glob("*.cu"))) if ladder else 1
+    name, whole = str(job.source.relative_to(ROOT)), job.source.is_dir()
+    room = name if whole else name.rpartition("/")[0]
+    files = len(list(job.source.glob("*.cu"))) if whole else 1
     return Code(name, room, files, kernels, functions, float(clock.read_text()))
 
 

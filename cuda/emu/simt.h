@@ -42,6 +42,9 @@
 #define WK_PTX_KEPT(plain, ...) plain
 #define WK_DYNAMIC_SHARED(T, name) T *name = static_cast<T *>(emu::dynamic_shared())
 
+// What a compiler may count on: in what memory a pointer points, too.
+#define __builtin_assume(x) ((void)0)
+
 // What users' own objects call is found from there (EMU_USER). Protected and hidden: calls within
 // this library take no detour through the dynamic linker's tables. AddressSanitizer's build has other
 // stacks than theirs, so that it exports nothing.

@@ -712,7 +712,6 @@ lanemask_ge()
 #define CUDART_PI 3.1415926535897931e+0
 
 #define __trap() abort()
-#define __builtin_assume(x) ((void)0)
 
 // As the compiler converts a number beside a pointer.
 #define EMU_CONVERTED(name, T, V)                                                              \

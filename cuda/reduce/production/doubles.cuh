@@ -66,15 +66,19 @@ struct few {
         for (int k = first; k < K; k++) s[k] = two_sum(s[k], x, &x);
         lost += fabs(x);
     }
-    template <int k = 0>
+    // Another's doubles to these, side by side, and what each rounds off to the next: K additions behind each other.
     __device__ __forceinline__ void merge(const uint64_t *words)
     {
-        if constexpr (k < K) {
-            put<k>(wk_from_bits_f64(words[k]));
-            merge<k + 1>(words);
-        } else {
-            lost += wk_from_bits_f64(words[K]);
+        double x[K];
+#pragma unroll
+        for (int k = 0; k < K; k++) s[k] = two_sum(s[k], wk_from_bits_f64(words[k]), &x[k]);
+#pragma unroll
+        for (int done = 1; done < K; done++) {
+            lost += fabs(x[K - 1]);
+#pragma unroll
+            for (int k = K - 1; k >= done; k--) s[k] = two_sum(s[k], x[k - 1], &x[k]);
         }
+        lost += fabs(x[K - 1]) + wk_from_bits_f64(words[K]);
     }
     // Over 2^kLargeShift; what is far below is lost.
     __device__ __forceinline__ void scale()

@@ -252,6 +252,7 @@ reduce(wk_call *call)
         return call->error.status;
     if (call->mailbox.slot && task.outputs == 1 && call->outs == 1) {
         task.mailbox = call->mailbox;
+        task.sends = true;
         call->mailbox.sent = 1;
     }
     const auto in = first_element<T>(&call->in);

@@ -282,7 +282,8 @@ fold_tiles(Acc &acc, const typename Acc::T *x, const uint8_t *mask, const reduce
     const int lanes = task.team < kWarp ? task.team : kWarp, own_lane = lane & (lanes - 1),
               shift = task.team == 1 ? 0 : log2_of(kWarp);
     int64_t taken = 0;
-    if (task.one_run || runs) { // by itself: what is called below takes registers
+    // By itself: what is called below takes registers.
+    if ((task.one_run || runs) && task.tiles >= task.turns.divisor) {
         run_of<T> run(x, task);
         if (runs) run.vectors = task.n / tile<Acc>::kPer;
         // As many for each warp, which has the tiles that it would have one by one (take_again); an index takes
@@ -422,9 +423,10 @@ finish_limbs(const unsigned long long *word, const reduce_task &task, int64_t ou
 {
     constexpr table_shape kShape = Acc::shape();
     if (!task.plain) return false;
+    constexpr int kUpper = Acc::kWide || Acc::kHasSquares ? 6 : 4;
     const auto pair = [&](int at, int count, int base, int lost) {
-        return pair_of_limbs(word + at, count, base,
-                             bound_of_word(word[lost], 0) * (double)task.parts);
+        return pair_of_limbs<kUpper>(word + at, count, base,
+                                     bound_of_word(word[lost], 0) * (double)task.parts);
     };
     double_pair sum[Acc::kPieces] = {}, squares = {0, 0, 0};
     if constexpr (Acc::kHasSum)
@@ -443,11 +445,36 @@ finish_limbs(const unsigned long long *word, const reduce_task &task, int64_t ou
     return __shfl_sync(kAllLanes, (int)known, 0);
 }
 
+// The block's tiles of an output once more, where doubles of some thread did not take them, or not exactly, and that is
+// asked for: those of such a warp over a power of two, or all as integers, which are in the table then.
+template <class Acc>
+__device__ __forceinline__ void
+take_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
+           int64_t first, int64_t step, bool failed, table_memory<Acc> *table)
+{
+    if constexpr (Acc::kWide) {
+        if (Acc::may_scale(task)) {
+            if (__any_sync(kAllLanes, failed)) {
+                scaled_sums sums;
+                sums.clear();
+                add_tiles_again(in, task, output, first, step, Acc::shape(), nullptr, &sums);
+                acc.set(sums);
+            }
+            acc.scale();
+            return;
+        }
+    }
+    acc.clear_sums();
+    acc.flags =
+        add_tiles_again(in, task, output, first, step, Acc::shape(), table->word, nullptr);
+    if (threadIdx.x == 0) table->some = 1;
+}
+
 // A block's output, or its part. The table has been cleared.
 template <class Acc>
 __device__ __forceinline__ void
 finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
-             line_memory<Acc, false> *memory)
+             int64_t first, int64_t step, line_memory<Acc, false> *memory)
 {
     table_memory<Acc> *table = &memory->table;
     unsigned long long *word = table->word;
@@ -455,6 +482,12 @@ finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64
     unsigned long long *to = nullptr;
     if (task.shared)
         to = (unsigned long long *)shared_words(task, output, Acc::shape().words());
+#pragma unroll 1 // rarely twice
+    for (bool again = task.keeps ? !acc.exact() : acc.failed();; again = false) {
+        tell_table(acc, table);
+        if (!__syncthreads_or(again)) break; // also: the largest of all warps is there
+        take_again(acc, in, task, output, first, step, again, table);
+    }
     add_to_table(acc, table, to);
     if (threadIdx.x < kWarp) {
         bool all = true;
@@ -470,34 +503,6 @@ finish_block(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64
     }
     if (__syncthreads_or(!known)) // also: the table has been read
         finish_exactly(in, task, output, Acc::shape(), word, table->work);
-}
-
-// The block's tiles of an output once more, where doubles did not take them, or not exactly, and that is
-// asked for: those of a warp over a power of two, or all as integers, which are in the table then. A barrier
-// for all: the table is clear.
-template <class Acc>
-__device__ __forceinline__ void
-take_again(Acc &acc, const typename Acc::T *in, const reduce_task &task, int64_t output,
-           int64_t first, int64_t step, table_memory<Acc> *table)
-{
-    bool again = task.keeps ? !acc.exact() : acc.failed();
-    if constexpr (Acc::kWide) {
-        if (Acc::may_scale(task)) {
-            if (__any_sync(kAllLanes, again)) {
-                scaled_sums sums;
-                sums.clear();
-                add_tiles_again(in, task, output, first, step, Acc::shape(), nullptr, &sums);
-                acc.set(sums);
-            }
-            if (__syncthreads_or(acc.is_scaled())) acc.scale();
-            return;
-        }
-    }
-    if (!__syncthreads_or(again)) return;
-    acc.clear_sums();
-    acc.flags =
-        add_tiles_again(in, task, output, first, step, Acc::shape(), table->word, nullptr);
-    if (threadIdx.x == 0) table->some = 1;
 }
 
 // What a warp's lanes have of some outputs: joined and finished side by side, which for one alone takes longer
@@ -565,12 +570,17 @@ __launch_bounds__(kThreads, WK_LINE_BLOCKS)
         const int64_t item = blockIdx.x + (int64_t)items * gridDim.x;
         if (item >= task.groups * task.parts) break;
         int64_t output = item;
-        const int part = task.parts > 1 ? (int)split(&output, task.parts) : 0,
-                  first = block ? part * kWarps + warp : 0,
+        int part = 0;
+        if (task.groups == 1)
+            part = (int)item, output = 0;
+        else if (task.parts > 1)
+            part = (int)split(&output, task.parts);
+        const int first = block ? part * kWarps + warp : 0,
                   step = block ? (int)task.parts * kWarps : 1;
         if (!block) output = output * (kThreads >> shift) + (tid >> shift);
         bool works = output < task.outputs;
-        const spot at = works ? spot_of(task.kept, task.where_kept, output) : spot{0, 0};
+        const spot at =
+            works && output > 0 ? spot_of(task.kept, task.where_kept, output) : spot{0, 0};
         const typename Acc::T *x = in + at.at;
         const uint8_t *mask = task.where ? task.where + at.mask : nullptr;
         if constexpr (!Acc::kCertain)
@@ -588,8 +598,7 @@ __launch_bounds__(kThreads, WK_LINE_BLOCKS)
             if (block)
                 __syncthreads(); // the next item writes the memory that this one has read
         } else if (block) {
-            take_again(acc, in, task, output, first, step, &memory.table);
-            finish_block(acc, in, task, output, &memory);
+            finish_block(acc, in, task, output, first, step, &memory);
         } else {
             const int lines = task.waiting ? task.waiting : 1, lane = tid % kWarp,
                       waiting = items & (lines - 1);

@@ -357,8 +357,8 @@ add_output_exactly(const void *in, const reduce_task &task, int64_t output, int6
     all.flags = (int)__reduce_or_sync(kAllLanes, (unsigned)all.flags);
     all.count = __reduce_add_sync(kAllLanes, all.count);
     if (threadIdx.x % kWarp > 0) return;
-    add_word(shape, word, kFlags, (unsigned)all.flags);
-    if (task.counts) add_word(shape, word, kCount, (unsigned)all.count);
+    add_word<true>(shape, word, kFlags, (unsigned)all.flags);
+    if (task.counts) add_word<true>(shape, word, kCount, (unsigned)all.count);
 }
 
 __device__ WK_NOINLINE int

@@ -26,7 +26,7 @@ constexpr int kMostDigits = 7;
 // digits below the largest of all; and of the rest.
 struct stream_record {
     uint32_t most[kWarps];
-    int sum[kWarps][kMostDigits + 1];
+    int sum[kMostDigits + 1][kWarps];
 };
 
 struct rest_record {
@@ -48,11 +48,15 @@ struct table_memory {
     };
 };
 
-// A word of a table to the same of another, which others add to as well.
+// A word of a table to the same of another, which others add to as well; kOwn: the block's, in shared memory. Of the
+// others nvcc is told that they are in global memory: else each atomic asks where it is, and has a loop for shared memory.
+// H200, what a block adds to the words that parts share: 890 cycles, and so 750.
+template <bool kOwn = false>
 __device__ __forceinline__ void
 add_word(table_shape shape, unsigned long long *to, int w, unsigned long long value)
 {
     if (value == 0) return;
+    if (!kOwn) __builtin_assume(__isGlobal(to));
     if (w == kFlags)
         atomicOr(to + w, value);
     else if (w == kLostSum || w == kLostSquares || (w >= shape.ends_at() && w < shape.all_at()))
@@ -88,29 +92,35 @@ top_of(uint32_t most, int base)
     return ((e < -1022 ? -1022 : e) + 1 - base) / kDigit;
 }
 
-// Cuts L digits of all lanes' doubles from limb `top` down; lane k gets the sum of the k-th. What they
-// do not reach stays. A loop: what runs once is fetched instruction by instruction.
+// Cuts up to L digits of all lanes' doubles from limb `top` down, while there are some; lane k gets the sum of the
+// k-th. Is anything left? A loop: what runs once is fetched instruction by instruction.
 template <int L, int K>
-__device__ __forceinline__ int
-cut_digits(double (&x)[K], int top, int base)
+__device__ __forceinline__ bool
+cut_digits(double (&x)[K], int top, int base, int *own)
 {
     const int lane = threadIdx.x % kWarp;
-    int own = 0, unit = kDigit * top + base;
+    int unit = kDigit * top + base;
+    bool some = true;
+    *own = 0;
 #pragma unroll 1
-    for (int k = 0; k < L && k <= top; k++, unit -= kDigit) {
-        // Below the least limb there is nothing left; a bias there only must be a number.
-        const double bias = 1.5 * wk_power_of_two((unit > -1074 ? unit : -1074) + 52);
+    for (int k = 0; k < L && some; k++, unit -= kDigit) {
+        // 1.5 * 2^(unit + 52). Below the least limb there is nothing left; a bias there only must be a number.
+        const int exponent = unit > -1074 ? unit + 52 + 1023 : 1;
+        const double bias = wk_from_bits_f64(((uint64_t)exponent << 1 | 1) << 51);
+        uint64_t left = 0;
         int digit = 0;
 #pragma unroll
         for (int i = 0; i < K; i++) {
             const double t = x[i] + bias;
             digit += (int)(uint32_t)wk_bits_f64(t);
             x[i] -= t - bias;
+            left |= wk_bits_f64(x[i]);
         }
         digit = __reduce_add_sync(kAllLanes, digit);
-        own = lane == k ? digit : own;
+        some = __any_sync(kAllLanes, left != 0);
+        *own = lane == k ? digit : *own;
     }
-    return own;
+    return some;
 }
 
 // All digits of a warp's doubles to limbs that others add to as well. False: there were none.
@@ -125,7 +135,8 @@ add_digits(double (&x)[K], int base, unsigned long long *limb)
         const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(x));
         if (most == 0) return some;
         const int top = top_of(most, base);
-        const int own = cut_digits<digits_for<K>>(x, top, base);
+        int own;
+        cut_digits<digits_for<K>>(x, top, base, &own);
         if (own != 0) atomicAdd(limb + top - lane, (unsigned long long)(int64_t)own);
     }
 }
@@ -188,64 +199,75 @@ join_rest(Acc &acc)
     }
 }
 
-// A stream's doubles, of number s: the block's digits, in the lanes of its first warp; what lies below
-// them, to the limbs. The first of two halves: a barrier must stand between.
+// A warp's digits of stream s, below the largest of all its block's; what is left goes to the limbs. The first one's limb.
 template <class Acc, int K>
-__device__ __forceinline__ void
-start_stream(const few<K> &all, int s, table_memory<Acc> *memory)
-{
-    const uint32_t most = __reduce_max_sync(kAllLanes, largest_of(all.s));
-    const uint32_t lost = __reduce_max_sync(kAllLanes, upper_bound_of(all.lost));
-    if (threadIdx.x % kWarp > 0) return;
-    memory->streams[s].most[threadIdx.x / kWarp] = most;
-    memory->rest.lost[s][threadIdx.x / kWarp] = lost;
-}
-
-template <class Acc, int K>
-__device__ __forceinline__ void
+__device__ __forceinline__ int
 cut_stream(few<K> &all, int s, int base, unsigned long long *limb, table_memory<Acc> *memory)
 {
     const int lane = threadIdx.x % kWarp;
     stream_record *record = &memory->streams[s];
-    const uint32_t most = __reduce_max_sync(kAllLanes, record->most[lane % kWarps]);
-    const int own = cut_digits<digits_for<K>>(all.s, top_of(most, base), base);
-    if (lane <= kMostDigits) record->sum[threadIdx.x / kWarp][lane] = own;
-    if (__any_sync(kAllLanes, largest_of(all.s) != 0)) { // rarely
+    const int top = top_of(__reduce_max_sync(kAllLanes, record->most[lane % kWarps]), base);
+    int own;
+    const bool some = cut_digits<digits_for<K>>(all.s, top, base, &own);
+    if (lane <= kMostDigits) record->sum[lane][threadIdx.x / kWarp] = own;
+    if (some) { // rarely
         add_digits(all.s, base, limb);
         if (lane == 0) atomicOr(&memory->some, 1);
     }
+    return top;
 }
 
 // The block's digits of a stream, by its first warp, to limbs: of the block's table, or of the words that parts share.
 // No function for all kernels, nor pair_of_limbs: calls take .3 to .8 us of 5 to 14 (H200, sums and variances of 16 KiB
 // to 8 MiB).
 __device__ __forceinline__ void
-leave_stream(const stream_record &record, const uint32_t (&lost)[kWarps], int base, int shift,
-             unsigned long long *limb, unsigned long long *at_lost, bool shared)
+leave_stream(const stream_record &record, int top, unsigned long long *limb, bool shared)
 {
     const int lane = threadIdx.x % kWarp;
-    const int top =
-        top_of(__reduce_max_sync(kAllLanes, record.most[lane % kWarps]), base - shift);
-    const uint32_t most = __reduce_max_sync(kAllLanes, lost[lane % kWarps]);
     int64_t own = 0;
     if (lane <= kMostDigits)
 #pragma unroll
-        for (int w = 0; w < kWarps; w++) own += record.sum[w][lane];
-    if (own != 0 && shared)
+        for (int w = 0; w < kWarps; w++) own += record.sum[lane][w];
+    if (own == 0) return;
+    if (shared) {
+        __builtin_assume(__isGlobal(limb));
         atomicAdd(limb + top - lane, (unsigned long long)own);
-    else if (own != 0)
+    } else {
         limb[top - lane] += (unsigned long long)own;
-    if (most == 0 || lane > 0) return;
-    // Of all threads. Real and imaginary parts have one bound.
-    const unsigned long long bound = word_of_bound(most, shift + log2_of(kThreads));
-    if (shared)
-        atomicMax(at_lost, bound);
-    else if (bound > *at_lost)
-        *at_lost = bound;
+    }
 }
 
-// What the block's threads hold, to its table, which was cleared, or to the words that parts share; a
-// barrier must have gone before. The first warp has added it all then. All threads' sums are scaled, or none.
+// What the block's threads hold: what its warps tell each other before they cut digits. A barrier must follow.
+template <class Acc>
+__device__ __forceinline__ void
+tell_table(Acc &acc, table_memory<Acc> *memory)
+{
+    const int warp = threadIdx.x / kWarp;
+    uint32_t most[kStreams], lost[kStreams];
+    const auto tell = [&](const auto &all, int s) {
+        most[s] = __reduce_max_sync(kAllLanes, largest_of(all.s));
+        lost[s] = __reduce_max_sync(kAllLanes, upper_bound_of(all.lost));
+    };
+    if constexpr (Acc::kHasSum)
+#pragma unroll
+        for (int p = 0; p < Acc::kPieces; p++) tell(acc.sum[p], p);
+    if constexpr (Acc::kHasSquares) tell(acc.squares, 2);
+    const unsigned flags = __reduce_or_sync(kAllLanes, (unsigned)acc.flags);
+    const int count = __reduce_add_sync(kAllLanes, acc.count);
+    if (threadIdx.x % kWarp > 0) return;
+#pragma unroll
+    for (int s = 0; s < kStreams; s++) {
+        const bool has = s < 2 ? Acc::kHasSum && s < Acc::kPieces : Acc::kHasSquares;
+        if (!has) continue;
+        memory->streams[s].most[warp] = most[s];
+        memory->rest.lost[s][warp] = lost[s];
+    }
+    memory->rest.flags[warp] = (int)flags & ~WK_SCALED;
+    memory->rest.count[warp] = count;
+}
+
+// Then all of it, to the block's table, which was cleared, or to the words that parts share. The first warp has added
+// it all then. All threads' sums are scaled, or none.
 template <class Acc>
 __device__ __forceinline__ void
 add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
@@ -256,57 +278,76 @@ add_to_table(Acc &acc, table_memory<Acc> *memory, unsigned long long *shared)
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     unsigned long long *word = memory->word, *to = shared ? shared : word;
     rest_record *rest = &memory->rest;
-    if constexpr (Acc::kHasSum)
-#pragma unroll
-        for (int p = 0; p < Acc::kPieces; p++) start_stream(acc.sum[p], p, memory);
-    if constexpr (Acc::kHasSquares) start_stream(acc.squares, 2, memory);
-    const unsigned flags = __reduce_or_sync(kAllLanes, (unsigned)acc.flags);
-    const int count = __reduce_add_sync(kAllLanes, acc.count);
+    int top[kStreams];
     join_rest(acc);
-    if (lane == 0) {
-        rest->flags[warp] = (int)flags & ~WK_SCALED;
-        rest->count[warp] = count;
-        rest->nonzeros[warp] = (uint64_t)acc.nonzeros;
-        if constexpr (Acc::kEnds) {
-            uint64_t words[2];
-            acc.ends.save_rising(words);
-            rest->least[warp] = words[0];
-            rest->most[warp] = words[1];
+    if constexpr (kShape.all) {
+        if (lane == 0) {
+            rest->nonzeros[warp] = (uint64_t)acc.nonzeros;
+            if constexpr (Acc::kEnds) {
+                uint64_t words[2];
+                acc.ends.save_rising(words);
+                rest->least[warp] = words[0];
+                rest->most[warp] = words[1];
+            }
         }
     }
-    __syncthreads(); // the largest of all warps is there
     if constexpr (Acc::kHasSum)
 #pragma unroll
         for (int p = 0; p < Acc::kPieces; p++)
-            cut_stream(acc.sum[p], p, kShape.sum_base - shift, word + kShape.sum_at(p), memory);
+            top[p] = cut_stream(acc.sum[p], p, kShape.sum_base - shift, word + kShape.sum_at(p),
+                                memory);
     if constexpr (Acc::kHasSquares)
-        cut_stream(acc.squares, 2, kShape.square_base() - 2 * shift, word + kShape.square_at(),
-                   memory);
+        top[2] = cut_stream(acc.squares, 2, kShape.square_base() - 2 * shift,
+                            word + kShape.square_at(), memory);
     __syncthreads(); // all digits are there
     if (warp > 0) return;
+    // Side by side, and before all else: each takes the warp's adder a while. Real and imaginary parts have one bound.
+    const int whose = lane % kWarps; // records
+    const unsigned flags = __reduce_or_sync(kAllLanes, (unsigned)rest->flags[whose]);
+    const int count = __reduce_add_sync(kAllLanes, lane < kWarps ? rest->count[lane] : 0);
+    uint32_t lost_sum = 0, lost_squares = 0;
+    if constexpr (Acc::kHasSum) {
+        lost_sum = rest->lost[0][whose];
+        if (Acc::kPieces > 1 && rest->lost[1][whose] > lost_sum)
+            lost_sum = rest->lost[1][whose];
+        lost_sum = __reduce_max_sync(kAllLanes, lost_sum);
+    }
+    if constexpr (Acc::kHasSquares)
+        lost_squares = __reduce_max_sync(kAllLanes, rest->lost[2][whose]);
     if constexpr (Acc::kHasSum)
 #pragma unroll
         for (int p = 0; p < Acc::kPieces; p++)
-            leave_stream(memory->streams[p], rest->lost[p], kShape.sum_base, shift,
-                         to + kShape.sum_at(p), to + kLostSum, shared != nullptr);
+            leave_stream(memory->streams[p], top[p], to + kShape.sum_at(p), shared != nullptr);
     if constexpr (Acc::kHasSquares)
-        leave_stream(memory->streams[2], rest->lost[2], kShape.square_base(), 2 * shift,
-                     to + kShape.square_at(), to + kLostSquares, shared != nullptr);
+        leave_stream(memory->streams[2], top[2], to + kShape.square_at(), shared != nullptr);
     if (memory->some && shared) // digits below the others
         add_words(kShape, shared, word, kLimb, kShape.ends_at());
-    const unsigned all_flags =
-        __reduce_or_sync(kAllLanes, (unsigned)rest->flags[lane % kWarps]);
-    const int all_count = __reduce_add_sync(kAllLanes, lane < kWarps ? rest->count[lane] : 0);
     if (lane == 0) {
-        add_word(kShape, to, kFlags, all_flags);
-        add_word(kShape, to, kCount, (unsigned)all_count);
+        const auto leave = [&](int w, unsigned long long value) {
+            if (shared)
+                add_word(kShape, shared, w, value);
+            else
+                word[w] = value;
+        };
+        leave(kFlags, flags);
+        leave(kCount, (unsigned)count);
+        // Of all threads.
+        if (lost_sum) leave(kLostSum, word_of_bound(lost_sum, shift + log2_of(kThreads)));
+        if (lost_squares)
+            leave(kLostSquares, word_of_bound(lost_squares, 2 * shift + log2_of(kThreads)));
     }
     if constexpr (kShape.all) {
+        const auto add = [&](int w, unsigned long long value) {
+            if (shared)
+                add_word(kShape, shared, w, value);
+            else
+                add_word<true>(kShape, word, w, value);
+        };
         if (lane < kWarps) {
-            add_word(kShape, to, kShape.all_at(), rest->nonzeros[lane]);
+            add(kShape.all_at(), rest->nonzeros[lane]);
             if constexpr (kShape.ends) {
-                add_word(kShape, to, kShape.ends_at(), rest->least[lane]);
-                add_word(kShape, to, kShape.ends_at() + 1, rest->most[lane]);
+                add(kShape.ends_at(), rest->least[lane]);
+                add(kShape.ends_at() + 1, rest->most[lane]);
             }
         }
     }
@@ -351,12 +392,13 @@ upper_limbs(const unsigned long long *limb, int top, int base, double (&y)[N], d
     return true;
 }
 
-// A sum in limbs as a pair, by a warp; all lanes get it. The uppermost limbs are added up as doubles. The last warp of
-// all runs this once, and waits for each instruction to be fetched: the fewer, the better.
+// A sum in limbs as a pair, by a warp; all lanes get it. The uppermost limbs are added up as doubles: of six, of 144
+// bits, or of four where few digits are asked for. The last warp of all runs this once, and waits for each instruction
+// to be fetched: the fewer, the better.
+template <int kUpper = 6>
 __device__ __forceinline__ double_pair
 pair_of_limbs(const unsigned long long *limb, int count, int base, double lost)
 {
-    constexpr int kUpper = 6; // 144 bits
     const int top = top_limb(limb, count);
     double y[kUpper], left, more;
     if (top < 0) return {0, 0, lost};

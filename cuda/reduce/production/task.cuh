@@ -1,6 +1,7 @@
 // task.cuh -- what the kernels of a reduction are told, and where its elements and results lie.
 #pragma once
 #include "num/exact.h"
+#include "prim/memory.cuh"
 #include "reduce.h"
 #include "reduce_grid.h"
 #include "reduce/production/elements.cuh"
@@ -36,32 +37,27 @@ struct divide_by {
     }
 };
 
-// What most threads read comes first, in few lines of the constant memory: each is a miss, anew with each
-// launch.
+// Lines of 64 bytes of the constant memory, each of which is a miss, anew with each launch: .1 us of a small call's 3 to
+// 5 (H200). So what is read together lies together, from where the kernel's first argument, an address, ends.
 struct reduce_task {
     int64_t outputs, n;
-    int64_t stride; // of the last folded axis
 
     // The grid (reduce_grid.h).
-    int team, width, height, repeat;
     int64_t groups, parts;
-    int join, joins; // so many parts' records are joined first, and then those of so many sets
+    int team, reads; // lines: wk_reads
+
+    // Lines.
     int64_t run, runs; // elements that lie side by side, and how many such runs an output has
     int64_t tiles;     // of a run, or of all
-    int reads;         // lines: wk_reads
-    divide_by turns;   // lines: by the tiles that a team's warps take at once
-    divide_by inner;   // by a run's vectors; by a plane's columns (quick.cuh)
-    int together; // whole columns: groups of them that are told the quick way at first, else 1
+    const uint8_t *where; // null: all elements count
+    divide_by turns;      // by the tiles that a team's warps take at once
+    bool one_run;         // an output's elements lie side by side, and all of them count
+    bool gathers;         // tiles come by way of shared memory (gather.cuh)
+    bool along;           // single elements along one axis, which can be told by themselves
+    // All.
     bool aligned; // all runs start and end at 16 bytes; columns of a thread are one load
     bool staged;  // rows of columns come by way of shared memory (whole.cuh)
     bool masked;  // a mask, or the other part of a complex number, says what counts
-    int waiting;  // lines of a warp, which are finished together (lines.cuh)
-    bool one_run; // lines: an output's elements lie side by side, and all of them count
-    bool gathers; // lines: tiles come by way of shared memory (gather.cuh)
-    bool along;   // lines: single elements along one axis, which can be told by themselves
-
-    int64_t across; // few rows: elements between a thread's columns; 0: each is looked for
-
     bool skip_nan, has_initial, integers_only;
     bool counts; // not all elements count: NaN or a mask may leave some out
     bool plain;  // one result of all elements, of their dtype or an integer's; there are some
@@ -69,32 +65,41 @@ struct reduce_task {
     bool in_double; // one result of all elements, a float64; there are some
     bool wraps;     // sums of integers, or of their squares, modulo 2^64, alone
     bool keeps;     // `shared` is the state of pieces: it stays
+    bool sends;     // the one result goes to the mailbox, too
 
+    int64_t stride; // of the last folded axis
+    int64_t across; // few rows: elements between a thread's columns; 0: each is looked for
+    int width, height, repeat;
+    int together; // whole columns: groups of them that are told the quick way at first, else 1
     // Kernels are compiled for element sizes; these tell the dtypes of one size apart.
-    bool truth, halves; // the elements are bool; float16 or bfloat16
-    uint8_t dtype;      // of the elements
-    int infinity; // the bits of float16's or bfloat16's, else 0x7fff, which no magnitude exceeds
-    int planes, flip; // flip: all ones for max, argmax
-    uint64_t mask;    // an element is zero where these bits are: all but the signs of floats
+    uint64_t mask; // an element is zero where these bits are: all but the signs of floats
     uint64_t
         bias; // the sign bits of unsigned elements, else 0: x ^ bias is ordered as if signed
     int bias_bits; // k, of an element's 2^k; 0: signed
+    int infinity; // the bits of float16's or bfloat16's, else 0x7fff, which no magnitude exceeds
+    int planes, flip; // flip: all ones for max, argmax
 
+    double number, inverse; // n, and the inverse of it
     // Where it goes: to the words of each output that its parts, pieces or GPUs share, else to the
     // results.
     uint64_t *shared;  // parts: zero before and after; a piece's: the state
     unsigned *tickets; // of each group of outputs, zero before and after; null: nobody finishes
-    uint64_t *records; // of each part, where these cannot be added up by atomics
-    wk_mailbox mailbox;
+    int waiting;       // lines of a warp, which are finished together (lines.cuh)
+    bool truth, halves; // the elements are bool; float16 or bfloat16
+    uint8_t dtype;      // of the elements
+    uint8_t fold[kResults];
     int folds;
-    uint8_t out_dtype[kResults], fold[kResults];
-    double number, inverse, inverse_spread; // n, and the inverses of it, and of n (n - ddof)
-    double spread;                          // n (n - ddof), if that is an integer; else zero
-    float near_number, near_inverse_spread;
     void *out[kResults];
 
-    const uint8_t *where; // null: all elements count
-    int64_t first;        // index of the first element in the whole fold
+    uint8_t out_dtype[kResults];
+    int join, joins; // so many parts' records are joined first, and then those of so many sets
+    divide_by inner; // by a run's vectors; by a plane's columns (quick.cuh)
+    uint64_t *records;     // of each part, where these cannot be added up by atomics
+    double inverse_spread; // of n (n - ddof)
+    double spread;         // n (n - ddof), if that is an integer; else zero
+    float near_number, near_inverse_spread;
+    int64_t first; // index of the first element in the whole fold
+    wk_mailbox mailbox;
     // The input: kept axes, then folded ones; the mask's strides beside them.
     layout kept, folded;
     int64_t where_kept[kAxes], where_folded[kAxes];
@@ -123,6 +128,11 @@ struct reduce_task {
         return planes == 2 && skip_nan;
     }
 };
+static_assert(offsetof(reduce_task, run) == 64 - 24 &&
+                  offsetof(reduce_task, stride) == 128 - 24 &&
+                  offsetof(reduce_task, number) == 192 - 24 &&
+                  offsetof(reduce_task, out) + sizeof(void *) == 256 - 24,
+              "lines, of which the first 24 bytes are not the task's");
 
 // Which elements a batch holds: of groups of 2^shift, number j is the fold's first + (j >> shift) * jump
 // and what is left of j; of a row that was turned round, one group, `turn` further on, and from
@@ -212,14 +222,10 @@ shared_words(const reduce_task &task, int64_t output, int words)
 __device__ __forceinline__ bool
 warp_draws_last(unsigned *ticket, unsigned tickets)
 {
-    bool last = false;
+    unsigned drawn = 0;
     __syncwarp(); // every lane's writes are there before the ticket is drawn
-    if (threadIdx.x % kWarp == 0) {
-        __threadfence();
-        last = atomicInc(ticket, tickets - 1) == tickets - 1;
-        __threadfence();
-    }
-    return __shfl_sync(kAllLanes, (int)last, 0);
+    if (threadIdx.x % kWarp == 0) drawn = count_in_order(ticket, tickets - 1);
+    return __shfl_sync(kAllLanes, drawn, 0) == tickets - 1;
 }
 
 __host__ __device__ __forceinline__ bool
@@ -326,7 +332,7 @@ __device__ void send_bytes(const wk_mailbox &mailbox, const void *result);
 __device__ __forceinline__ void
 send_result(const reduce_task &task)
 {
-    if (task.mailbox.slot) send_bytes(task.mailbox, task.out[0]);
+    if (task.sends) send_bytes(task.mailbox, task.out[0]);
 }
 
 } // namespace wk
