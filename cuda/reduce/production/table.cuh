@@ -48,15 +48,15 @@ struct table_memory {
     };
 };
 
-// A word of a table to the same of another, which others add to as well; kOwn: the block's, in shared memory. Of the
+// A word of a table to the same of another, which others add to as well; kShared: the block's, in shared memory. Of the
 // others nvcc is told that they are in global memory: else each atomic asks where it is, and has a loop for shared memory.
 // H200, what a block adds to the words that parts share: 890 cycles, and so 750.
-template <bool kOwn = false>
+template <bool kShared = false>
 __device__ __forceinline__ void
 add_word(table_shape shape, unsigned long long *to, int w, unsigned long long value)
 {
     if (value == 0) return;
-    if (!kOwn) __builtin_assume(__isGlobal(to));
+    if (!kShared) __builtin_assume(__isGlobal(to));
     if (w == kFlags)
         atomicOr(to + w, value);
     else if (w == kLostSum || w == kLostSquares || (w >= shape.ends_at() && w < shape.all_at()))

@@ -37,8 +37,9 @@ struct divide_by {
     }
 };
 
-// Lines of 64 bytes of the constant memory, each of which is a miss, anew with each launch: .1 us of a small call's 3 to
-// 5 (H200). So what is read together lies together, from where the kernel's first argument, an address, ends.
+// It comes by lines of 64 bytes of the constant memory, each a miss, anew with each launch: .1 us of a small call's 3 to
+// 5 (H200). So what is read together lies together. 24 bytes of the first line are not the task's: the last 8 of them are
+// the kernel's first argument.
 struct reduce_task {
     int64_t outputs, n;
 
@@ -73,8 +74,7 @@ struct reduce_task {
     int together; // whole columns: groups of them that are told the quick way at first, else 1
     // Kernels are compiled for element sizes; these tell the dtypes of one size apart.
     uint64_t mask; // an element is zero where these bits are: all but the signs of floats
-    uint64_t
-        bias; // the sign bits of unsigned elements, else 0: x ^ bias is ordered as if signed
+    uint64_t bias; // signs of unsigned elements, else 0: x ^ bias is ordered as if signed
     int bias_bits; // k, of an element's 2^k; 0: signed
     int infinity; // the bits of float16's or bfloat16's, else 0x7fff, which no magnitude exceeds
     int planes, flip; // flip: all ones for max, argmax
@@ -84,7 +84,7 @@ struct reduce_task {
     // results.
     uint64_t *shared;  // parts: zero before and after; a piece's: the state
     unsigned *tickets; // of each group of outputs, zero before and after; null: nobody finishes
-    int waiting;       // lines of a warp, which are finished together (lines.cuh)
+    int waiting;       // lines: of a warp, which are finished together
     bool truth, halves; // the elements are bool; float16 or bfloat16
     uint8_t dtype;      // of the elements
     uint8_t fold[kResults];
@@ -132,7 +132,7 @@ static_assert(offsetof(reduce_task, run) == 64 - 24 &&
                   offsetof(reduce_task, stride) == 128 - 24 &&
                   offsetof(reduce_task, number) == 192 - 24 &&
                   offsetof(reduce_task, out) + sizeof(void *) == 256 - 24,
-              "lines, of which the first 24 bytes are not the task's");
+              "where lines begin");
 
 // Which elements a batch holds: of groups of 2^shift, number j is the fold's first + (j >> shift) * jump
 // and what is left of j; of a row that was turned round, one group, `turn` further on, and from
