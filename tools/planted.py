@@ -263,8 +263,8 @@ PLANTED = [
     (MOMENTS, "const int k = o.shift[p] - o.square_shift / 2;", "const int k = 0;"),
     (
         TABLE,
-        "word_of_bound(lost_squares, 2 * shift + log2_of(kThreads))",
-        "word_of_bound(lost_squares, 0)",
+        "(unsigned long long)(shift + kLeastShift) << 20",
+        "(unsigned long long)kLeastShift << 20",
     ),
     (FLOATS, "            scale();\n        }\n        count", "        }\n        count"),
     (FOLD_LINES, "            acc.scale();\n            return;", "            return;"),
