@@ -451,6 +451,16 @@ def test_nothing_has_a_partial_that_changes_nothing():
         assert warpkit.partial(x[:0], "sum").finish() == 0
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("op", ["nanmin", "nanmax", "nansum"])
+def test_nan_that_are_skipped_are_not_counted(device, dtype, op):
+    x = np.full((5, 3), np.nan, dtype)
+    x[1:3, 1] = 2
+    for axis in (None, 0, 1):
+        counts = warpkit.partial(x, op, axis, device=device).words[..., 0]
+        np.testing.assert_array_equal(counts, np.count_nonzero(x == x, axis))
+
+
 def test_a_box_of_many_axes_knows_its_place(device):
     x = np.arange(2**10)[::-1].reshape((2,) * 10)
     box = warpkit.partial(x, "argmin", offset=((1,) * 10, (3,) * 10), device=device)

@@ -931,6 +931,22 @@ def test_variances_of_numbers_far_from_zero(device, dtype, n):
                     assert got[:2].tobytes() == reference.reduce(part, op, axis).tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("n", [3, 40, 700])
+def test_extremes_of_nan_and_infinities_alone(device, dtype, n):
+    """Columns of NaN alone, with an infinity, with both, and with one number."""
+    a = np.full((n, 70), np.nan, dtype)
+    a[n // 2, 1::5] = np.inf
+    a[n // 3, 2::5] = -np.inf
+    a[0, 3::5], a[-1, 3::5] = np.inf, -np.inf
+    a[n // 2, 4::5] = 1
+    for op in ("nanmin", "nanmax"):
+        for b, axis in ((a, 0), (np.ascontiguousarray(a.T), 1)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check(device, b, op, axis)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("n", [2, 3, 5, 16, 33, 600])
 def test_nan_are_left_out_where_there_are_none_or_some(device, dtype, n):

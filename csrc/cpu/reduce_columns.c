@@ -14,6 +14,8 @@
 enum {
     TILE = 256,      /* rows between two looks at the flag                                  */
     WIDE = 64,       /* columns that narrow rows side by side make: 8 vectors and more      */
+    GROUPS = 64,     /* of such rows, that it is worth to make each longer                   */
+    VECTOR = 32,     /* columns of a wide row that leave none over, whatever the dtype      */
     NARROW = 32,     /* bytes of a row that argmin and argmax need, which have no wide ones */
     PIECE = 1 << 13, /* bytes of a block's row: long, as hardware prefetchers follow them ... */
     COLUMNS = 4096,  /* ... but so few columns that a few rows and their lanes stay in L1   */
@@ -521,7 +523,8 @@ has_columns(const wk_reduction *r, int axis)
            !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);
 }
 
-/* How many rows make a wide one; 1: they are wide, or do not lie side by side. */
+/* How many rows make a wide one, of whole vectors as far as may be; 1: they are wide, or do not lie side
+ * by side. */
 static int64_t
 group_of(const columns_job *j)
 {
@@ -529,7 +532,15 @@ group_of(const columns_job *j)
     const int kept = j->r->args->kept;
     const int dense = a->ndim == kept + 1 && a->strides[kept] == j->columns;
     if (!j->lanes || wk_is_arg(j->r) || !dense || !is_narrow(j->r, j->axis)) return 1;
-    return WIDE / j->columns;
+    const int64_t columns = j->columns, wide = 4 * WIDE / columns,
+                  some = j->r->args->n / GROUPS;
+    int64_t best = WIDE / columns, over = best * columns % VECTOR;
+    for (int64_t group = best; over > 0 && group <= wide && group <= some; group++) {
+        if (group * columns % VECTOR >= over) continue;
+        best = group;
+        over = group * columns % VECTOR;
+    }
+    return best;
 }
 
 /* Blocks as wide as their lanes may be, and then as many tasks as keep all threads busy. */

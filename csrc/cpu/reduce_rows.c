@@ -198,8 +198,7 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
     wk_way way = {.r = r};
     rows_job j = {.r = r, .way = &way, .parts = 1, .part = r->args->n};
     const int64_t outputs = r->args->outputs, n = r->args->n;
-    const int64_t each = n + ROW
-    , task = wk_task_of(r);
+    const int64_t each = n + (is_few(r) ? FEW : ROW), task = wk_task_of(r);
     if (told_early(&way)) return WK_OK;
     if (wk_has_rows(r)) {
         const int64_t grain = (task / each + WK_WIDTH) / WK_WIDTH * WK_WIDTH;

@@ -75,21 +75,10 @@ gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, 
     wk_way_kept(r, a, block, keep, n, start);
 }
 
-/* A run of elements that all count, or 0: some are NaN, and do not. The least and the most tell of these
- * themselves. */
+/* A run of elements that all count, or 0: some are NaN, and do not. */
 static int
 whole_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t n, int64_t index)
 {
-    const wk_folding *f = r->folding[0];
-    const wk_component c = r->component[0];
-    if (r->args->skip_nan && r->components == 1 && (c == WK_C_MIN || c == WK_C_MAX)) {
-        const int64_t first = 0;
-        double lanes[2 * 8]; /* of complex numbers, wk_stride(1) of each part */
-        if (f->rows(lanes, x, &first, n, 1) != 1) return 0;
-        f->absorb(a, lanes, wk_stride(1), 0);
-        a->n += n;
-        return 1;
-    }
     if (r->args->skip_nan && r->foldings->any_nan(r->in->dtype, x, n)) return 0;
     run_components(r, a, x, n, index);
     return 1;

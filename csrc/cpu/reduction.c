@@ -140,7 +140,6 @@ wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
 {
     wk_reduction r;
     wk_foldings keeping;
-    if (call->in.dtype < WK_F16) call->args.reduce.skip_nan = 0; /* integers are all numbers */
     if (call->part.mode == WK_WHOLE) { /* words are of each part, and of what was asked for */
         pair_parts(call);
         ask_for_any(call);

@@ -24,15 +24,15 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
 }
 
 #define FN(name) OF(NAME(name))
-#define KEY(x) KIND(KEY)(x)
-#define KEY_truth(x) ((x) ? UINT8_MAX : 0)
-#define KEY_int(x) (x)
-#define KEY_long(x) (x)
-#define KEY_f16(x) WK_ZEROS_EQUAL(int16_t, wk_order_16(x, 0x7c00, WINNER(int16_t)))
-#define KEY_bf16(x) WK_ZEROS_EQUAL(int16_t, wk_order_16(x, 0x7f80, WINNER(int16_t)))
-#define KEY_f32(x) wk_order_32((x) << 1 ? (x) : 0, WINNER(int32_t))
-#define KEY_f64(x) wk_order_64((x) << 1 ? (x) : 0, WINNER(int64_t))
-#define KEY_c64(x) wk_order_c64(x, WINNER(int64_t))
+#define KEY(x, nan) KIND(KEY)(x, nan)
+#define KEY_truth(x, nan) ((x) ? UINT8_MAX : 0)
+#define KEY_int(x, nan) (x)
+#define KEY_long(x, nan) (x)
+#define KEY_f16(x, nan) WK_ZEROS_EQUAL(int16_t, wk_order_16(x, 0x7c00, nan))
+#define KEY_bf16(x, nan) WK_ZEROS_EQUAL(int16_t, wk_order_16(x, 0x7f80, nan))
+#define KEY_f32(x, nan) wk_order_32((x) << 1 ? (x) : 0, nan)
+#define KEY_f64(x, nan) wk_order_64((x) << 1 ? (x) : 0, nan)
+#define KEY_c64(x, nan) wk_order_c64(x, nan)
 #define VALUE(key) KIND(VALUE)(key)
 #define VALUE_f32(key) wk_unorder_f32(key)
 #define VALUE_f64(key) wk_unorder_f64(key)
@@ -61,6 +61,7 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
+#define WORST_VALUE ((T)__builtin_inf())
 #define BODY "arg_body.h"
 #include "each_real.h"
 #include "arg_complex.h"
@@ -69,12 +70,14 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
 #undef OP
 #undef LOSER
 #undef WINNER
+#undef WORST_VALUE
 
 #define NAME(name) max_##name
 #define BETTER(a, b) ((a) > (b))
 #define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
+#define WORST_VALUE ((T)-__builtin_inf())
 #define BODY "arg_body.h"
 #include "each_real.h"
 #include "arg_complex.h"

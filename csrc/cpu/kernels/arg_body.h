@@ -8,7 +8,7 @@
 #define IS(x, key) (((x) == VALUE(key)) | ((x) != (x)))
 #define FOUND U
 #else
-#define IS(x, key) (KEY(x) == (key))
+#define IS(x, key) (FN(key_of)(x) == (key))
 #define FOUND A
 #endif
 

@@ -1,20 +1,20 @@
 /* extreme.c -- min and max: integers as they are, floats as ordered integers.
  *
- * A complex number's order is num/keys.h's; with a NaN in either part it wins, or, where NaN are skipped,
- * is none: of real numbers keys tell where one was. */
+ * A NaN wins, or, where NaN are skipped, loses: where there was nothing else its key is the result's, whose
+ * bits are a NaN's. A complex number's order is num/keys.h's; a NaN in either part makes it one. */
 #include "cpu/isa.h"
 #include "cpu/reduction.h"
 #include "keys.h"
 
 #define FN(name) OF(NAME(name))
-#define KEY(x) KIND(KEY)(x)
-#define KEY_int(x) (x)
-#define KEY_long(x) (x)
-#define KEY_truth(x) ((x) != 0)
-#define KEY_f16(x) wk_order_16(x, 0x7c00, WINNER(int16_t))
-#define KEY_bf16(x) wk_order_16(x, 0x7f80, WINNER(int16_t))
-#define KEY_f32(x) wk_order_32(x, WINNER(int32_t))
-#define KEY_f64(x) wk_order_64(x, WINNER(int64_t))
+#define KEY(x, nan) KIND(KEY)(x, nan)
+#define KEY_int(x, nan) (x)
+#define KEY_long(x, nan) (x)
+#define KEY_truth(x, nan) ((x) != 0)
+#define KEY_f16(x, nan) wk_order_16(x, 0x7c00, nan)
+#define KEY_bf16(x, nan) wk_order_16(x, 0x7f80, nan)
+#define KEY_f32(x, nan) wk_order_32(x, nan)
+#define KEY_f64(x, nan) wk_order_64(x, nan)
 #define WORST LOSER(A)
 #define ZEROS_DIFFER 1
 #define NAN_KEY KIND(NAN_KEY)
@@ -30,6 +30,7 @@
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
+#define WORST_VALUE ((T)__builtin_inf())
 #define PLACE(a) (a)->least
 #define BODY "extreme_body.h"
 #include "each_real.h"
@@ -37,12 +38,14 @@
 #undef OP
 #undef LOSER
 #undef WINNER
+#undef WORST_VALUE
 #undef PLACE
 
 #define NAME(name) max_##name
 #define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
+#define WORST_VALUE ((T)-__builtin_inf())
 #define PLACE(a) (a)->most
 #define BODY "extreme_body.h"
 #include "each_real.h"
@@ -292,9 +295,15 @@ JOIN_COMPLEX(nanmax, most, 1)
 const wk_folding WK_ISA_NAME(wk_folding_min)[WK_DTYPES] = {EXTREMES(min)};
 const wk_folding WK_ISA_NAME(wk_folding_max)[WK_DTYPES] = {EXTREMES(max)};
 
-#define SKIPPING(way)                                                                          \
+#define SKIPPING(way, type, size)                                                              \
     {                                                                                          \
-        [WK_C64] = EXTREME_COMPLEX(way, c64), [WK_C128] = EXTREME_COMPLEX(way, c128)           \
+        1, size, way##_skipping_rows_##type, way##_skipping_columns_##type,                    \
+            way##_start_##type, way##_skipping_run_##type, way##_absorb_##type,                \
+            way##_merge_##type                                                                 \
     }
-const wk_folding WK_ISA_NAME(wk_folding_nanmin)[WK_DTYPES] = SKIPPING(nanmin);
-const wk_folding WK_ISA_NAME(wk_folding_nanmax)[WK_DTYPES] = SKIPPING(nanmax);
+#define FLOATS_SKIPPING(way)                                                                   \
+    [WK_F16] = SKIPPING(way, f16, 2), [WK_BF16] = SKIPPING(way, bf16, 2),                      \
+    [WK_F32] = SKIPPING(way, f32, 4), [WK_F64] = SKIPPING(way, f64, 8),                        \
+    [WK_C64] = EXTREME_COMPLEX(nan##way, c64), [WK_C128] = EXTREME_COMPLEX(nan##way, c128)
+const wk_folding WK_ISA_NAME(wk_folding_nanmin)[WK_DTYPES] = {FLOATS_SKIPPING(min)};
+const wk_folding WK_ISA_NAME(wk_folding_nanmax)[WK_DTYPES] = {FLOATS_SKIPPING(max)};

@@ -97,20 +97,23 @@ blank_nan(wk_dtype dtype, void *x, int64_t rows, int64_t width, uint8_t *marks)
     }
 }
 
-/* Complex numbers' extremes may skip NaN themselves. */
+/* Integers are all numbers, and extremes pass over NaN themselves: nobody else need skip them then. Those
+ * of a part are counted. */
 static int
-skips(const wk_call *call)
+skips(wk_call *call)
 {
-    int can = call->args.reduce.skip_nan && wk_is_complex(call->in.dtype);
+    wk_reduce_args *args = &call->args.reduce;
+    int can = args->skip_nan && call->part.mode == WK_WHOLE;
     for (int i = 0; i < call->outs; i++) {
-        const wk_fold fold = call->args.reduce.fold[i];
+        const wk_fold fold = args->fold[i];
         can &= fold == WK_MIN || fold == WK_MAX || fold == WK_PTP;
     }
-    return can;
+    if (can || call->in.dtype < WK_F16) args->skip_nan = 0;
+    return can && call->in.dtype >= WK_F16;
 }
 
 static wk_foldings
-foldings_of(const wk_call *call)
+foldings_of(wk_call *call)
 {
     const int integer = call->in.dtype < WK_F16, numbers = skips(call);
     return (wk_foldings){
