@@ -837,6 +837,44 @@ def test_where_hides_nan_and_infinity(device, dtype):
             check(device, a, op, axis, where=~np.isnan(a), **extra)
 
 
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+@pytest.mark.parametrize("shape", [(3, 90), (40, 37), (600, 50)])
+def test_lines_of_which_some_or_none_count(device, dtype, shape):
+    """Nothing counts in some lines, and minus zeros alone in others."""
+    rng = np.random.default_rng(shape[0])
+    mask = rng.random(shape) < 0.5
+    mask[:, ::7] = mask[::5] = False
+    for op in ("sum", "nansum", "prod", "any", "all", "count_nonzero", "norm", "min", "nanmax"):
+        a = data_for(op, dtype, shape)
+        if np.dtype(dtype).kind in "fcV":
+            a[:, ::4] = a[::6] = -np.zeros(1, dtype)
+            a[rng.random(shape) < 0.01] = np.nan
+        extra = {"initial": few_values(dtype, 1)[0]} if op in ("min", "nanmax") else {}
+        for axis in (0, 1):
+            check(device, a, op, axis, where=mask, **extra)
+            check(device, a, op, axis, where=mask[0], **extra)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_nan_alone_after_rows_that_have_none(device, dtype):
+    a = np.random.default_rng(0).standard_normal((1100, 40)).astype(dtype)
+    a[512:, ::3] = np.nan
+    a[:512, 1], a[512:, 1] = -np.zeros(1, dtype), np.nan
+    check(device, a, "nansum", 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex64"])
+def test_parts_of_columns_of_which_some_count(dtype):
+    """So many rows that a column is several threads'."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(-9, 9, (20000, 64)).astype(dtype)
+    mask = rng.random(a.shape) < 0.5
+    mask[:, 5], mask[:, 6:8] = False, np.arange(20000)[:, None] > 15000
+    a[:, 7] = -a[:, 7] * 0
+    for op in ("sum", "any", "count_nonzero"):
+        check("cpu", a, op, 0, where=mask)
+
+
 def test_where_is_taken_as_numpy_takes_it(device):
     a = values("float32", (3, 4))
     for where in (True, False, np.True_, np.False_, [1, 0, 0, 1], [[True], [False], [True]], None):

@@ -47,6 +47,8 @@ typedef struct block { /* what one task is at */
     const uint8_t *mask;
     int64_t output, width; /* the first column's; how many */
     uint8_t *odd;          /* columns that have NaN, which lanes left out; and of a tile */
+    char *filled;          /* room for a tile of which not all counts */
+    uint8_t *some;         /* columns of which something counts; NULL: nobody asks       */
     uint8_t *marks;        /* room for a mark of each column */
     uint8_t *loose;        /* columns whose accumulators are used beside the lanes; NULL: all */
     wk_acc *accs;          /* NULL: not needed yet */
@@ -152,7 +154,7 @@ absorb_one(const block *b, const wk_lanes *lanes, int64_t group, int64_t rows, i
 {
     const wk_reduction *r = b->j->r;
     wk_acc *a = acc_of(b, w % b->width);
-    a->n += rows;
+    a->n += b->some == NULL || b->some[w] ? rows : 0;
     for (int c = 0; c < r->components; c++)
         r->folding[c]->absorb(a, lanes->of[c], wk_stride(b->width * group), w);
 }
@@ -214,19 +216,56 @@ clean_tile(const block *b, const int64_t *offsets, int64_t n)
     return held;
 }
 
+static void
+add_marks(uint8_t *restrict to, const uint8_t *restrict marks, int64_t n)
+{
+    for (int64_t w = 0; w < n; w++) to[w] |= marks[w];
+}
+
+/* The same where what does not count is neutral. */
+static int
+filled_tile(const block *b, const int64_t *offsets, const int64_t *masks, int64_t n)
+{
+    const wk_reduction *r = b->j->r;
+    const int64_t bytes = b->width * r->item, most = AGAIN / bytes;
+    const int64_t step = r->mask ? r->where->strides[b->j->axis] : 1;
+    int64_t own[TILE];
+    uint8_t room[COLUMNS];
+    int held = 1;
+    for (int64_t i = 0, rows; held && i < n; i += rows) {
+        rows = n - i < most ? n - i : most;
+        for (int64_t k = 0; k < rows; k++) {
+            const char *x = b->x + offsets[i + k] * r->item;
+            const uint8_t *mask = r->mask ? b->mask + masks[i + k] : NULL;
+            const uint8_t *keep = wk_which_count(r, x, mask, step, b->width, room);
+            own[k] = k * b->width;
+            r->foldings->fill(r->item, x, keep, b->width, r->neutral, b->filled + k * bytes);
+            if (b->some) add_marks(b->some, keep, b->width);
+        }
+        held = lanes_tile(b, b->filled, own, rows, b->width);
+    }
+    return held;
+}
+
 /* n rows from the i-th on to lanes that hold some, or none; 0: they are of no use, but as they were
  * before. Rows are tried without their NaN while that does. */
 static int
-add_tile(block *b, int64_t held, int64_t i, const int64_t *offsets, int64_t n, int *cleans)
+add_tile(block *b, int64_t held, int64_t i, const int64_t *offsets, const int64_t *masks,
+         int64_t n, int *cleans)
 {
+    const wk_reduction *r = b->j->r;
     if (held) memcpy(b->before.of[0], b->lanes.of[0], (size_t)b->bytes);
-    if (lanes_tile(b, b->x, offsets, n, b->width)) return 1;
+    if (r->mask) return filled_tile(b, offsets, masks, n);
+    if (lanes_tile(b, b->x, offsets, n, b->width)) {
+        if (b->some) memset(b->some, 1, (size_t)b->width);
+        return 1;
+    }
     if (!*cleans) return 0;
     if (held)
         memcpy(b->lanes.of[0], b->before.of[0], (size_t)b->bytes);
     else
-        wk_lanes_start(b->j->r, &b->lanes, b->width, i);
-    return *cleans = clean_tile(b, offsets, n);
+        wk_lanes_start(r, &b->lanes, b->width, i);
+    return *cleans = r->fills ? filled_tile(b, offsets, masks, n) : clean_tile(b, offsets, n);
 }
 
 /* ---- tiles that lanes did not hold --------------------------------------------------------- */
@@ -292,8 +331,9 @@ static int
 has_pieces(const block *b)
 {
     const wk_reduction *r = b->j->r;
-    return b->odd == NULL && r->args->planes == 1 && !wk_is_complex(r->in->dtype) &&
-           !wk_is_arg(r) && wk_lanes_bytes(r, SIDE) <= 8 * WK_ROWS_ROOM / WK_WIDTH * SIDE;
+    return b->odd == NULL && !r->fills && r->args->planes == 1 &&
+           !wk_is_complex(r->in->dtype) && !wk_is_arg(r) &&
+           wk_lanes_bytes(r, SIDE) <= 8 * WK_ROWS_ROOM / WK_WIDTH * SIDE;
 }
 
 /* Rows begin .. end - 1 of a block that go through no lanes. */
@@ -347,9 +387,10 @@ typedef struct fold_state { /* of a block */
 
 /* A tile by lanes: 1, or 0 if another way must take it; -1: there is no memory. */
 static int
-fold_tile(block *b, fold_state *s, int64_t i, const int64_t *offsets, int64_t n, void **room)
+fold_tile(block *b, fold_state *s, int64_t i, const int64_t *offsets, const int64_t *masks,
+          int64_t n, void **room)
 {
-    if (add_tile(b, s->held, i, offsets, n, &s->cleans)) {
+    if (add_tile(b, s->held, i, offsets, masks, n, &s->cleans)) {
         s->held += n;
         s->penalty = 0;
         return 1;
@@ -383,6 +424,7 @@ finish_block(const block *b, int64_t held)
         return;
     }
     j->r->foldings->finish_lanes(j->r, b->lanes.of, b->width, b->output, j->step);
+    if (b->some) wk_clear_outputs(j->r, b->some, b->width, b->output, j->step);
     for (int64_t w = 0; b->accs && w < b->width; w++) {
         if (!b->loose[w]) continue;
         absorb_one(b, &b->lanes, 1, held, w);
@@ -399,7 +441,7 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
     const int kept = r->args->kept;
     int64_t offsets[TILE], masks[TILE];
     int tiles = 0;
-    fold_state s = {.cleans = b->odd != NULL, .pieces = j->lanes && has_pieces(b)};
+    fold_state s = {.cleans = r->args->skip_nan, .pieces = j->lanes && has_pieces(b)};
     if (j->lanes) wk_lanes_start(r, &b->lanes, b->width, begin);
     for (int64_t i = begin, n; i < end; i += n) {
         n = end - i < j->tile ? end - i : j->tile;
@@ -408,7 +450,7 @@ fold_block(block *b, int64_t begin, int64_t end, void **room)
         if (r->mask) wk_list_offsets(r->where, kept, i, n, masks);
         if (s.held >= WK_HELD && !empty_lanes(b, &s.held, i, room)) return WK_EMEMORY;
         if (j->lanes && s.skip == 0) {
-            const int taken = fold_tile(b, &s, i, offsets, n, room);
+            const int taken = fold_tile(b, &s, i, offsets, masks, n, room);
             if (taken < 0) return WK_EMEMORY;
             if (taken) continue;
         }
@@ -446,7 +488,13 @@ typedef struct shared_job {
     int failed;
 } shared_job;
 
-/* The i-th, whose lanes are there, and what is marked behind them. */
+static int64_t
+filled_bytes(const wk_reduction *r)
+{
+    return r->fills ? AGAIN : 0;
+}
+
+/* The i-th, whose lanes are there, what is filled and what is marked behind them. */
 static block
 block_of(const columns_job *j, int64_t i, char *lanes, int64_t most)
 {
@@ -459,11 +507,13 @@ block_of(const columns_job *j, int64_t i, char *lanes, int64_t most)
     b.x = r->x + wk_offset_of(r->in, 0, r->args->kept, b.output) * r->item;
     if (r->mask) b.mask = r->mask + wk_offset_of(r->where, 0, r->args->kept, b.output);
     b.bytes = wk_lanes_bytes(r, b.width * j->group);
-    b.marks = (uint8_t *)lanes + 2 * most;
+    b.filled = lanes + 2 * most;
+    b.marks = (uint8_t *)b.filled + filled_bytes(r);
     wk_lanes_place(r, &b.lanes, lanes, b.width * j->group);
     wk_lanes_place(r, &b.before, lanes + most, b.width * j->group);
-    if (r->args->skip_nan && j->lanes && j->group == 1)
-        b.odd = memset(b.marks + b.width, 0, (size_t)b.width);
+    uint8_t *marks = memset(b.marks + b.width, 0, (size_t)b.width);
+    if (r->args->skip_nan && !r->fills && j->lanes && j->group == 1) b.odd = marks;
+    if (r->clears && j->lanes && j->group == 1) b.some = marks;
     return b;
 }
 
@@ -476,7 +526,8 @@ columns_task(void *arg, int64_t begin, int64_t end, int thread)
     const wk_reduction *r = j->r;
     const wk_fp_state state = wk_fp_begin();
     const int64_t most = wk_lanes_bytes(r, j->width * j->group);
-    char *lanes = aligned_alloc(64, (size_t)((2 * most + 3 * j->width + 63) & ~(int64_t)63));
+    const int64_t bytes = 2 * most + filled_bytes(r) + 3 * j->width;
+    char *lanes = aligned_alloc(64, (size_t)((bytes + 63) & ~(int64_t)63));
     void *room = NULL;
     if (lanes == NULL) shared->failed = 1;
     for (int64_t i = begin; i < end && lanes; i++) {
@@ -516,8 +567,8 @@ is_narrow(const wk_reduction *r, int axis)
 static int
 has_columns(const wk_reduction *r, int axis)
 {
-    int can =
-        r->mask == NULL && r->in->strides[axis] == 1; /* both parts of a number in one tile */
+    int can = r->in->strides[axis] == 1; /* both parts of a number in one tile */
+    can &= r->mask == NULL || (r->fills && !is_narrow(r, axis));
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->columns != NULL;
     return can &&
            !(wk_is_arg(r) && is_narrow(r, axis) && r->in->shape[axis] * r->item < NARROW);

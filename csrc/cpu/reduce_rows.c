@@ -46,8 +46,9 @@ int
 wk_has_rows(const wk_reduction *r)
 {
     const int axes = r->in->ndim - r->args->kept;
-    int can = r->mask == NULL && r->args->n >= 1 && r->args->n <= WK_BLOCK &&
+    int can = r->args->n >= 1 && r->args->n <= WK_BLOCK &&
               (axes == 0 || (axes == 1 && r->in->strides[r->args->kept] == 1));
+    can &= r->mask == NULL || (r->fills && r->args->n * r->item <= WK_FILLED);
     can &= !r->args->skip_nan || r->args->planes != 2;
     if (is_few(r)) return can;
     for (int i = 0; i < r->components; i++) can &= r->folding[i]->rows != NULL;
@@ -57,13 +58,16 @@ wk_has_rows(const wk_reduction *r)
 int64_t
 wk_rows_most(const wk_reduction *r)
 {
-    if (!is_few(r)) return WK_WIDTH;
-    const int64_t turned = TURN / (r->args->n * r->item) & ~(int64_t)7;
-    return turned < WK_WIDTH ? turned : WK_WIDTH;
+    const int64_t bytes = r->args->n * r->item, filled = WK_FILLED / bytes;
+    const int64_t most = r->fills && filled > 0 && filled < WK_WIDTH ? filled : WK_WIDTH;
+    if (!is_few(r)) return most;
+    const int64_t turned = TURN / bytes & ~(int64_t)7;
+    return turned < most ? turned : most;
 }
 
 int
-wk_rows_fold(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int64_t width)
+wk_rows_fold(const wk_reduction *r, wk_lanes *lanes, const char *x, const int64_t *offsets,
+             int64_t width)
 {
     const int64_t n = r->args->n;
     const int few = is_few(r);
@@ -71,16 +75,16 @@ wk_rows_fold(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int
     int64_t turned[FEW];
     int held = 1;
     for (int64_t w = 0; wk_must_look(r) && w < width; w++)
-        if (r->foldings->any_nan(r->in->dtype, r->x + offsets[w] * r->item, n)) return 0;
+        if (r->foldings->any_nan(r->in->dtype, x + offsets[w] * r->item, n)) return 0;
     if (few) {
-        wk_turn(r->item, r->x, 1, offsets, width, n, tile);
+        wk_turn(r->item, x, 1, offsets, width, n, tile);
         for (int64_t i = 0; i < n; i++) turned[i] = i * width;
         wk_lanes_start(r, lanes, width, 0);
     }
     for (int c = 0; c < r->components && held; c++) {
         const wk_folding *f = r->folding[c];
         held = wk_lanes_held(r, few ? f->columns(lanes->of[c], tile, turned, n, width)
-                                    : f->rows(lanes->of[c], r->x, offsets, n, width));
+                                    : f->rows(lanes->of[c], x, offsets, n, width));
     }
     return held;
 }
@@ -91,7 +95,7 @@ static int
 leave_out_nan(const wk_reduction *r, int64_t *offsets, int64_t width, uint8_t *odd)
 {
     int64_t good = -1, some = 0;
-    if (!r->args->skip_nan) return 0;
+    if (!r->args->skip_nan || r->fills) return 0;
     for (int64_t w = 0; w < width && some <= width / ODD; w++) {
         odd[w] = (uint8_t)r->foldings->any_nan(r->in->dtype, r->x + offsets[w] * r->item,
                                                r->args->n);
@@ -103,37 +107,83 @@ leave_out_nan(const wk_reduction *r, int64_t *offsets, int64_t width, uint8_t *o
     return good >= 0 && some > 0 && some <= width / ODD;
 }
 
+typedef struct filled_rows { /* in which what does not count is neutral */
+    _Alignas(64) char x[WK_FILLED];
+    int64_t offsets[WK_WIDTH];
+    uint8_t some[WK_WIDTH]; /* does anything count? */
+} filled_rows;
+
+/* 0: there is no such element, or they have no room. */
+static int
+fill_rows(const wk_reduction *r, const int64_t *offsets, const int64_t *masks, int64_t width,
+          filled_rows *to)
+{
+    const int64_t n = r->args->n, bytes = n * r->item;
+    const int64_t step = r->mask && n > 1 ? r->where->strides[r->args->kept] : 1;
+    uint8_t room[WK_BLOCK];
+    if (!r->fills || width * bytes > WK_FILLED) return 0;
+    int run = r->mask && step == 1 && !r->args->skip_nan; /* are they one long row? */
+    for (int64_t w = 1; w < width && run; w++)
+        run = offsets[w] == offsets[0] + w * n && masks[w] == masks[0] + w * n;
+    if (run)
+        r->foldings->fill(r->item, r->x + offsets[0] * r->item, r->mask + masks[0], width * n,
+                          r->neutral, to->x);
+    for (int64_t w = 0; w < width; w++) {
+        const char *x = r->x + offsets[w] * r->item;
+        const uint8_t *mask = r->mask ? r->mask + masks[w] : NULL;
+        const uint8_t *keep = wk_which_count(r, x, mask, step, n, room);
+        if (!run) r->foldings->fill(r->item, x, keep, n, r->neutral, to->x + w * bytes);
+        to->offsets[w] = w * n;
+        to->some[w] = 0;
+        for (int64_t i = 0; i < n && r->clears; i++) to->some[w] |= keep[i];
+    }
+    return 1;
+}
+
+/* Where rows begin, from the first output on. */
+static void
+list_rows(const wk_array *a, int kept, int64_t first, int64_t width, int64_t *offsets)
+{
+    const int last = kept - 1;
+    int64_t index = last >= 0 ? first % a->shape[last] : 0;
+    int64_t at = wk_offset_of(a, 0, kept, first);
+    for (int64_t w = 0; w < width; w++) {
+        offsets[w] = at;
+        if (last < 0) continue;
+        at += a->strides[last];
+        if (++index < a->shape[last]) continue;
+        index = 0;
+        at = wk_offset_of(a, 0, kept, first + w + 1);
+    }
+}
+
 static void
 short_rows(void *arg, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const rows_job *j = arg;
     const wk_reduction *r = j->r;
-    const wk_array *a = r->in;
-    const int last = r->args->kept - 1;
     const int64_t most = wk_rows_most(r);
     wk_lanes lanes;
     _Alignas(64) double room[WK_ROWS_ROOM];
-    int64_t offsets[WK_WIDTH];
+    int64_t offsets[WK_WIDTH], masks[WK_WIDTH];
+    filled_rows filled;
     const wk_fp_state state = wk_fp_begin();
     for (int64_t i = begin, width; i < end; i += width) {
         width = end - i < most ? end - i : most;
-        int64_t index = last >= 0 ? i % a->shape[last] : 0;
-        int64_t at = wk_offset_of(a, 0, last + 1, i);
-        for (int64_t w = 0; w < width; w++) {
-            offsets[w] = at;
-            if (last < 0) continue;
-            at += a->strides[last];
-            if (++index < a->shape[last]) continue;
-            index = 0;
-            at = wk_offset_of(a, 0, last + 1, i + w + 1);
-        }
+        list_rows(r->in, r->args->kept, i, width, offsets);
+        if (r->mask) list_rows(r->where, r->args->kept, i, width, masks);
         uint8_t odd[WK_WIDTH] = {0};
         wk_lanes_place(r, &lanes, room, width);
-        const int held =
-            wk_rows_fold(r, &lanes, offsets, width) ||
-            (leave_out_nan(r, offsets, width, odd) && wk_rows_fold(r, &lanes, offsets, width));
+        int held = r->mask == NULL && wk_rows_fold(r, &lanes, r->x, offsets, width), fills = 0;
+        if (!held) {
+            fills = fill_rows(r, offsets, masks, width, &filled);
+            held = fills ? wk_rows_fold(r, &lanes, filled.x, filled.offsets, width)
+                         : leave_out_nan(r, offsets, width, odd) &&
+                               wk_rows_fold(r, &lanes, r->x, offsets, width);
+        }
         if (held) r->foldings->finish_lanes(r, lanes.of, width, i, 1);
+        if (held && fills && r->clears) wk_clear_outputs(r, filled.some, width, i, 1);
         for (int64_t w = 0; w < width; w++)
             if (!held || odd[w]) wk_way_output(j->way, i + w);
     }

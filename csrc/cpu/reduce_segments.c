@@ -152,7 +152,7 @@ fold_run(batch *b, const uint16_t *order, int64_t n, int64_t width)
     if (rows && width > wk_rows_most(&b->r)) width = wk_rows_most(&b->r);
     for (int64_t w = 0; w < width; w++) b->offsets[w] = b->at[order[w]];
     wk_lanes_place(&b->r, &lanes, b->room, width);
-    if (rows && wk_rows_fold(&b->r, &lanes, b->offsets, width)) {
+    if (rows && wk_rows_fold(&b->r, &lanes, b->r.x, b->offsets, width)) {
         b->r.foldings->finish_lanes(&b->r, lanes.of, width, 0, 1);
         scatter(b, order, width);
     } else {

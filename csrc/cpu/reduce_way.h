@@ -33,14 +33,16 @@ void wk_lanes_place(const wk_reduction *r, wk_lanes *lanes, void *room, int64_t 
 /* `first` is the place of the first row in its output. */
 void wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width, int64_t first);
 
-/* Rows of args->n elements, by lanes: may they go so, how many at once, and those at such offsets; 0:
+/* Rows of args->n elements, by lanes: may they go so, how many at once, and those at such offsets from x; 0:
  * the lanes are of no use. */
 enum {
+    WK_FILLED = 1 << 15, /* bytes of rows whose elements count in part */
     WK_ROWS_ROOM = (WK_COMPONENT_MAX + 2 * WK_PARTS) * WK_WIDTH /* doubles */
 };
 int wk_has_rows(const wk_reduction *r);
 int64_t wk_rows_most(const wk_reduction *r);
-int wk_rows_fold(const wk_reduction *r, wk_lanes *lanes, const int64_t *offsets, int64_t width);
+int wk_rows_fold(const wk_reduction *r, wk_lanes *lanes, const char *x, const int64_t *offsets,
+                 int64_t width);
 
 /* to[w * n + i] = x[offsets[i] + w * stride], of so many bytes each. */
 void wk_turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,

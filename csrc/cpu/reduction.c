@@ -1,6 +1,8 @@
 /* reduction.c -- which components a call needs, and which way it goes through its input. */
+#include "cpu/gather.h"
 #include "cpu/reduction.h"
 #include "cpu/threads.h"
+#include "num/ordered.h"
 
 #include <stdlib.h>
 
@@ -62,6 +64,91 @@ lay_out(wk_reduction *r)
     r->acc_bytes = (int64_t)sizeof(wk_acc) + 8 * ((limbs + 1) & ~(int64_t)1);
 }
 
+/* ---- what does not count ------------------------------------------------------------------ */
+
+/* The bits of what adds, multiplies or decides nothing; 0: it has none. */
+static int
+neutral_bits(const wk_reduction *r, wk_dtype part, wk_component c, uint64_t *bits)
+{
+    const uint64_t infinity = wk_infinity_bits(part);
+    const uint64_t sign = (uint64_t)1 << (8 * wk_itemsize[part] - 1);
+    const int unsign =
+        part == WK_BOOL || part == WK_U8 || part == WK_U16 || part == WK_U32 || part == WK_U64;
+    switch (c) {
+    case WK_C_ARGMIN:
+    case WK_C_ARGMAX: return 0;
+    case WK_C_MIN: *bits = infinity ? infinity : unsign ? UINT64_MAX : sign - 1; break;
+    case WK_C_MAX: *bits = infinity ? infinity | sign : unsign ? 0 : sign; break;
+    case WK_C_ALL:
+    case WK_C_PRODUCT: *bits = 1; break;         /* of floats a number that is not 0 */
+    default: *bits = infinity ? sign : 0; break; /* -0.0 leaves a sum of -0.0 as it is */
+    }
+    return r->args->has_initial || (c != WK_C_MIN && c != WK_C_MAX);
+}
+
+/* Is there one element that is neutral for all that is asked for, of which a call need not know how many
+ * there are? */
+static void
+look_for_neutral(wk_reduction *r)
+{
+    const wk_reduce_args *args = r->args;
+    const wk_dtype in = r->in->dtype;
+    const wk_dtype part = in == WK_C64 ? WK_F32 : in == WK_C128 ? WK_F64 : in;
+    const int64_t item = wk_itemsize[part];
+    uint64_t bits = 0, others;
+    if (r->call->part.mode != WK_WHOLE || args->planes == 2) return;
+    for (int i = 0; i < r->call->outs; i++) {
+        const wk_fold fold = args->fold[i];
+        if (fold == WK_MEAN || fold == WK_VAR || fold == WK_STD) return;
+    }
+    for (int i = 0; i < r->components; i++) {
+        if (!neutral_bits(r, part, r->component[i], &others) || (i > 0 && others != bits))
+            return;
+        bits = others;
+    }
+    for (int64_t at = 0; at < r->item; at += item)
+        memcpy(r->neutral + at, &bits, (size_t)item); /* little-endian */
+    r->fills = 1;
+    r->clears = r->component[0] == WK_C_SUM && !args->has_initial;
+}
+
+const uint8_t *
+wk_which_count(const wk_reduction *r, const char *x, const uint8_t *mask, int64_t step,
+               int64_t n, uint8_t *room)
+{
+    if (mask && step == 1 && !r->args->skip_nan) return mask;
+    for (int64_t i = 0; i < n; i++) room[i] = mask ? mask[i * step] : 1;
+    if (r->args->skip_nan) wk_drop_nan(r->in->dtype, x, n, room);
+    return room;
+}
+
+#define CLEAR(T, parts)                                                                        \
+    for (int64_t w = 0; w < width; w++)                                                        \
+        for (int k = 0; k < parts; k++)                                                        \
+    ((T *)to)[(first + w * step) * parts + k] &= (T) - (T)(some[w] != 0)
+
+void
+wk_clear_outputs(const wk_reduction *r, const uint8_t *some, int64_t width, int64_t first,
+                 int64_t step)
+{
+    for (int i = 0; i < r->call->outs; i++) {
+        const wk_dtype dtype = r->call->out[i].dtype;
+        void *to = r->call->out[i].data;
+        /* A complex sum may be seen as its parts. */
+        const int sum = r->args->fold[i] == WK_SUM;
+        const int parts = sum && r->sums == 2 && !wk_is_complex(dtype) ? 2 : 1;
+        switch (wk_itemsize[dtype] * parts) {
+        case 1: CLEAR(uint8_t, 1); break;
+        case 2: CLEAR(uint16_t, 1); break;
+        case 4: CLEAR(uint32_t, 1); break;
+        case 8: CLEAR(wk_two_floats, 1); break;
+        default: CLEAR(uint64_t, 2); break;
+        }
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
 void
 wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
 {
@@ -84,6 +171,7 @@ wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
             fold == WK_ANY || fold == WK_ALL || (wk_is_arg(r) && r->in->dtype == WK_BOOL);
     }
     for (int i = 0; i < r->components; i++) r->notices_nan |= r->component[i] <= WK_C_MAX;
+    if (r->mask || r->args->skip_nan) look_for_neutral(r);
     lay_out(r);
 }
 

@@ -98,6 +98,9 @@ typedef struct wk_foldings {                    /* what one instruction set brin
     int64_t (*leave_nan)(wk_dtype dtype, void *x, int64_t n);
     /* Of rows of x NaN become zeros, and their columns are marked. */
     void (*blank_nan)(wk_dtype dtype, void *x, int64_t rows, int64_t width, uint8_t *marks);
+    /* Those of n elements of so many bytes that are kept, the neutral one in place of others. */
+    void (*fill)(int64_t item, const void *x, const uint8_t *keep, int64_t n,
+                 const void *neutral, void *to);
     void (*finish)(const struct wk_reduction *r, wk_acc *a, int64_t output);
     /* Of outputs first, first + step, ..., all of which is in the lanes. */
     void (*finish_lanes)(const struct wk_reduction *r, void *const *lanes, int64_t width,
@@ -118,8 +121,11 @@ typedef struct wk_reduction { /* a call, looked at */
     int sums, sum_limbs, sum_base, square_limbs, square_base;
     int64_t acc_bytes;
     int notices_nan; /* skip_nan: rows and columns fail where there is a NaN              */
-    int ends_early;  /* any, all, argmin and argmax of bool: a few elements may tell       */
-    wk_form form;    /* where words are kept, or finished                                */
+    int fills;       /* what does not count is as good as the neutral element:            */
+    int clears;      /* but where nothing counts, results are zeros                       */
+    char neutral[16];
+    int ends_early; /* any, all, argmin and argmax of bool: a few elements may tell       */
+    wk_form form;   /* where words are kept, or finished                                */
     const wk_foldings *results; /* then: whose finish gives the results                   */
 } wk_reduction;
 
@@ -169,6 +175,13 @@ wk_must_look(const wk_reduction *r)
 {
     return r->args->skip_nan && !r->notices_nan;
 }
+
+/* Which of n elements side by side count, whose mask has this step: 0 or 1 each, there or in room. */
+const uint8_t *wk_which_count(const wk_reduction *r, const char *x, const uint8_t *mask,
+                              int64_t step, int64_t n, uint8_t *room);
+/* Where r->clears: the results of those outputs first, first + step, ... of which nothing counts. */
+void wk_clear_outputs(const wk_reduction *r, const uint8_t *some, int64_t width, int64_t first,
+                      int64_t step);
 
 wk_status wk_reduce_walk(wk_call *call, const wk_foldings *foldings);
 wk_status wk_reduce_segments(wk_call *call, const wk_foldings *foldings);

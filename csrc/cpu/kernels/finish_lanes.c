@@ -392,12 +392,34 @@ is_short(const wk_reduction *r, wk_fold fold, wk_dtype out)
     }
 }
 
+/* An initial value of extremes is one more row. 0: it must go another way. */
+static int
+take_initial(const lanes *l)
+{
+    enum { SOME = 128 };
+    const wk_reduction *r = l->r;
+    const int64_t row = 0;
+    char values[8 * SOME];
+    if (wk_is_complex(r->in->dtype) || r->args->skip_nan) return 0;
+    for (int c = 0; c < r->components; c++)
+        if (r->component[c] != WK_C_MIN && r->component[c] != WK_C_MAX) return 0;
+    for (int64_t w = 0; w < SOME; w++)
+        memcpy(values + w * r->item, r->args->initial.bytes, (size_t)r->item);
+    for (int c = 0; c < r->components; c++)
+        for (int64_t w = 0, some; w < l->width; w += some) {
+            some = l->width - w < SOME ? l->width - w : SOME;
+            r->folding[c]->columns((char *)l->of[c] + w * r->folding[c]->size, values, &row, 1,
+                                   some);
+        }
+    return 1;
+}
+
 void
 WK_ISA_NAME(wk_finish_lanes)(const wk_reduction *r, void *const *of, int64_t width,
                              int64_t first, int64_t step)
 {
     const lanes l = {r, of, width, first, step};
-    int all = !r->args->has_initial;
+    int all = !r->args->has_initial || take_initial(&l);
     for (int i = 0; i < r->call->outs; i++)
         all &= is_short(r, r->args->fold[i], r->call->out[i].dtype);
     for (int i = 0; i < r->call->outs && all; i++) finish_one(&l, i);

@@ -97,6 +97,30 @@ blank_nan(wk_dtype dtype, void *x, int64_t rows, int64_t width, uint8_t *marks)
     }
 }
 
+/* Without branches, that loops may vectorise. */
+#define FILL(T, parts)                                                                         \
+    for (int k = 0; k < parts; k++) {                                                          \
+        const T other = ((const T *)neutral)[k], *from = (const T *)x + k;                     \
+        T *out = (T *)to + k;                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            const T kept = (T) - (T)(keep[i] != 0);                                            \
+            out[i * parts] = (T)((from[i * parts] & kept) | (other & ~kept));                  \
+        }                                                                                      \
+    }
+
+static void
+fill(int64_t item, const void *x, const uint8_t *restrict keep, int64_t n, const void *neutral,
+     void *restrict to)
+{
+    switch (item) {
+    case 1: FILL(uint8_t, 1); break;
+    case 2: FILL(uint16_t, 1); break;
+    case 4: FILL(uint32_t, 1); break;
+    case 8: FILL(wk_two_floats, 1); break;
+    default: FILL(uint64_t, 2); break;
+    }
+}
+
 /* Integers are all numbers, and extremes pass over NaN themselves: nobody else need skip them then. Those
  * of a part are counted. */
 static int
@@ -134,6 +158,7 @@ foldings_of(wk_call *call)
         .any_nan = WK_ISA_NAME(wk_any_nan),
         .leave_nan = leave_nan,
         .blank_nan = blank_nan,
+        .fill = fill,
         .finish = WK_ISA_NAME(wk_finish),
         .finish_lanes = WK_ISA_NAME(wk_finish_lanes),
     };
