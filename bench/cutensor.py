@@ -4,8 +4,8 @@ linker finds it."""
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import math
+import sys
 from ctypes import byref, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,8 @@ TYPES: dict[str, tuple[int, str, type[np.generic]]] = {
 
 
 def library() -> ctypes.CDLL:
-    spec = importlib.util.find_spec("cutensor")
-    for place in spec.submodule_search_locations or () if spec else ():
-        if (path := Path(place) / "lib" / LIBRARY).exists():
+    for place in sys.path:  # the wheel's package is called as this file is
+        if (path := Path(place) / "cutensor" / "lib" / LIBRARY).exists():
             return ctypes.CDLL(str(path))
     return ctypes.CDLL(LIBRARY)
 
