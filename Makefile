@@ -228,7 +228,7 @@ attack: $(INSTALLED) build/raced/done ## the searches of tests/attack for what b
 	$(PY) tests/attack/partials.py 100000
 
 build/raced/done: $(SOURCES) | $(INSTALLED)
-	WARPKIT_SANITIZE=thread WARPKIT_NATIVE=1 WARPKIT_EMU=0 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/raced .
+	WARPKIT_SANITIZE=thread WARPKIT_EMU=0 WARPKIT_CUDA=0 $(PY) -m pip install -q --no-deps --upgrade --target build/raced .
 	@touch $@
 
 # Python's time is most of it: processes that share the GPU take 100 s where one takes 500 (H100, 16 cores).

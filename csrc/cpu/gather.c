@@ -1,4 +1,4 @@
-/* gather.c -- no arithmetic on elements; NaN is looked for in their bits. */
+/* gather.c -- no arithmetic on elements. */
 #include "cpu/gather.h"
 
 #include <string.h>
@@ -116,41 +116,6 @@ wk_collect(const wk_array *a, int from, const char *x, int64_t start, int64_t n,
 }
 
 /* ---- what does not count ------------------------------------------------------------------ */
-
-#define DROP(T, top, step)                                                                     \
-    for (int64_t i = 0; i < n; i++) {                                                          \
-        const T b = ((const T *)x)[(step)*i] & (T)(((T)1 << (8 * sizeof(T) - 1)) - 1);         \
-        const uint8_t nan = b > (T)(top);                                                      \
-        keep[i] &= (uint8_t)!nan;                                                              \
-        found |= nan;                                                                          \
-    }
-
-static const uint32_t top32 = 0x7f800000u; /* the bits of infinity */
-static const uint64_t top64 = (uint64_t)2047 << 52;
-
-int64_t
-wk_drop_nan(wk_dtype dtype, const void *x, int64_t n, uint8_t *keep)
-{
-    uint8_t found = 0;
-    switch (dtype) {
-    case WK_F16: DROP(uint16_t, 0x7c00, 1); break;
-    case WK_BF16: DROP(uint16_t, 0x7f80, 1); break;
-    case WK_F32: DROP(uint32_t, top32, 1); break;
-    case WK_F64: DROP(uint64_t, top64, 1); break;
-    case WK_C64:
-        DROP(uint32_t, top32, 2);
-        x = (const uint32_t *)x + 1;
-        DROP(uint32_t, top32, 2);
-        break;
-    case WK_C128:
-        DROP(uint64_t, top64, 2);
-        x = (const uint64_t *)x + 1;
-        DROP(uint64_t, top64, 2);
-        break;
-    default: break;
-    }
-    return found;
-}
 
 #define COMPACT(T)                                                                             \
     for (int64_t i = 0; i < n; i++) {                                                          \

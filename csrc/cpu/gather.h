@@ -28,9 +28,6 @@ void wk_list_offsets(const wk_array *a, int from, int64_t start, int64_t n, int6
 /* Copies the reduced elements start .. start + n - 1 of the output at x side by side. */
 void wk_collect(const wk_array *a, int from, const char *x, int64_t start, int64_t n, void *to);
 
-/* keep[i] = 0 where element i is NaN; how many there were. */
-int64_t wk_drop_nan(wk_dtype dtype, const void *x, int64_t n, uint8_t *keep);
-
 /* Moves the elements that are kept together; index (where not NULL): which they were. */
 int64_t wk_compact(int64_t item, void *x, int64_t n, const uint8_t *keep, int32_t *index);
 

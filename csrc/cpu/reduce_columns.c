@@ -97,7 +97,7 @@ drop_partners(const block *b, int64_t from, const int64_t *offsets, int64_t n, i
         const int64_t output = b->output + (from + w) * j->step;
         const int64_t at = (from + w) * stride + (output % 2 == 0 ? 1 : -1);
         wk_turn(item, b->x + at * item, 0, offsets, n, 1, other);
-        wk_drop_nan(in->dtype, other, n, keep + w * n);
+        j->r->foldings->drop_nan(in->dtype, other, n, keep + w * n);
     }
 }
 
@@ -121,7 +121,7 @@ turned_columns(const block *b, int64_t from, int64_t width, int64_t start,
     }
     if (r->args->skip_nan) {
         for (int64_t w = 0; w < width; w++)
-            wk_drop_nan(dtype, tile + w * n * r->item, n, keep + w * n);
+            r->foldings->drop_nan(dtype, tile + w * n * r->item, n, keep + w * n);
         if (r->args->planes == 2) drop_partners(b, from, offsets, n, width, keep);
     }
     for (int64_t w = 0; w < width; w++) {
@@ -180,6 +180,12 @@ lanes_tile(const block *b, const char *x, const int64_t *offsets, int64_t n, int
     return 1;
 }
 
+static void
+add_marks(uint8_t *restrict to, const uint8_t *restrict marks, int64_t n)
+{
+    for (int64_t w = 0; w < n; w++) to[w] |= marks[w];
+}
+
 static int64_t
 marked(const uint8_t *marks, int64_t n)
 {
@@ -212,14 +218,8 @@ clean_tile(const block *b, const int64_t *offsets, int64_t n)
                lanes_tile(b, clean, own, rows, b->width);
     }
     free(clean);
-    for (int64_t w = 0; held && w < b->width; w++) b->odd[w] |= marks[w];
+    if (held) add_marks(b->odd, marks, b->width);
     return held;
-}
-
-static void
-add_marks(uint8_t *restrict to, const uint8_t *restrict marks, int64_t n)
-{
-    for (int64_t w = 0; w < n; w++) to[w] |= marks[w];
 }
 
 /* The same where what does not count is neutral. */

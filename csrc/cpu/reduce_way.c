@@ -33,7 +33,7 @@ drop_partner(const wk_reduction *r, const char *x, int64_t output, int64_t start
     char other[WK_GATHER * 8];
     const int64_t beside = output % 2 == 0 ? 1 : -1;
     wk_collect(r->in, r->args->kept, x + beside * r->item, start, n, other);
-    wk_drop_nan(r->in->dtype, other, n, keep);
+    r->foldings->drop_nan(r->in->dtype, other, n, keep);
 }
 
 /* Are NaN skipped, and zeros as good as nothing? */
@@ -69,7 +69,7 @@ gathered_block(const wk_reduction *r, wk_acc *a, const char *x, int64_t output, 
         return;
     }
     if (r->args->skip_nan) {
-        wk_drop_nan(r->in->dtype, block, n, keep);
+        r->foldings->drop_nan(r->in->dtype, block, n, keep);
         if (r->args->planes == 2) drop_partner(r, x, output, start, n, keep);
     }
     wk_way_kept(r, a, block, keep, n, start);

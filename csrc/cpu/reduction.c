@@ -1,5 +1,4 @@
 /* reduction.c -- which components a call needs, and which way it goes through its input. */
-#include "cpu/gather.h"
 #include "cpu/reduction.h"
 #include "cpu/threads.h"
 #include "num/ordered.h"
@@ -118,7 +117,7 @@ wk_which_count(const wk_reduction *r, const char *x, const uint8_t *mask, int64_
 {
     if (mask && step == 1 && !r->args->skip_nan) return mask;
     for (int64_t i = 0; i < n; i++) room[i] = mask ? mask[i * step] : 1;
-    if (r->args->skip_nan) wk_drop_nan(r->in->dtype, x, n, room);
+    if (r->args->skip_nan) r->foldings->drop_nan(r->in->dtype, x, n, room);
     return room;
 }
 

@@ -94,6 +94,8 @@ struct wk_reduction;
 typedef struct wk_foldings {                    /* what one instruction set brings */
     const wk_folding *component[WK_COMPONENTS]; /* [WK_DTYPES] each */
     int (*any_nan)(wk_dtype dtype, const void *x, int64_t n);
+    /* keep[i] = 0 where element i is NaN. */
+    void (*drop_nan)(wk_dtype dtype, const void *x, int64_t n, uint8_t *keep);
     /* Of n <= WK_GATHER elements NaN become -0, which adds nothing. Gives how many were none. */
     int64_t (*leave_nan)(wk_dtype dtype, void *x, int64_t n);
     /* Of rows of x NaN become zeros, and their columns are marked. */

@@ -2,7 +2,8 @@
 
 python races.py FOLDER SECONDS runs the package of that folder, built with WARPKIT_SANITIZE=thread,
 in an interpreter that ThreadSanitizer watches: calls of all kinds by several threads at once, on
-shared inputs, while the workers are shared too. First a library with a race is tried: one that is
+shared inputs, while the workers are shared too; for the oldest instruction set, as GCC 12's takes what
+AVX-512 stores on a thread's own stack for races with other threads. First a library with a race is tried: one that is
 not reported means that nothing would be. Exit status 0: no race.
 """
 

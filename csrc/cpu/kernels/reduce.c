@@ -41,6 +41,28 @@ WK_ISA_NAME(wk_any_nan)(wk_dtype dtype, const void *x, int64_t n)
     }
 }
 
+#define DROP(T, top, parts)                                                                    \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+        const T sign = (T)1 << (8 * sizeof(T) - 1);                                            \
+        const T a = ((const T *)x)[(parts)*i] & (T)~sign,                                      \
+                b = ((const T *)x)[(parts) * (i + 1) - 1] & (T)~sign;                          \
+        keep[i] &= (uint8_t)((a <= (T)(top)) & (b <= (T)(top)));                               \
+    }
+
+void
+WK_ISA_NAME(wk_drop_nan)(wk_dtype dtype, const void *x, int64_t n, uint8_t *restrict keep)
+{
+    switch (dtype) {
+    case WK_F16: DROP(uint16_t, 0x7c00, 1); break;
+    case WK_BF16: DROP(uint16_t, 0x7f80, 1); break;
+    case WK_F32: DROP(uint32_t, 0x7f800000u, 1); break;
+    case WK_F64: DROP(uint64_t, (uint64_t)2047 << 52, 1); break;
+    case WK_C64: DROP(uint32_t, 0x7f800000u, 2); break;
+    case WK_C128: DROP(uint64_t, (uint64_t)2047 << 52, 2); break;
+    default: break;
+    }
+}
+
 #define BLANK(T, PARTS)                                                                        \
     for (int64_t i = 0; i < rows; i++) {                                                       \
         T *row = (T *)x + i * width * PARTS;                                                   \
@@ -156,6 +178,7 @@ foldings_of(wk_call *call)
                 [WK_C_ARGMAX] = FOLDING(argmax),
             },
         .any_nan = WK_ISA_NAME(wk_any_nan),
+        .drop_nan = WK_ISA_NAME(wk_drop_nan),
         .leave_nan = leave_nan,
         .blank_nan = blank_nan,
         .fill = fill,

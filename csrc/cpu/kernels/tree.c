@@ -11,6 +11,7 @@
 #include "cpu/isa.h"
 #include "cpu/reduction.h"
 #include "cpu/threads.h"
+#include "finish.h"
 #include "near.h"
 #include "keys.h"
 #include "pairs.h"
@@ -263,7 +264,7 @@ collect(const job *j, const char *x, int64_t output, int64_t start, int64_t n, v
         const int64_t at = wk_offset_of(j->where, 0, kept, output);
         wk_collect(j->where, kept, j->mask + at, start, n, keep);
     }
-    if (j->args->skip_nan) wk_drop_nan(j->in->dtype, to, n, keep);
+    if (j->args->skip_nan) WK_ISA_NAME(wk_drop_nan)(j->in->dtype, to, n, keep);
     j->fold->fill(to, n, keep);
 }
 
