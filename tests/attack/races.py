@@ -2,9 +2,9 @@
 
 python races.py FOLDER SECONDS runs the package of that folder, built with WARPKIT_SANITIZE=thread,
 in an interpreter that ThreadSanitizer watches: calls of all kinds by several threads at once, on
-shared inputs, while the workers are shared too; for the oldest instruction set, as GCC 12's takes what
-AVX-512 stores on a thread's own stack for races with other threads. First a library with a race is tried: one that is
-not reported means that nothing would be. Exit status 0: no race.
+shared inputs, while the workers are shared too. They run in the oldest instruction set: what
+AVX-512 stores on a thread's own stack GCC 12's takes for races with other threads. First a library
+with a race is tried: one that is not reported means that nothing would be. Exit status 0: no race.
 """
 
 import os
