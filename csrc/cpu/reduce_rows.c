@@ -95,7 +95,7 @@ static int
 leave_out_nan(const wk_reduction *r, int64_t *offsets, int64_t width, uint8_t *odd)
 {
     int64_t good = -1, some = 0;
-    if (!r->args->skip_nan || r->fills) return 0;
+    if (!r->args->skip_nan) return 0;
     for (int64_t w = 0; w < width && some <= width / ODD; w++) {
         odd[w] = (uint8_t)r->foldings->any_nan(r->in->dtype, r->x + offsets[w] * r->item,
                                                r->args->n);

@@ -40,6 +40,7 @@ int WK_ISA_NAME(wk_norm_near)(wk_call *call);
 
 /* Is there a NaN among n elements? */
 int WK_ISA_NAME(wk_any_nan)(wk_dtype dtype, const void *x, int64_t n);
+/* keep[i] = 0 where element i is. */
 void WK_ISA_NAME(wk_drop_nan)(wk_dtype dtype, const void *x, int64_t n, uint8_t *restrict keep);
 
 double WK_ISA_NAME(wk_real_of_key)(const void *key, wk_dtype dtype);

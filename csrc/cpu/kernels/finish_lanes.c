@@ -399,7 +399,7 @@ take_initial(const lanes *l)
     enum { SOME = 128 };
     const wk_reduction *r = l->r;
     const int64_t row = 0;
-    char values[8 * SOME];
+    _Alignas(64) char values[8 * SOME];
     if (wk_is_complex(r->in->dtype) || r->args->skip_nan) return 0;
     for (int c = 0; c < r->components; c++)
         if (r->component[c] != WK_C_MIN && r->component[c] != WK_C_MAX) return 0;
