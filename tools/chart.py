@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pages import RESULTS, ROOT, complain, shown, table
 
 PICTURE = ROOT / "docs" / "speed.png"
-GPU = "h100_80gb_hbm3"
+GPU = "h200"
 SECTIONS = {  # of bench/results: by script
     "reductions": ("reduce", ("matrix",)),
     "transposes": ("transpose", ("matrix", "random")),

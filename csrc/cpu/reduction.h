@@ -125,7 +125,7 @@ typedef struct wk_reduction { /* a call, looked at */
     int notices_nan; /* skip_nan: rows and columns fail where there is a NaN              */
     int fills;       /* what does not count is as good as the neutral element:            */
     int clears;      /* but where nothing counts, results are zeros                       */
-    char neutral[16];
+    _Alignas(16) char neutral[16];
     int ends_early; /* any, all, argmin and argmax of bool: a few elements may tell       */
     wk_form form;   /* where words are kept, or finished                                */
     const wk_foldings *results; /* then: whose finish gives the results                   */
