@@ -850,9 +850,9 @@ def test_lines_of_which_some_or_none_count(device, dtype, shape):
             a[:, ::4] = a[::6] = -np.zeros(1, dtype)
             a[rng.random(shape) < 0.01] = np.nan
         extra = {"initial": few_values(dtype, 1)[0]} if op in ("min", "nanmax") else {}
-        for axis in (0, 1):
-            check(device, a, op, axis, where=mask, **extra)
-            check(device, a, op, axis, where=mask[0], **extra)
+        for where in (mask, mask[1], mask[:, 1:2], np.asfortranarray(mask)):
+            for axis in (0, 1):
+                check(device, a, op, axis, where=where, **extra)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
