@@ -242,13 +242,22 @@ told_early(const wk_way *way)
     return known;
 }
 
+/* What a row costs, in elements. */
+static int64_t
+row_cost(const wk_reduction *r)
+{
+    int dear = !is_few(r) || !wk_has_rows(r);
+    for (int i = 0; i < r->components; i++) dear |= r->component[i] == WK_C_SQUARES;
+    return r->args->n + (dear ? ROW : FEW);
+}
+
 wk_status
 wk_reduce_rows(wk_call *call, const wk_reduction *r)
 {
     wk_way way = {.r = r};
     rows_job j = {.r = r, .way = &way, .parts = 1, .part = r->args->n};
     const int64_t outputs = r->args->outputs, n = r->args->n;
-    const int64_t each = n + (is_few(r) ? FEW : ROW), task = wk_task_of(r);
+    const int64_t each = row_cost(r), task = wk_task_of(r);
     if (told_early(&way)) return WK_OK;
     if (wk_has_rows(r)) {
         const int64_t grain = (task / each + WK_WIDTH) / WK_WIDTH * WK_WIDTH;
