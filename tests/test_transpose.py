@@ -178,7 +178,11 @@ def test_few_elements(device, size):
 @pytest.mark.large
 @pytest.mark.parametrize(
     ("size", "shape"),
-    [(1, (3072, 3120)), (2, (1536, 3120)), (4, (772, 784)), (8, (4798, 32)), (16, (31, 4801))],
+    [
+        *[(1, (3072, 3120)), (2, (1536, 3120)), (4, (772, 784)), (8, (4798, 32)), (16, (31, 4801))],
+        *[(1, (16, 139264)), (2, (16, 69632)), (4, (16, 9000)), (8, (8, 4500)), (16, (7, 5000))],
+        *[(1, (69632, 32)), (2, (69640, 16)), (4, (4608, 24)), (8, (9000, 4)), (16, (5001, 8))],
+    ],
 )
 def test_aligned_tiles_of_a_matrix_for_many_multiprocessors(device, size, shape):
     a = raw_bits(SIZES[size], shape)
