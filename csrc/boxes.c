@@ -77,6 +77,15 @@ part(int64_t extent, int64_t wanted, int64_t sector)
     return wk_least(t, extent);
 }
 
+/* How many runs of so many units are a multiple of a sector. */
+static int64_t
+runs_of_sector(const shape *s, int64_t run)
+{
+    int64_t runs = WK_SECTOR / s->unit;
+    for (; runs > 1 && run % 2 == 0; run /= 2) runs /= 2;
+    return runs;
+}
+
 /* Lengthens a tile to runs of about so many units, along the axes of one side: it ends with an axis rather
  * than with two places of the next. H200, 1 GiB, boxes of 8 and 16 bytes: 1.03 of the rate in the mean, .89
  * to 1.36; of fewer bytes 1.00, .94 to 1.04. */
@@ -87,8 +96,7 @@ reach(const shape *s, const int *order, int64_t wanted, int64_t *tile)
     for (int i = 0; i < s->n && run < wanted; i++) {
         const int a = order[i];
         if (i > 0 && 2 * wanted < 3 * run) return;
-        const int64_t t =
-            part(s->extent[a], wk_blocks(wanted, run), i == 0 ? WK_SECTOR / s->unit : 1);
+        const int64_t t = part(s->extent[a], wk_blocks(wanted, run), runs_of_sector(s, run));
         tile[a] = wk_most(tile[a], t);
         run *= t;
         if (t < s->extent[a]) return;

@@ -101,7 +101,8 @@ WAYS = {
     "a wide matrix of halves": ((31, 301), (1, 0), 2, same, "boxes"),
     "a tall part": ((301, 40), (1, 0), 4, lambda a: a[1:, 3:10], "boxes"),
     "pixels of 3 bytes": ((70, 90, 3), (1, 0, 2), 1, same, "boxes"),
-    "pixels of 12 bytes": ((40, 50, 3), (1, 0, 2), 4, same, "units"),
+    "pixels of 12 bytes": ((40, 50, 3), (1, 0, 2), 4, same, "boxes"),
+    "pixels of 24 bytes": ((40, 50, 3), (1, 0, 2), 8, same, "units"),
     "pixels of 6 bytes, one of four left out": (
         (40, 50, 4),
         (1, 0, 2),
