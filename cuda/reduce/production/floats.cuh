@@ -292,6 +292,13 @@ struct float_sums {
                 return;
             }
         }
+        if constexpr (kHalf && kSquares && !kSum && N % 2 == 0) {
+            double total;
+            if (squares_of_halves(elements, &total)) {
+                squares.put(total);
+                return;
+            }
+        }
         packed<N> some(elements);
 #pragma unroll 1
         for (int done = 0; done < N; done += M) {
@@ -396,6 +403,37 @@ struct float_sums {
             least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
             return most < 0x7f00 && most <= least + (15 << 7); // no two of them overflow
         }
+    }
+    // The sum of squares of finite halves, two in a word, exact where double has the digits of all. Every other half becomes
+    // a double by its place in one and a power of two, which is subnormal with it: what converts floats has a quarter
+    // of the lanes.
+    template <int N>
+    static __device__ __forceinline__ bool squares_of_halves(const R (&elements)[N],
+                                                             double *total)
+    {
+        constexpr int kDigits = kFloat16 ? 10 : 7, kUp = 20 - kDigits,
+                      kBinades = (53 - 2 * (kDigits + 1) - log2_of(2 * N - 1)) / 2;
+        constexpr double kScale = kFloat16 ? 0x1p1008 : 0x1p896;
+        uint32_t w[N / 2], most = 0, least = UINT32_MAX;
+        double d[4] = {0, 0, 0, 0};
+        memcpy(w, elements, sizeof w);
+#pragma unroll
+        for (int j = 0; j < N / 2; j++) {
+            const uint32_t size = w[j] & 0x7fff7fff;
+            most = __vmaxu2(most, size);
+            least = __viaddmin_u16x2(size, UINT32_MAX, least); // less one
+            const double low = (double)value_of(R{(uint16_t)w[j]}),
+                         high = wk_from_bits_f64((uint64_t)(size >> (16 - kUp) & 0x7fffu << kUp)
+                                                 << 32) *
+                                kScale;
+            d[j % 2] = __fma_rn(low, low, d[j % 2]);
+            d[2 + j % 2] = __fma_rn(high, high, d[2 + j % 2]);
+        }
+        *total = (d[0] + d[1]) + (d[2] + d[3]);
+        most = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff;
+        least = least >> 16 < (least & 0xffff) ? least >> 16 : least & 0xffff;
+        return most < (kFloat16 ? 0x7c00 : 0x7f80) &&
+               most >> kDigits <= ((least + 1) >> kDigits) + kBinades;
     }
     template <int N>
     __device__ __forceinline__ void add_floats(int part, const F (&x)[N],
