@@ -378,13 +378,27 @@ struct float_sums {
     template <int N>
     static __device__ __forceinline__ bool sum_of_halves(const R (&elements)[N], double *total)
     {
-        if constexpr (kFloat16) {
+        if constexpr (kFloat16 && N % 2) {
             const packed<N> some(elements);
             F x[N];
 #pragma unroll
             for (int j = 0; j < N; j++) x[j] = some[j];
             *total = plain_sum(x);
             return *total - *total == 0;
+        } else if constexpr (kFloat16) { // every other one by its place, as below
+            uint32_t w[N / 2], most = 0;
+            double low = -0.0, high = -0.0; // -0.0 only if all are
+            memcpy(w, elements, sizeof w);
+#pragma unroll
+            for (int j = 0; j < N / 2; j++) {
+                const uint32_t size = w[j] & 0x7fffffff,
+                               place = (uint32_t)((int)w[j] >> 6) & 0x81fffc00;
+                most = size > most ? size : most;
+                low += (double)value_of(R{(uint16_t)w[j]});
+                high += wk_from_bits_f64((uint64_t)place << 32);
+            }
+            *total = low + high * 0x1p1008;
+            return most < 0x7c000000 && low - low == 0;
         } else {
             uint32_t w[N / 2], most = 0, least = UINT32_MAX;
             double d[2] = {-0.0, -0.0};
