@@ -277,13 +277,15 @@ struct float_sums {
         __device__ __forceinline__ void drop() // the first ones
         {
 #pragma unroll
-            for (int w = 0; w < M / 2; w++) x[w] = x[M / 2 + w];
+            for (int w = 0; w < (N - M) / 2; w++) x[w] = x[M / 2 + w];
         }
     };
     template <int part, int N>
     __device__ __forceinline__ void add(const R (&elements)[N])
     {
-        constexpr int M = kHalf && N > 16 ? N / 2 : N; // registers
+        // Registers; and little code for what is rarely met. H200, sums along axis 0 of 16384 x n with 16 at once and so:
+        // float16 .66 .81 of a copy, bfloat16 .73 .81; but norms .70 .69, .74 .70.
+        constexpr int kOnce = kSquares ? 16 : 8, M = kHalf && N % kOnce == 0 ? kOnce : N;
         if constexpr (kHalf && !kSquares && N % 2 == 0) {
             double total;
             if (sum_of_halves(elements, &total)) {
