@@ -198,7 +198,7 @@ static int
 find_moments(wk_dtype in, int squares, int64_t size, moments *m)
 {
     const int item = wk_itemsize[in], all = item == 1 ? 1 : item <= 4 ? 2 : 3;
-    const int unsign = in == WK_U8 || in == WK_U16 || in == WK_U32 || in == WK_U64;
+    const int unsign = wk_is_unsigned(in);
     if (size == 2 && !squares) { /* one word holds the sum as it is */
         *m = (moments){1, 0, 0};
         return 1;

@@ -10,6 +10,12 @@ wk_is_float(wk_dtype dtype)
 }
 
 int
+wk_is_unsigned(wk_dtype dtype)
+{
+    return dtype == WK_U8 || dtype == WK_U16 || dtype == WK_U32 || dtype == WK_U64;
+}
+
+int
 wk_is_complex(wk_dtype dtype)
 {
     return dtype == WK_C64 || dtype == WK_C128;
@@ -146,7 +152,7 @@ wk_dtype
 wk_fold_dtype(wk_fold fold, wk_dtype in)
 {
     const int real = wk_is_float(in), complex = wk_is_complex(in);
-    const int unsign = in == WK_U8 || in == WK_U16 || in == WK_U32 || in == WK_U64;
+    const int unsign = wk_is_unsigned(in);
     switch (fold) {
     case WK_ANY:
     case WK_ALL: return WK_BOOL;

@@ -64,13 +64,25 @@ def test_every_dtype_and_op(dtype, device):
         assert_same_bits(result, wanted)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex64"])
+@pytest.mark.parametrize("dtype", [*REALS, "int64", "complex64"])
 def test_words_are_the_same_on_every_device(dtype, device):
     x = numbers(dtype, (40, 50))
     for op, axis in itertools.product((*EXACT, "min", "argmax", SEVERAL), (None, 0, 1)):
         here = warpkit.partial(x, op, axis, device="cpu")
         there = warpkit.partial(x, op, axis, device=device)
         np.testing.assert_array_equal(here.words, there.words, f"{op} {axis}")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_squares_of_halves_that_lie_apart(dtype, device):
+    """As far as a double holds the digits of all, and farther."""
+    x = np.random.default_rng(5).uniform(1.9, 2, (24, 64))
+    x[:, ::9] *= 2.0 ** -np.arange(24)[:, np.newaxis]
+    for a in (x.astype(dtype), np.asfortranarray(x.astype(dtype))):
+        for op in ("sumsq", "sum"):
+            here = warpkit.partial(a, op, 1, device="cpu").words
+            there = warpkit.partial(a, op, 1, device=device).words
+            np.testing.assert_array_equal(here, there, op)
 
 
 def test_where_and_skipped_nan(device):

@@ -503,6 +503,19 @@ def test_columns_with_a_few_elements_far_below_the_others(device, dtype, odd):
     )
 
 
+@pytest.mark.parametrize("n", [64, 2100])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_of_which_one_is_odd_at_any_place(device, dtype, n):
+    """Those of even and of odd places become doubles in different ways."""
+    x = np.random.default_rng(n).standard_normal((64, n)).astype(dtype)
+    least, most = exponents(dtype)
+    for odd in (np.inf, -np.inf, np.nan, 2.0**least, -(2.0 ** (least + 12)), 2.0 ** (most - 1)):
+        x[np.arange(64), np.arange(64)] = odd
+        for op in ("sum", "mean", "norm", "var"):
+            check(device, x, op, 1)
+            check(device, np.asfortranarray(x), op, 1)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sums_are_exact_of_blocks_full_of_large_elements(device, dtype):
     """As much as bins are made for: all of one sign, with one element far below."""

@@ -71,8 +71,7 @@ neutral_bits(const wk_reduction *r, wk_dtype part, wk_component c, uint64_t *bit
 {
     const uint64_t infinity = wk_infinity_bits(part);
     const uint64_t sign = (uint64_t)1 << (8 * wk_itemsize[part] - 1);
-    const int unsign =
-        part == WK_BOOL || part == WK_U8 || part == WK_U16 || part == WK_U32 || part == WK_U64;
+    const int unsign = part == WK_BOOL || wk_is_unsigned(part);
     switch (c) {
     case WK_C_ARGMIN:
     case WK_C_ARGMAX: return 0;
@@ -91,8 +90,7 @@ static void
 look_for_neutral(wk_reduction *r)
 {
     const wk_reduce_args *args = r->args;
-    const wk_dtype in = r->in->dtype;
-    const wk_dtype part = in == WK_C64 ? WK_F32 : in == WK_C128 ? WK_F64 : in;
+    const wk_dtype part = wk_real_of(r->in->dtype);
     const int64_t item = wk_itemsize[part];
     uint64_t bits = 0, others;
     if (r->call->part.mode != WK_WHOLE || args->planes == 2) return;

@@ -239,12 +239,6 @@ wk_check_empty(const wk_request *r, int i, int masked, int64_t n, wk_dtype in)
 /* ---- dtypes ------------------------------------------------------------------------------- */
 
 static int
-part_of(int dtype)
-{
-    return dtype == WK_C64 ? WK_F32 : dtype == WK_C128 ? WK_F64 : dtype;
-}
-
-static int
 bits_of(int dtype) /* of a number's magnitude */
 {
     static const int bits[WK_DTYPES] = {1, 7, 8, 15, 16, 31, 32, 63, 64, 11, 8, 24, 53, 24, 53};
@@ -255,7 +249,7 @@ int
 wk_casts_in_registers(const wk_request *r, int i, int in)
 {
     const wk_fold fold = r->fold[i];
-    const int dtype = r->dtype, whole = in < WK_F16, part = part_of(dtype);
+    const int dtype = r->dtype, whole = in < WK_F16, part = (int)wk_real_of((wk_dtype)dtype);
     const int real = SET(WK_VAR, WK_STD, WK_NORM, WK_SUMSQ) >> fold & 1; /* whatever is given */
     if (dtype == in) return 1;
     if (dtype == WK_BOOL) return 0;
@@ -272,7 +266,8 @@ wk_result_dtype(const wk_request *r, int i, wk_dtype in)
 {
     const wk_fold fold = r->fold[i];
     if (r->dtype < 0) return wk_fold_dtype(fold, in);
-    return SET(WK_SUM, WK_PROD, WK_MEAN) >> fold & 1 ? r->dtype : part_of(r->dtype);
+    const wk_dtype own = (wk_dtype)r->dtype;
+    return SET(WK_SUM, WK_PROD, WK_MEAN) >> fold & 1 ? own : wk_real_of(own);
 }
 
 int

@@ -61,7 +61,6 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
-#define WORST_VALUE ((T)__builtin_inf())
 #define BODY "arg_body.h"
 #include "each_real.h"
 #include "arg_complex.h"
@@ -70,14 +69,12 @@ places(int64_t *restrict place, const void *restrict at, size_t item, int64_t ne
 #undef OP
 #undef LOSER
 #undef WINNER
-#undef WORST_VALUE
 
 #define NAME(name) max_##name
 #define BETTER(a, b) ((a) > (b))
 #define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
-#define WORST_VALUE ((T)-__builtin_inf())
 #define BODY "arg_body.h"
 #include "each_real.h"
 #include "arg_complex.h"

@@ -1,8 +1,8 @@
 /* best_body.h -- the least (or the most) of a run of one dtype. No include guard.
  *   T        in memory; A the key's type; KEY(x, nan) the key, nan that of NaN; OP(a, b) the winner
  *   WORST    a key that every other wins against; NAN_KEY  that of NaN (WORST: there is none)
- *   U        defined for floats that the chip itself compares: an integer of T's size; then WORST_VALUE,
- *            the infinity that no other loses to, and ZEROS_DIFFER: is -0.0 less than 0.0?
+ *   U        defined for floats that the chip itself compares: an integer of T's size; then ZEROS_DIFFER:
+ *            is -0.0 less than 0.0?
  * FN(name) gives the functions' names.
  *
  * A run is WK_ROWS short rows side by side, which are folded into lanes: no lane waits for its
@@ -13,6 +13,8 @@
 enum { FN(SIDE) = WK_SIDE / sizeof(T), FN(LANES) = sizeof(T) < 8 ? 64 / sizeof(T) : 16 };
 
 #ifdef U
+#define WORST_VALUE (-OP((T)__builtin_inf(), (T)-__builtin_inf())) /* no other loses to it */
+
 static inline U
 FN(bits)(T x)
 {

@@ -30,7 +30,6 @@
 #define OP(a, b) ((a) < (b) ? (a) : (b))
 #define LOSER(T) WK_TOP(T)
 #define WINNER(T) WK_BOTTOM(T)
-#define WORST_VALUE ((T)__builtin_inf())
 #define PLACE(a) (a)->least
 #define BODY "extreme_body.h"
 #include "each_real.h"
@@ -38,14 +37,12 @@
 #undef OP
 #undef LOSER
 #undef WINNER
-#undef WORST_VALUE
 #undef PLACE
 
 #define NAME(name) max_##name
 #define OP(a, b) ((a) > (b) ? (a) : (b))
 #define LOSER(T) WK_BOTTOM(T)
 #define WINNER(T) WK_TOP(T)
-#define WORST_VALUE ((T)-__builtin_inf())
 #define PLACE(a) (a)->most
 #define BODY "extreme_body.h"
 #include "each_real.h"

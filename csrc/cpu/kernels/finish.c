@@ -317,7 +317,7 @@ add_initial(const wk_reduction *r, wk_acc *a, int64_t output)
         case WK_C_SUM:
             a->n++;
             if (in < WK_F16) {
-                const int unsign = in == WK_U8 || in == WK_U16 || in == WK_U32 || in == WK_U64;
+                const int unsign = wk_is_unsigned(in);
                 const uint64_t u = args->initial.u;
                 wk_exact_flush(&a->sum[0]);
                 wk_limbs_add(&a->sum[0].limbs, (int64_t)(u & 0xffffffffu), 0);

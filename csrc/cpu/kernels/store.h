@@ -61,11 +61,4 @@ wk_store_bits(void *out, int64_t i, wk_dtype dtype, uint64_t x)
     }
 }
 
-/* The dtype of a complex one's parts; a real one as it is. */
-static inline wk_dtype
-wk_real_of(wk_dtype dtype)
-{
-    return dtype == WK_C64 ? WK_F32 : dtype == WK_C128 ? WK_F64 : dtype;
-}
-
 #endif

@@ -17,8 +17,7 @@ namespace wk
 inline void
 describe_elements(wk_dtype dtype, reduce_task *task)
 {
-    const bool is_unsigned =
-        dtype == WK_U8 || dtype == WK_U16 || dtype == WK_U32 || dtype == WK_U64;
+    const bool is_unsigned = wk_is_unsigned(dtype);
     uint64_t signs = 0; // bits of the elements, or parts, in 8 bytes
     switch (wk_itemsize[dtype] >> wk_is_complex(dtype)) {
     case 1: signs = 0x8080808080808080; break;
