@@ -133,6 +133,9 @@ PLANTED = [
     (DOUBLES, "lower += __fma_rn(x, x, upper - next);", ";"),
     (DOUBLES, "if (rest == 0 || (b & 1)) return x;\n    return wk", "return x;\n    return wk"),
     # batches: when they may be added in double or cut, and what is lost else
+    (FLOATS, "return most < 0x7c000000 && low - low == 0;", "return low - low == 0;"),
+    (FLOATS, "return most < (kFloat16 ? 0x7c00 : 0x7f80) &&", "return"),
+    (FLOATS, "w < (N - M) / 2; w++", "w < M / 2; w++"),
     (FLOATS, "kPlain = kHalf ? 42 : 26,", "kPlain = kHalf ? 60 : 44,"),
     (FLOATS, "kPlainSquares = kFloat16 ? 15 : 18;", "kPlainSquares = kFloat16 ? 24 : 30;"),
     (FLOATS, "kCut = kHalf ? 90 : 75;", "kCut = kHalf ? 140 : 120;"),
@@ -324,7 +327,8 @@ PLANTED = [
     # registers
     (TURN, "w[1] = __byte_perm(ab, cd, 0x7632);", "w[1] = __byte_perm(ab, cd, 0x5410);"),
     (ALIGNED, "if (down * shape::kPer < rows && column < columns)", "if (column < columns)"),
-    (ALIGNED, "part = index / kRun % shape::kParts;", "part = 0;"),
+    (ALIGNED, "part = part_at % kParts;", "part = 0;"),
+    (ALIGNED, "down = run_at >> runs;", "down = run_at;"),
     (SHORT, "__syncwarp(); // the warp's pieces are there before its lanes read others'", ";"),
     (SHORT, "? to % kLong * kSide + to / kLong", "? to"),
     # tables
