@@ -184,6 +184,28 @@ def test_memory_of_the_device_is_given_back(device):
     assert_same(warpkit.reduce(a, "max", device=device), a.max())
 
 
+LIMITED = """
+import sys, numpy as np, warpkit
+device, n = sys.argv[1], 3 << 20
+a = warpkit.asarray(np.ones((1024, n // 4096), np.float32), device=device)
+for _ in range(3):
+    b = warpkit.transpose(a)
+    del b  # waits for the next of its size
+used = warpkit.memory_info(device)["pool_used"]
+c = warpkit.asarray(np.ones(9 * n // 4, np.float32), device=device)
+print(used == n, int(warpkit.reduce(c)) == 9 * n // 4)
+"""
+
+
+@pytest.mark.large
+def test_blocks_that_wait_make_room_for_others(device):
+    """3 MiB are an array's, 3 wait, and 27 are asked for of 32."""
+    if device == "cpu":
+        pytest.skip("has no pool")
+    env = {"WARPKIT_POOL_LIMIT": str(32 << 20)}
+    assert python(LIMITED, device, env=env).split() == ["True", "True"]
+
+
 # ---- arguments whose code changes the call's arrays --------------------------------------------
 
 MANY, FEW = 1 << 18, 6  # elements: memory that goes back to the system, so that a late read faults

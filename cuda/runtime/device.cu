@@ -42,8 +42,9 @@ set_up(wk::gpu &g, int device, wk_error *error)
     const auto keep = std::max<uint64_t>(all.totalGlobalMem / kKeepShare, kKeep);
     g.keep = (uint64_t)wk_setting_value(WK_SET_POOL_KEEP, (int64_t)keep);
     g.limit = (uint64_t)wk_setting_value(WK_SET_POOL_LIMIT, 0);
+    g.idle_room = std::min(wk::kIdleRoom, g.keep);
     try {
-        g.idle.reserve(wk::kMostIdle);
+        g.idle.reserve(wk::kMostIdle + 1);
         g.zeros.reserve(wk::kMostZeros);
     } catch (const std::bad_alloc &) {
         return WK_FAIL(error, WK_EMEMORY, "cannot allocate the lists of a device's blocks");

@@ -13,7 +13,6 @@ namespace wk
 namespace
 {
 
-constexpr size_t kSmall = 1 << 20;   // bytes: larger blocks are worth a call of the driver
 constexpr int64_t kZeros = 16 << 10; // bytes of zeros for a stream: tickets of 4096 outputs
 constexpr int kSlotWords = 8;        // 64 bytes, a cache line, so that readers do not disturb
 
@@ -36,10 +35,35 @@ take_idle(gpu *g, cudaStream_t stream, size_t size, void **block)
     for (auto i = g->idle.rbegin(); i != g->idle.rend(); ++i) {
         if (i->stream != stream || i->bytes != size) continue;
         *block = i->block;
+        g->idle_bytes -= size;
         g->idle.erase(std::next(i).base());
         return true;
     }
     return false;
+}
+
+void
+free_block(const gpu *g, cudaStream_t stream, void *block)
+{
+    if (g->pool)
+        cudaFreeAsync(block, stream);
+    else
+        cudaFree(block);
+}
+
+void
+drop_idle(gpu *g)
+{
+    for (const idle_block &b : g->idle) free_block(g, b.stream, b.block);
+    g->idle.clear();
+    g->idle_bytes = 0;
+}
+
+cudaError_t
+new_block(const gpu *g, cudaStream_t stream, size_t size, void **block)
+{
+    return g->pool ? cudaMallocFromPoolAsync(block, size, g->pool, stream)
+                   : cudaMalloc(block, size);
 }
 
 } // namespace
@@ -48,11 +72,16 @@ wk_status
 take_block(gpu *g, cudaStream_t stream, int64_t bytes, void **block, wk_error *error)
 {
     const size_t size = bytes > 0 ? (size_t)bytes : 1;
-    if (size <= kSmall && take_idle(g, stream, size, block)) return WK_OK;
+    if (take_idle(g, stream, size, block)) return WK_OK;
     current_device current;
     if (current.set(g->device, error) != WK_OK) return error->status;
-    const cudaError_t code = g->pool ? cudaMallocFromPoolAsync(block, size, g->pool, stream)
-                                     : cudaMalloc(block, size);
+    cudaError_t code = new_block(g, stream, size, block);
+    if (code == cudaErrorMemoryAllocation) { // as long as others wait in vain
+        std::lock_guard<std::mutex> hold(g->lock);
+        cudaGetLastError();
+        drop_idle(g);
+        code = new_block(g, stream, size, block);
+    }
     if (code == cudaErrorMemoryAllocation) return no_room(g, bytes, error);
     WK_TRY(error, code);
     return WK_OK;
@@ -69,16 +98,22 @@ wk_status
 give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *error)
 {
     const size_t size = bytes > 0 ? (size_t)bytes : 1;
-    if (size <= kSmall && lasts(g, stream)) {
-        std::lock_guard<std::mutex> hold(g->lock);
-        if (g->idle.size() < kMostIdle) {
-            g->idle.push_back({stream, size, block});
-            return WK_OK;
-        }
-    }
     current_device current;
-    if (current.set(g->device, error) != WK_OK) return error->status;
-    WK_TRY(error, g->pool ? cudaFreeAsync(block, stream) : cudaFree(block));
+    if (size > g->idle_room / 4 || !lasts(g, stream)) {
+        if (current.set(g->device, error) != WK_OK) return error->status;
+        WK_TRY(error, g->pool ? cudaFreeAsync(block, stream) : cudaFree(block));
+        return WK_OK;
+    }
+    std::lock_guard<std::mutex> hold(g->lock);
+    g->idle.push_back({stream, size, block});
+    g->idle_bytes += size;
+    while (g->idle.size() > kMostIdle || g->idle_bytes > g->idle_room) {
+        if (current.set(g->device, error) != WK_OK) return error->status;
+        const idle_block oldest = g->idle.front();
+        free_block(g, oldest.stream, oldest.block);
+        g->idle_bytes -= oldest.bytes;
+        g->idle.erase(g->idle.begin());
+    }
     return WK_OK;
 }
 
@@ -109,30 +144,18 @@ allocate(wk_call *call, int64_t bytes, void **block)
     return WK_OK;
 }
 
-static void
-free_block(const gpu *g, cudaStream_t stream, void *block)
-{
-    if (g->pool)
-        cudaFreeAsync(block, stream);
-    else
-        cudaFree(block);
-}
-
 void
 drop_kept_blocks(gpu *g)
 {
-    for (const idle_block &b : g->idle) free_block(g, b.stream, b.block);
+    drop_idle(g);
     for (const zero_block &z : g->zeros) free_block(g, z.stream, z.block);
-    g->idle.clear();
     g->zeros.clear();
 }
 
 int64_t
 kept_bytes(const gpu *g)
 {
-    int64_t bytes = (int64_t)g->zeros.size() * kZeros;
-    for (const idle_block &b : g->idle) bytes += (int64_t)b.bytes;
-    return bytes;
+    return (int64_t)g->zeros.size() * kZeros + (int64_t)g->idle_bytes;
 }
 
 // The stream's zeros, unless a kernel may have failed since.
