@@ -150,7 +150,7 @@ static void
 see_parts(wk_array *a, int at)
 {
     for (int d = 0; d < a->ndim; d++) a->strides[d] *= 2;
-    a->dtype = a->dtype == WK_C64 ? WK_F32 : WK_F64;
+    a->dtype = wk_real_of(a->dtype);
     insert(a, at, 2, 1);
 }
 

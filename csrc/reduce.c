@@ -167,6 +167,6 @@ wk_fold_dtype(wk_fold fold, wk_dtype in)
     case WK_MEAN: return real || complex ? in : WK_F64;
     case WK_SUMSQ:
         if (!real && !complex) return unsign ? WK_U64 : WK_I64; /* fall through */
-    default: return in == WK_C64 ? WK_F32 : in == WK_C128 || !real ? WK_F64 : in;
+    default: return real || complex ? wk_real_of(in) : WK_F64;
     }
 }

@@ -47,13 +47,6 @@ int wk_is_unsigned(wk_dtype dtype); /* uint8 ... uint64 */
 int wk_is_float(wk_dtype dtype);    /* float16 ... float64 */
 int wk_is_complex(wk_dtype dtype);
 
-/* The dtype of a complex one's parts; a real one as it is. */
-static inline wk_dtype
-wk_real_of(wk_dtype dtype)
-{
-    return dtype == WK_C64 ? WK_F32 : dtype == WK_C128 ? WK_F64 : dtype;
-}
-
 #ifdef __cplusplus
 }
 #endif

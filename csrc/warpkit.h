@@ -73,6 +73,13 @@ extern const char *const wk_dtype_names[WK_DTYPES];
 extern const char *const wk_kind_names[WK_KINDS];
 extern const int wk_itemsize[WK_DTYPES];
 
+/* The dtype of a complex one's parts; a real one as it is. */
+static inline wk_dtype
+wk_real_of(wk_dtype dtype)
+{
+    return dtype == WK_C64 ? WK_F32 : dtype == WK_C128 ? WK_F64 : dtype;
+}
+
 /* ---- errors: the first failure wins ----------------------------------------------------- */
 
 typedef enum {

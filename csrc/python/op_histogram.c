@@ -126,7 +126,7 @@ keep_sums(wk_frame *f)
     wk_call *call = &f->call;
     const wk_dtype weights = call->weights.ndim < 0 ? WK_BOOL : call->weights.dtype;
     const int parts = wk_is_complex(weights) ? 2 : 1;
-    const wk_dtype real = weights == WK_C64 ? WK_F32 : parts == 2 ? WK_F64 : weights;
+    const wk_dtype real = wk_real_of(weights);
     const wk_form form = wk_form_of_weights(real);
     const npy_intp rows = call->out[0].shape[0];
     if (real < WK_F16 || (!f->operand.on_device && f->options.device.kind != WK_CPU)) {

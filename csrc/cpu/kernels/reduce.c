@@ -29,7 +29,7 @@ int
 WK_ISA_NAME(wk_any_nan)(wk_dtype dtype, const void *x, int64_t n)
 {
     if (wk_is_complex(dtype)) {
-        dtype = dtype == WK_C64 ? WK_F32 : WK_F64;
+        dtype = wk_real_of(dtype);
         n *= 2;
     }
     switch (dtype) {

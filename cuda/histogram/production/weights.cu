@@ -161,8 +161,8 @@ plan_of(const wk_call *call)
     plan p;
     p.kind = class_of(w->dtype);
     p.columns = complex ? 2 : 1;
-    p.part = w->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : w->dtype;
-    p.sum = to->dtype == WK_C64 ? WK_F32 : complex ? WK_F64 : to->dtype;
+    p.part = wk_real_of(w->dtype);
+    p.sum = wk_real_of(to->dtype);
     p.shared = fits_shared(call, p.kind);
     p.near = !p.shared && rows * most_limbs(p.kind) <= kNearRoom &&
              fits_near(call, p.kind, rows, h->n);
