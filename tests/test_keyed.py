@@ -116,6 +116,20 @@ def test_dots_of_blocks_that_differ(row):
     check(row, "vdot", x + 1j * y, y - 1j * x, oracle=lambda a, b: reference.dot(a, b, None, True))
 
 
+@pytest.mark.parametrize("row", rows("dot"), ids=str)
+def test_dots_that_are_nearly_ties(row):
+    """To what side is less than what is rounded off on the way."""
+    rng = np.random.default_rng(9)
+    for k in (99, 103, 105, 107, 112, 140):
+        x, y = (rng.standard_normal(300) for _ in range(2))
+        x = np.concatenate([x, x, [1, 2.0**-53, rng.choice([-1, 1]) * 2.0**-k]])
+        y = np.concatenate([y, -y, np.ones(3)])
+        order = rng.permutation(603)
+        check(row, "dot", x[order], y[order])
+        z = (1 + 1j) * x[order]
+        check(row, "dot", z, y[order].astype("c16"))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", *COMPLEX])
 @pytest.mark.parametrize("row", rows("dot"), ids=str)
 def test_dots_of_many_short_lines(row, dtype):

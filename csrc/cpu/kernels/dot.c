@@ -20,10 +20,10 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 17, /* elements a task: 50 us                            */
-    PARTS = 64,     /* of a long output                                  */
-    SOME = 512,     /* complex numbers whose parts are brought side by side */
-    NEAR = 2048     /* elements that are added up before sums are joined    */
+    TASK = 1 << 16, /* elements a task: 15 to 50 us                                    */
+    PARTS = 64,     /* of a long output                                                */
+    SOME = 512,     /* complex numbers whose parts are brought side by side            */
+    NEAR = 2048     /* elements that are added up before sums are joined               */
 };
 
 /* x y = t[0] + t[1]; no part of it may be subnormal. */
@@ -164,9 +164,6 @@ start(dots *d, wk_dtype dtype)
     }
 COMPLEX(float, add, f32, dots)
 COMPLEX(double, add, f64, dots)
-#if WK_HAS_FMA
-COMPLEX(double, near, f64, near_dots)
-#endif
 #undef COMPLEX
 
 #define WHOLE(E, W)                                                                            \
@@ -213,7 +210,7 @@ add_block(const job *j, dots *d, const void *x, const void *y, int64_t n)
     }
 }
 
-/* n <= NEAR, of complex numbers SOME. Without an fma nothing is tried. */
+/* n <= NEAR. Without an fma nothing is tried. */
 static void
 near_block(const job *j, near_dots *d, const void *x, const void *y, int64_t n)
 {
@@ -225,7 +222,7 @@ near_block(const job *j, near_dots *d, const void *x, const void *y, int64_t n)
     case WK_F32: near_f32(&d->sum[0], x, y, n); break;
     case WK_F64: near_f64(&d->sum[0], x, y, n); break;
     case WK_C64: near_pairs(d, x, y, n, conjugate); break;
-    default: near_complex_f64(d, x, y, n, conjugate); break;
+    default: near_wide_pairs(d, x, y, n, conjugate); break;
     }
 #else
     (void)j, (void)d, (void)x, (void)y, (void)n;
@@ -233,13 +230,6 @@ near_block(const job *j, near_dots *d, const void *x, const void *y, int64_t n)
 }
 
 /* ---- results ------------------------------------------------------------------------------- */
-
-/* Of a part of an output; a complex number's are two. */
-static wk_dtype
-real_of(const job *j)
-{
-    return j->dtype == WK_C64 ? WK_F32 : j->dtype == WK_C128 ? WK_F64 : j->call->out[0].dtype;
-}
 
 /* What all that the sum may be is rounded to; 0: not to one number. */
 static int
@@ -261,7 +251,7 @@ static int
 finish_near(const job *j, const near_dots *d, int64_t output)
 {
     const int complex = wk_is_complex(j->dtype);
-    const wk_dtype real = real_of(j);
+    const wk_dtype real = wk_real_of(j->call->out[0].dtype);
     double x[2];
     for (int p = 0; p <= complex; p++)
         if (!settled(&d->sum[p], real, &x[p])) return 0;
@@ -275,7 +265,7 @@ finish(const job *j, const dots *d, int64_t output)
 {
     const wk_array *out = &j->call->out[0];
     const int complex = wk_is_complex(j->dtype);
-    const wk_dtype real = real_of(j);
+    const wk_dtype real = wk_real_of(j->call->out[0].dtype);
     if (j->dtype < WK_F16) {
         wk_store_bits(out->data, output, out->dtype, d->bits);
         return;
@@ -303,11 +293,10 @@ range_of(const job *j, int64_t item)
 static near_dots
 near_part(const job *j, range r, int *powers)
 {
-    const int64_t some = wk_is_complex(j->dtype) ? SOME : NEAR;
     near_dots d = {.sum = {{.power = powers[0]}, {.power = powers[1]}}};
-    for (int64_t i = r.first; i < r.last && !(d.sum[0].unknown | d.sum[1].unknown); i += some)
+    for (int64_t i = r.first; i < r.last && !(d.sum[0].unknown | d.sum[1].unknown); i += NEAR)
         near_block(j, &d, j->x + i * j->item, j->y + i * j->item,
-                   r.last - i < some ? r.last - i : some);
+                   r.last - i < NEAR ? r.last - i : NEAR);
     for (int p = 0; p < 2; p++) powers[p] = d.sum[p].unknown ? NO_POWER : d.sum[p].power;
     return d;
 }

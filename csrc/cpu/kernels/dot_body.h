@@ -206,6 +206,7 @@ FN(power)(const T *x, const T *y, int64_t n)
         const wk_vd p = u * v;
         most = wk_larger(p, most);
         some |= (wk_vl)((u != 0) & (v != 0)) | (wk_vl)(p != p); /* also of 0 times infinity */
+        if (i == FIRST * WK_VD && likely_power(most) != NO_POWER) return likely_power(most);
     }
     const int power = power_of(most);
     int64_t any = 0;

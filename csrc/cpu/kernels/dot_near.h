@@ -11,7 +11,7 @@ typedef struct near_sum {
     int unknown, power; /* products are below two to it, as far as is seen */
 } near_sum;
 
-enum { NO_POWER = -5000, MOST_POWER = 5000 };
+enum { NO_POWER = -5000, MOST_POWER = 5000, FIRST = 4 /* vectors */ };
 
 /* All are below two to it. */
 static inline int
@@ -22,6 +22,15 @@ power_of(wk_vd sizes)
     const int raw = (int)(wk_bits_f64(most) >> 52);
     if (most == 0) return NO_POWER;
     return raw == 2047 ? MOST_POWER : (raw > 0 ? raw : 1) - 1022;
+}
+
+/* Others are likely to be below, where the first ones are of these sizes; NO_POWER: all are to be looked at. What is
+ * larger is met, and then all is done once more. */
+static inline int
+likely_power(wk_vd sizes)
+{
+    const int power = power_of(sizes);
+    return power > -690 && power < 890 ? power + 3 : NO_POWER;
 }
 
 static inline void
@@ -92,6 +101,127 @@ near_pairs(near_dots *d, const float *x, const float *y, int64_t n, int conjugat
         near_lost(to, most, n, LANES);
         near_add(to, sum[p][0], 0);
         near_add(to, odd, 0);
+    }
+}
+
+/* Of complex128, as they lie, likewise; but to biased sums, as near_f64 has it (dot_body.h): of like products [0], and of
+ * unlike ones [1]. */
+enum {
+    PAIR_SETS = 2,
+    PAIRS = WK_VD / 2 /* numbers of a vector */,
+    PAIR_LANES = PAIR_SETS * WK_VD
+};
+
+typedef struct wide_pairs {
+    const double *x, *y;
+    int64_t n, whole;      /* numbers, and those that fill vectors */
+    double rest[2][WK_VD]; /* the others                           */
+    int power[2], own[2],
+        e[2]; /* of products: below 2^power, as is met, and their sum's magnitudes */
+    wk_vd upper[2][PAIR_SETS], lower[2][PAIR_SETS], most[2][PAIR_SETS], bias[2];
+} wide_pairs;
+
+/* 0: all products are zeros. */
+static inline int
+find_powers(wide_pairs *w)
+{
+    wk_vd most[2] = {wk_splat(0), wk_splat(0)};
+    wk_vl some = {0};
+    int64_t any = 0;
+    for (int64_t i = 0; i <= w->whole; i += PAIRS) {
+        const wk_vd u = wk_load_f64(i < w->whole ? w->x + 2 * i : w->rest[0]),
+                    v = wk_load_f64(i < w->whole ? w->y + 2 * i : w->rest[1]), s = SWAPPED(v),
+                    p = u * v, q = u * s;
+        most[0] = wk_larger(p, most[0]);
+        most[1] = wk_larger(q, most[1]);
+        some |= (wk_vl)((u != 0) & ((v != 0) | (s != 0))) | (wk_vl)(p != p) | (wk_vl)(q != q);
+        if (i != FIRST * PAIRS) continue;
+        for (int k = 0; k < 2; k++) w->power[k] = likely_power(most[k]);
+        if (w->power[0] != NO_POWER && w->power[1] != NO_POWER) return 1;
+    }
+    for (int k = 0; k < WK_VD; k++) any |= some[k];
+    for (int k = 0; k < 2; k++) w->power[k] = power_of(most[k]);
+    for (int k = 0; k < 2;
+         k++) /* too small to have all digits, or zeros but for the other ones */
+        if (w->power[k] < -700)
+            w->power[k] = w->power[1 - k] < -700 ? MOST_POWER : w->power[1 - k];
+    return any != 0;
+}
+
+/* 0: some products were not below what was thought, and the powers are larger now. */
+static inline int
+add_wide_pairs(wide_pairs *w)
+{
+    wk_vd upper[2][PAIR_SETS], lower[2][PAIR_SETS], most[2][PAIR_SETS];
+    int64_t i = 0;
+    int fine = 1;
+    for (int p = 0; p < 2; p++) {
+        w->e[p] = w->power[p] + 64 - __builtin_clzll((uint64_t)(2 * w->n));
+        w->bias[p] = wk_splat(1.5 * wk_power_of_two(w->e[p] + 1));
+        for (int k = 0; k < PAIR_SETS; k++) {
+            upper[p][k] = w->bias[p];
+            lower[p][k] = most[p][k] = wk_splat(0);
+        }
+    }
+#define ADD(p, k, u, v)                                                                        \
+    {                                                                                          \
+        const wk_vd next = wk_fma(u, v, upper[p][k]), less = upper[p][k] - next;               \
+        lower[p][k] += wk_fma(u, v, less);                                                     \
+        most[p][k] = wk_larger(less, most[p][k]);                                              \
+        upper[p][k] = next;                                                                    \
+    }
+#define BOTH(k, a, b)                                                                          \
+    {                                                                                          \
+        const wk_vd u = wk_load_f64(a), v = wk_load_f64(b), s = SWAPPED(v);                    \
+        ADD(0, k, u, v);                                                                       \
+        ADD(1, k, u, s);                                                                       \
+    }
+    for (; i + 2 * PAIRS <= w->whole; i += 2 * PAIRS) {
+        BOTH(0, w->x + 2 * i, w->y + 2 * i);
+        BOTH(1, w->x + 2 * (i + PAIRS), w->y + 2 * (i + PAIRS));
+    }
+    if (i < w->whole) BOTH(0, w->x + 2 * i, w->y + 2 * i);
+    if (w->whole < w->n) BOTH(1, w->rest[0], w->rest[1]);
+#undef BOTH
+#undef ADD
+    memcpy(w->upper, upper, sizeof upper);
+    memcpy(w->lower, lower, sizeof lower);
+    for (int p = 0; p < 2; p++) {
+        w->own[p] = power_of(wk_larger(most[p][1], most[p][0])); /* of multiples of the unit */
+        if (w->own[p] <= w->power[p]) continue;
+        w->power[p] = w->own[p] < MOST_POWER ? w->own[p] + 1 : w->own[p];
+        fine = 0;
+    }
+    return fine;
+}
+
+static inline void
+near_wide_pairs(near_dots *d, const double *x, const double *y, int64_t n, int conjugate)
+{
+    wide_pairs w = {.x = x, .y = y, .n = n, .whole = n - n % PAIRS};
+    memcpy(w.rest[0], x + 2 * w.whole, (size_t)(n - w.whole) * 2 * sizeof *x);
+    memcpy(w.rest[1], y + 2 * w.whole, (size_t)(n - w.whole) * 2 * sizeof *y);
+    for (int p = 0; p < 2; p++) w.power[p] = d->sum[p].power;
+    if ((w.power[0] == NO_POWER || w.power[1] == NO_POWER) && !find_powers(&w)) return;
+    do {
+        for (int p = 0; p < 2; p++) d->sum[p].unknown |= w.power[p] > 900;
+        if (d->sum[0].unknown || d->sum[1].unknown) return;
+    } while (!add_wide_pairs(&w));
+    for (int p = 0; p < 2; p++) { /* of conj(x) y other ones are subtracted */
+        near_sum *to = &d->sum[p];
+        const wk_vd high = (w.upper[p][0] - w.bias[p]) + (w.upper[p][1] - w.bias[p]),
+                    low = w.lower[p][0] + w.lower[p][1];
+        const double pieces = (double)(2 * n / PAIR_LANES + 5);
+        double all[2] = {0, 0};
+        for (int k = 0; k < WK_VD; k++) {
+            const int minus = k % 2 && p == conjugate;
+            all[0] += minus ? -high[k] : high[k];
+            all[1] += minus ? -low[k] : low[k];
+        }
+        to->power = w.own[p] < w.power[p] - 4 ? NO_POWER : w.power[p];
+        to->lost +=
+            PAIR_LANES * pieces * (pieces + PAIR_LANES + 1) * wk_power_of_two(w.e[p] - 104);
+        near_add(to, all[0], all[1]);
     }
 }
 #endif
