@@ -7,31 +7,43 @@
 
 enum {
     WARP = 32,
-    QUARTER = 8, /* threads                                                        */
+    QUARTER = 8, /* threads                                                            */
     WARPS = WK_BLOCK / WARP,
-    VECTOR = 16,       /* bytes                                                         */
-    ROW = 1088,        /* bytes of a short row, at most                                  */
-    ROW_OF_LANE = 272, /* of one that a thread has alone: 8 KiB a warp in shared memory  */
-    ROWS_OF_LANE = 8,  /* very short ones that a thread takes one after the other        */
-    WARP_TILES = 64,   /* of a line that a warp takes alone, where there are many lines, ... */
-    LINES = 12,        /* ... so many a multiprocessor                                   */
+    VECTOR = 16,       /* bytes                                                              */
+    ROW = 1088,        /* bytes of a short row, at most                                      */
+    ROW_OF_LANE = 272, /* of one that a thread has alone: 8 KiB a warp in shared memory      */
+    ROWS_OF_LANE = 8,  /* very short ones that a thread takes one after the other            */
+    WARP_TILES = 128,  /* of a line that a warp may take alone, where a block would too      */
     QUARTERS = 48,    /* lines of a multiprocessor, of which quarters of a warp have one each */
-    FEW_TILES = 4,    /* and where there are few: a block would wait for itself         */
+    FEW_TILES = 4,    /* and where there are few: a block would wait for itself             */
     BLOCK_TILES = 32, /* of a line that a block takes alone, of elements of 4 bytes and more */
-    FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has               */
-    ALONE = 512,       /* outputs of a multiprocessor, where a thread has more of them   */
-    FEW_ROWS = 16,     /* of a column that one thread has                               */
-    WHOLE_BLOCKS = 12, /* of a multiprocessor: then each thread has whole columns       */
-    NARROW = 512,      /* bytes of a row, or of some that are read as one                */
-    SECTOR = 32,       /* bytes that come at once                                         */
-    LINE = 128,        /* bytes that the L1 looks up at once                              */
-    SIDE = 32,         /* threads side by side, at least: 256 bytes of each row           */
-    PART_ROWS = 64,    /* of a thread, at least, where columns have parts                */
-    JOINED = 4,        /* records that a thread joins one after the other               */
+    FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has                   */
+    ALONE = 512,       /* outputs of a multiprocessor, where a thread has more of them       */
+    FEW_ROWS = 16,     /* of a column that one thread has                                    */
+    WHOLE_BLOCKS = 4,  /* of a multiprocessor, where threads have whole columns              */
+    NARROW = 512,      /* bytes of a row, or of some that are read as one                    */
+    LINE = 128,        /* bytes that the L1 looks up at once                                 */
+    SIDE = 32,         /* threads side by side, at least: 256 bytes of each row              */
+    PART_ROWS = 64,    /* of a thread, at least, where columns have parts                    */
+    JOINED = 4,        /* records that a thread joins one after the other                    */
     EACH = 4,          /* groups of a place on the device, at least, if they are to be larger */
-    FULL = 85,         /* percent of a multiprocessor's warps, where all are there at once */
-    EVEN = 90          /* percent of the places on the device that blocks should fill    */
+    FULL = 85          /* percent of a multiprocessor's warps, where all are there at once   */
 };
+
+/* What ends take, in bytes that a block reads meanwhile where all read that there is room for. Ends are all at once, as
+ * blocks begin together. */
+enum {
+    LINE_END = 40 << 10,   /* a line's, which a block has                                  */
+    WARP_END = 30 << 10,   /* a warp's, which has a line                                   */
+    SHARED_END = 80 << 10, /* a block's of columns that threads share, ...                 */
+    HALF_END = 10 << 10,   /* ... to join threads below each other by halves, each time, ... */
+    PARTS_END = 80 << 10,  /* ... to leave parts, where there are some, ...                */
+    PART_END = 20 << 10,   /* ... and to join one                                          */
+    WHOLE_END = 20 << 10   /* a block's of whole columns                                   */
+};
+/* How many times as long a block takes that has the device alone, as a block of all reads its bytes: no faster. */
+#define WARP_ALONE 6.0 /* a warp, beside a block that has a line */
+#define WHOLE_ALONE 1.2
 
 /* NaN in a part of a complex number leaves out the other one, too. */
 static int
@@ -87,24 +99,6 @@ stores_densely(const wk_call *call, int columns)
     return 1;
 }
 
-/* Parts of each group, so that few places on the device are free until all ends. */
-static int64_t
-even_parts(int64_t groups, int64_t places, int64_t limit)
-{
-    const int64_t fill = wk_most(1, places / groups);
-    int64_t best = 1, best_share = 0;
-    if (groups >= 4 * places) return 1;
-    for (int64_t p = wk_least(fill, limit); p >= 1 && p <= limit && p <= fill + 8; p++) {
-        const int64_t share = 100 * groups * p / (wk_blocks(groups * p, places) * places);
-        if (share > best_share) {
-            best = p;
-            best_share = share;
-        }
-        if (share >= EVEN) break;
-    }
-    return best;
-}
-
 /* How many times `side` elements are read as one row: about as many as NARROW, so that each row of the
  * block's begins where a line does, if few threads go without. H100, n x 3 along axis 0, share of a copy:
  * float32 sums .79 .83, int64 maxima .87 .90. */
@@ -122,35 +116,55 @@ rows_side_by_side(int64_t side, int columns, int item)
     return wk_most(1, most);
 }
 
-/* Threads side by side, of SIDE to 2 SIDE, or more where columns are short: of whole sectors, and so that as
- * few as may be are without a column. Of two as good the wider one where groups are enough for all `places`:
- * a row's reads lie side by side. H100, n x 33 float64 sums along axis 0: .75 .83; H200, 512 x 1024 x n along
- * axis 1, narrow and wide: float64 .82 .89, float32 .73 .82, float16 .58 .68, but n x 64 along axis 0, which has
- * parts, .88 .85. Where columns are many threads have more rows each, as ends take longer than few rows: H200, 200
- * x n along axis 0, sums of float32 .51 .72, float64 .58 .84, float16 .35 .54, bytes .35 .45. */
-static int64_t
-columns_side_by_side(const wk_call *call, int columns, int64_t high, int64_t places)
+/* How long so many blocks take, of which there is room for `at_once`, in bytes that a block reads meanwhile of as many as
+ * there are `places`. Those of the last round read no faster than each can: `alone` times its own. */
+static double
+time_of(int64_t blocks, int64_t at_once, int64_t places, double bytes, double alone,
+        int64_t end)
+{
+    const int64_t rounds = wk_blocks(blocks, at_once), last = blocks - (rounds - 1) * at_once;
+    const double each = bytes / (double)places, together = each * (double)last;
+    return each * (double)(blocks - last) +
+           (together > bytes * alone ? together : bytes * alone) + (double)(rounds * end);
+}
+
+/* Threads side by side and below each other, and parts: what is done soonest. Threads of a block may have columns of several
+ * planes; of planes narrower than SIDE they have one's, too, whose rows are then read as they lie. H200, 256 MiB, 222 shapes
+ * of 70 to 10,000 rows, of two and three axes, of sums, norms, variances, maxima and argmax of all sizes, each at 32, 64,
+ * 128 and 256 threads: this finds the fastest, but for .01 % in the mean; SIDE to 2 SIDE threads of one plane were 9 %
+ * slower, up to 60 %. */
+static double
+place_columns(const wk_call *call, int64_t places, wk_grid *g)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const int64_t inner = wk_blocks(call->in.shape[r->kept - 1], columns),
-                  step = wk_most(1, SECTOR / (columns * wk_itemsize[call->in.dtype]));
-    int64_t most = wk_least(WK_BLOCK / SIDE, high); /* threads below each other */
-    while (most > 1 && r->outputs / (WK_BLOCK / most * columns) >= 2 * EACH * places) most /= 2;
-    const int64_t first = wk_most(SIDE, WK_BLOCK / most),
-                  last = wk_most(2 * SIDE, WK_BLOCK / most);
-    int64_t best = first, best_height = 0, best_groups = 1;
-    for (int64_t width = first; width <= last; width += step) {
-        const int64_t side = wk_least(width, inner), height = wk_least(WK_BLOCK / side, high),
-                      groups = wk_blocks(inner, side),
-                      all = r->outputs / (side * columns); /* of all axes */
-        const int64_t gain = height * best_groups - best_height * groups;
-        if (gain < 0 || (gain == 0 && all < places)) continue;
-        best = side;
-        best_height = height;
-        best_groups = groups;
-        if (side == inner) break;
+    const int64_t rows = r->n, all = wk_blocks(r->outputs, g->columns),
+                  plane = wk_blocks(call->in.shape[r->kept - 1], g->columns),
+                  bytes = (int64_t)g->columns * wk_itemsize[call->in.dtype],
+                  sides[] = {WK_BLOCK, WK_BLOCK / 2, 2 * SIDE, SIDE, wk_least(SIDE, plane)};
+    double least = 0;
+    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
+        const int64_t width = wk_least(sides[k], all),
+                      height = wk_least(WK_BLOCK / width, wk_blocks(rows, FEW_ROWS)),
+                      groups = wk_blocks(all, width),
+                      limit = wk_most(1, rows / (height * PART_ROWS)),
+                      first = wk_least(limit, wk_most(1, places / groups)),
+                      last = groups < 4 * places ? wk_least(limit, first + 8) : first;
+        const double read = (double)(rows * WK_BLOCK * bytes) / (double)height;
+        int64_t end = SHARED_END;
+        for (int64_t h = height; h > 1; h /= 2) end += HALF_END;
+        for (int64_t parts = first; parts <= last; parts++) {
+            const int64_t join = parts > 1 ? PARTS_END + PART_END * parts : 0;
+            const double time =
+                time_of(groups * parts, places, places, read / (double)parts, 1, end + join);
+            if (least > 0 && time >= least) continue;
+            least = time;
+            g->width = (int)width;
+            g->height = (int)height;
+            g->groups = groups;
+            g->parts = parts;
+        }
     }
-    return best;
+    return least;
 }
 
 /* Parts whose records are joined first, where a thread would join many one after the other, at 0.8 us each;
@@ -187,44 +201,68 @@ repeat_rows(const wk_call *call, int columns, wk_grid *g)
     g->aligned = 1;
 }
 
+/* How long whole columns take. 16 bytes of a row that begin anywhere are read half as fast. */
+static double
+time_of_whole(const wk_call *call, int64_t processors, int64_t places, const wk_accumulator *of)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const int columns = of->quick ? of->quick : of->whole;
+    const double bytes = (double)(r->n * WK_BLOCK * columns * wk_itemsize[call->in.dtype]) *
+                         of->whole_percent / 100,
+                 alone =
+                     of->quick && !reads_at_once(call, columns) ? 2 * WHOLE_ALONE : WHOLE_ALONE;
+    return time_of(wk_blocks(r->outputs, (int64_t)WK_BLOCK * columns),
+                   WHOLE_BLOCKS * processors, places, bytes, alone, WHOLE_END);
+}
+
 static void
 plan_whole_columns(const wk_call *call, int64_t processors, int columns, wk_grid *g)
 {
     g->kind = WK_BY_WHOLE_COLUMNS;
     g->columns = columns;
     g->width = WK_BLOCK;
+    g->height = 1;
+    g->parts = 1;
     g->groups = wk_blocks(call->args.reduce.outputs, WK_BLOCK * columns);
     g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
+}
+
+/* Of more than FEW_ROWS rows, which threads share. 0: whole ones are faster. H200, 256 MiB, 17 kinds of results of 17
+ * shapes of 33 to 3,000 rows, each both ways: 1.0 % slower in the mean than the faster way, and by the number of outputs
+ * alone 4.3 %. */
+static int
+plan_shared_columns(const wk_call *call, int64_t processors, const wk_accumulator *of,
+                    wk_grid *g)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const int64_t places = of->column_blocks * processors;
+    g->kind = WK_BY_COLUMNS;
+    g->columns = of->shared;
+    g->aligned = reads_at_once(call, g->columns);
+    repeat_rows(call, g->columns, g);
+    if (g->repeat > 1) {
+        const int64_t rows = wk_blocks(r->n, g->repeat);
+        g->height = (int)wk_least(WK_BLOCK / g->width, wk_blocks(rows, FEW_ROWS));
+        g->parts = wk_least(places, wk_most(1, rows / ((int64_t)g->height * PART_ROWS)));
+    } else if (place_columns(call, places, g) >= time_of_whole(call, processors, places, of)) {
+        return 0;
+    }
+    g->staged =
+        of->stages && (g->aligned || (g->columns == 1 && wk_itemsize[call->in.dtype] >= 4));
+    g->join = joined_parts(g->parts, wk_least(r->outputs, (int64_t)g->width * g->columns));
+    g->blocks = wk_most(places * 16, wk_blocks(g->groups, 1 << 20));
+    return 1;
 }
 
 static void
 plan_columns(const wk_call *call, int64_t processors, const wk_accumulator *of, wk_grid *g)
 {
-    const wk_reduce_args *r = &call->args.reduce;
-    const int64_t places = of->column_blocks * processors;
-    const int whole = r->n <= WK_FEW_ROWS ? of->few : of->whole;
-    const int all =
-        r->n <= FEW_ROWS || r->outputs >= processors * WHOLE_BLOCKS * WK_BLOCK * (int64_t)whole;
-    const int columns = all ? whole : of->shared;
+    const int64_t n = call->args.reduce.n;
+    const int columns = n <= WK_FEW_ROWS ? of->few : of->whole;
+    if (n > FEW_ROWS && plan_shared_columns(call, processors, of, g)) return;
     g->aligned = reads_at_once(call, columns);
-    if (r->n <= WK_FEW_ROWS && columns > 1) g->aligned &= stores_densely(call, columns);
-    if (all) {
-        plan_whole_columns(call, processors, columns, g);
-        return;
-    }
-    g->kind = WK_BY_COLUMNS;
-    g->columns = columns;
-    repeat_rows(call, columns, g);
-    g->staged =
-        of->stages && (g->aligned || (columns == 1 && wk_itemsize[call->in.dtype] >= 4));
-    const int64_t rows = wk_blocks(r->n, g->repeat), high = wk_blocks(rows, FEW_ROWS);
-    if (g->repeat == 1) g->width = (int)columns_side_by_side(call, columns, high, places);
-    g->height = (int)wk_least(WK_BLOCK / g->width, high);
-    g->groups = g->repeat > 1 ? 1 : wk_blocks(r->outputs, (int64_t)g->width * columns);
-    g->parts =
-        even_parts(g->groups, places, wk_most(1, rows / ((int64_t)g->height * PART_ROWS)));
-    g->join = joined_parts(g->parts, wk_least(r->outputs, (int64_t)g->width * columns));
-    g->blocks = wk_most(places * 16, wk_blocks(g->groups, 1 << 20));
+    if (n <= WK_FEW_ROWS && columns > 1) g->aligned &= stores_densely(call, columns);
+    plan_whole_columns(call, processors, columns, g);
 }
 
 /* Few elements of each output, wherever they lie: as columns. H100, 256 MiB, by rows and so, n x 2 along axis 1:
@@ -342,6 +380,17 @@ has_block_alone(const wk_grid *g, int64_t tiles, int64_t item)
     return wk_reads_one_run(g) && tiles <= (item < 4 ? BLOCK_TILES / 2 : BLOCK_TILES);
 }
 
+/* Do warps that have a line each take so many lines sooner than blocks? H200, 538 shapes of 300 to 10,000 lines of 9 to
+ * 256 KiB, nine kinds of results, each both ways: this is .4 % slower in the mean than the faster way; by the number of
+ * lines alone it was 3.7 %, up to twice as slow. */
+static int
+warps_are_faster(int64_t lines, int64_t tiles, int64_t places)
+{
+    const double bytes = (double)tiles * WK_TILE_BYTES;
+    return time_of(lines, places * WARPS, places, bytes, WARP_ALONE, WARP_END) <
+           time_of(lines, places, places, bytes, 1, LINE_END);
+}
+
 static void
 plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk_grid *g)
 {
@@ -359,7 +408,8 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
     if (g->reads == WK_READS_ELEMENTS && reads_alone(call, processors))
         g->team = 1;
     else if (call->part.mode == WK_WHOLE &&
-             (all <= FEW_TILES || (all <= WARP_TILES && r->outputs >= LINES * processors)))
+             (all <= FEW_TILES ||
+              (all <= WARP_TILES && warps_are_faster(r->outputs, all, places))))
         g->team = WARP;
     if (g->team == 1) {
         g->tiles = wk_most(1, wk_blocks(r->n, batch));

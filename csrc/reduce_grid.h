@@ -64,6 +64,8 @@ typedef struct wk_accumulator {
     int column_blocks; /* that a multiprocessor holds, which parts are to fill                 */
     int shared, whole, few; /* columns of a thread: which shares them, has them whole, or a few
                                rows of each                                                   */
+    int quick;              /* whole columns of a thread the quick way; 0: not these          */
+    int whole_percent;      /* of the time of reading that whole columns take                 */
     int in_order;           /* an element's place matters                                     */
     int stages;             /* columns may be `staged`                                        */
     int waiting;            /* lines of a warp that may be finished together; 0: each alone   */

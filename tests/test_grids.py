@@ -172,6 +172,37 @@ def test_columns_so_many_that_threads_have_more_rows(gpu, dtype):
         check_there(gpu, a[:67, 1:], op, 0)
 
 
+PLANES = [(7, 40, 33), (30, 100, 5), (3, 70, 200), (172, 300, 13), (2, 24, 700), (90, 18, 3)]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float32", "float64", "complex64"])
+def test_threads_of_a_block_have_columns_of_several_planes(gpu, dtype):
+    for outer, n, inner in PLANES:
+        more = 1 if gpu == "emu" else max(1, 150_000 // (outer * inner))
+        a = wide(dtype, (outer * more, n * inner)).reshape(-1, n, inner)
+        for op in ("sum", "norm", "max", "argmax") if a.dtype.kind != "c" else ("sum", "var"):
+            check_there(gpu, a, op, 1)
+        check_there(gpu, a[:, :, 1:], "sum", 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("n", [20, 70])
+def test_columns_that_are_told_by_a_warp(gpu, dtype, n):
+    """Few of a warp's are far from zero, or ties, or all of another's; others are neither."""
+    outputs = 4_100 if gpu == "emu" else 420_000
+    a = values(dtype, (n, outputs)) / 64
+    far = 2.0 ** (4 if dtype == "float16" else np.finfo(dtype).nmant - 4)
+    a[:, 3] += far
+    a[:, 900:1200] += far
+    a[:, 1500:1510] = 0
+    a[0, 1502], a[1, 1505] = 33, 2.0 ** (np.finfo(dtype).nmant // 2 + 1) + 1  # its square is a tie
+    a[:, 1508] = 7
+    a[n - 1, -1] += far
+    for op in ("var", "std", "norm", "sumsq"):
+        check_there(gpu, a.astype(dtype), op, 0)
+        check_there(gpu, a.astype(dtype)[:, 1:], op, 0)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float32", "float64", "complex64"])
 def test_parts_of_an_output(gpu, dtype):
     a = values(dtype, elements(dtype))

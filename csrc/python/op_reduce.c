@@ -23,7 +23,14 @@ tell_grid(const wk_call *call, int processors)
     const int item = wk_itemsize[call->in.dtype];
     const int exact = wk_is_float(call->in.dtype) || wk_is_complex(call->in.dtype);
     const int few = item <= 4 ? 4 : 16 / item, of_floats = item <= 2 ? 4 : item == 4 ? 2 : 1;
-    const wk_accumulator of = {2, exact ? of_floats : few, item < 4 ? 4 / item : 1, few, 0, 0,
+    const wk_accumulator of = {2,
+                               exact ? of_floats : few,
+                               item < 4 ? 4 / item : 1,
+                               few,
+                               exact && call->args.reduce.n <= 1024 ? 16 / item : 0,
+                               100,
+                               0,
+                               0,
                                0};
     wk_grid g;
     wk_plan_grid(call, processors, &of, &g);

@@ -38,6 +38,13 @@ read_ahead(const uint32_t *p)
 // What nobody reads again: past the L1 cache.
 WK_VECTOR_READS(read_once, "ld.global.nc.L1::no_allocate")
 
+// The line of p is brought to the L2 cache, and nobody waits for it.
+__device__ __forceinline__ void
+bring_to_l2(const void *p)
+{
+    WK_PTX_KEPT((void)p, "prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 // Counts to `last`, and then from zero: what it was. The thread's writes, and those it has seen, are there before, and
 // what others wrote before they counted is seen behind.
 __device__ __forceinline__ unsigned

@@ -85,7 +85,7 @@ describe(const wk_call *call, reduce_task *task)
     const bool one = call->outs == 1 && !r->has_initial && r->n > 0 &&
                      call->part.mode == WK_WHOLE,
                just_sums = one && !task->counts;
-    const int part = in == WK_C64 ? WK_F32 : WK_F64; // of a complex number
+    const wk_dtype part = wk_real_of(in);
     task->plain = just_sums && (out == in || out < WK_F16 || (in >= WK_C64 && out == part));
     task->some =
         one && task->counts && (out == in || out < WK_F16) && in < WK_C64 && task->planes == 1;
@@ -166,12 +166,12 @@ share_words(wk_call *call, reduce_task *task, bool columns)
 // those of two axes begin at 16 bytes.
 template <class Acc>
 bool
-may_be_quick(const reduce_task &task, const wk_grid &plan, int64_t threads)
+may_be_quick(const reduce_task &task, int64_t threads)
 {
     using quick = quick_of<Acc>;
     const int last = task.kept.ndim - 1;
-    if (plan.kind != WK_BY_WHOLE_COLUMNS || plan.masked || task.integers_only || last < 0 ||
-        last > 1 || task.kept.strides[last] != 1 || task.folded.ndim > 1 || task.stride < 0 ||
+    if (task.where || task.pairs() || task.integers_only || last < 0 || last > 1 ||
+        task.kept.strides[last] != 1 || task.folded.ndim > 1 || task.stride < 0 ||
         !quick::asked(task) ||
         task.outputs < (int64_t)(quick::least_waves(task) * quick::kColumns * (double)threads))
         return false;
@@ -212,10 +212,16 @@ reduce(wk_call *call)
         if (call->op == WK_SEGMENT_REDUCE) return reduce_segments<Acc>(call, &task);
     if (call->part.mode == WK_MERGE || call->part.mode == WK_FINISH)
         return merge_parts<Acc>(call, task);
+    int quick = 0; // columns
+    if constexpr (Acc::kQuick)
+        if (may_be_quick<Acc>(task, (int64_t)processors(call) * 4 * kThreads))
+            quick = quick_of<Acc>::kColumns;
     const wk_accumulator of = {Acc::kColumnBlocks,
                                shared_columns<Acc>(),
                                columns_of_thread<Acc>(false),
                                columns_of_few<Acc>(),
+                               quick,
+                               Acc::kCertain || quick ? 100 : 150,
                                Acc::kByIndex,
                                Acc::kStages,
                                Acc::kCertain ? 0 : most_waiting<Acc>};
@@ -245,8 +251,7 @@ reduce(wk_call *call)
     task.along = plan.reads == WK_READS_ELEMENTS && task.folded.ndim <= 1 && !task.pairs();
     task.together = 1;
     if constexpr (Acc::kQuick)
-        if (may_be_quick<Acc>(task, plan, (int64_t)processors(call) * 4 * kThreads))
-            go_quickly<Acc>(&task, &plan);
+        if (quick && plan.kind == WK_BY_WHOLE_COLUMNS) go_quickly<Acc>(&task, &plan);
     if (share_words<Acc>(call, &task, plan.kind == WK_BY_COLUMNS) != WK_OK)
         return call->error.status;
     if (call->mailbox.slot && task.outputs == 1 && call->outs == 1) {
@@ -272,6 +277,9 @@ reduce(wk_call *call)
                           : fold_whole_columns<Acc, false>,
                       in, task);
     if (plan.kind == WK_BY_LINES) {
+        if (plan.team == kThreads && plan.parts == 1 &&
+            (task.one_run || plan.reads == WK_READS_RUNS))
+            task.ahead = WK_LINE_BLOCKS * processors(call);
         constexpr size_t kFixed = sizeof(line_memory<Acc>), kTiles = kWarps * sizeof(gathered),
                          kLine = Acc::kCertain ? 0 : kWarps * sizeof(waiting_line<Acc>);
         static_assert(kFixed + kTiles + kLine * most_waiting<Acc> <= kSharedOfBlock);

@@ -73,57 +73,72 @@ exact_plain(double sum, double squares, const reduce_task &task, int fold, int d
     return a;
 }
 
-// Calls take(x - pivot, x) for each of a column's elements.
+// Calls take(x - pivot, x) for each of a column's elements, or, of 32 lanes, for each of this one's.
 template <class F>
 static __device__ __forceinline__ void
-each_difference(const void *from, int64_t pitch, int dtype, int n, double pivot, const F &take)
+each_difference(const void *from, int64_t pitch, int dtype, int n, double pivot, int lanes,
+                const F &take)
 {
     constexpr int kMore = 4;
 #pragma unroll 1
-    for (int i = 0; i < n; i += kMore) {
+    for (int i = lanes > 1 ? (int)threadIdx.x % kWarp : 0; i < n; i += kMore * lanes) {
         double x[kMore];
 #pragma unroll
         for (int k = 0; k < kMore; k++)
-            x[k] = i + k < n ? real_at(from, dtype, (i + k) * pitch) : pivot;
+            x[k] = i + k * lanes < n ? real_at(from, dtype, (i + k * lanes) * pitch) : pivot;
 #pragma unroll
         for (int k = 0; k < kMore; k++) take(x[k] - pivot, x[k]);
     }
+}
+
+// Calls join(d) for each step of a butterfly over the lanes, d lanes apart.
+template <class F>
+static __device__ __forceinline__ void
+each_step(int lanes, const F &join)
+{
+#pragma unroll 1
+    for (int d = lanes / 2; d; d /= 2) join(d);
 }
 
 // Are all differences doubles, multiples of a unit whose square is the 2^digits-th part of all squares, n times, or
 // more?
 static __device__ __forceinline__ bool
 are_multiples(const void *from, int64_t pitch, int dtype, int n, double pivot, double squares,
-              int digits)
+              int digits, int lanes)
 {
     const double all = (double)(n + 4) * squares;
     const int top = (int)(wk_bits_f64(all) >> 52) - 1022; // all is below 2^top
     const double bias = 1.5 * wk_power_of_two((top - digits + 1) / 2 + 52); // 2^52 units
     bool exact = squares > 0x1p-400 && squares < 0x1p800;
-    each_difference(from, pitch, dtype, n, pivot, [&](double d, double x) {
+    each_difference(from, pitch, dtype, n, pivot, lanes, [&](double d, double x) {
         double rest;
         two_sum(x, -pivot, &rest);
         exact &= (d + bias) - bias == d && rest == 0;
     });
-    return exact;
+    return lanes > 1 ? __all_sync(kAllLanes, exact) : exact;
 }
 
 // The first element is taken off all for a variance: nothing is cancelled. What is rounded off a difference enlarges
 // the bound of batch_sums by one unit. Where all is exact, which takes one more look, ties are told.
 __device__ WK_NOINLINE near_answer
 moment_of_column(const void *elements, int64_t pitch, int dtype, const reduce_task &task,
-                 bool only_exact)
+                 bool only_exact, int lanes)
 {
     const int fold = task.fold[0], n = (int)task.n;
     const double pivot = is_spread(fold) ? real_at(elements, dtype, 0) : 0;
     double s = 0, q = 0;
-    each_difference(elements, pitch, dtype, n, pivot, [&](double d, double) {
+    each_difference(elements, pitch, dtype, n, pivot, lanes, [&](double d, double) {
         s += d;
         q = __fma_rn(d, d, q);
     });
+    each_step(lanes, [&](int d) {
+        s += __shfl_xor_sync(kAllLanes, s, d);
+        q += __shfl_xor_sync(kAllLanes, q, d);
+    });
     near_answer a = {0, false};
     const population of(task);
-    const double off = (double)(n + 4) * 0x1p-53;
+    const double off =
+        (double)(n + 4) * 0x1p-53; // a lane adds n / 32, and then there are five additions
     if (q == 0) return {0, !is_spread(fold) || of.spread > 0}; // no square is too small
     if (only_exact)
         ;
@@ -133,7 +148,7 @@ moment_of_column(const void *elements, int64_t pitch, int dtype, const reduce_ta
         a = batch_sums<double, WK_F16>(s, q, off).moment(of, fold);
     else
         a = batch_sums<double, WK_BF16>(s, q, off).moment(of, fold);
-    if (!a.known && are_multiples(elements, pitch, dtype, n, pivot, q, 52))
+    if (!a.known && are_multiples(elements, pitch, dtype, n, pivot, q, 52, lanes))
         a = exact_plain(s, q, task, fold, dtype);
     return a;
 }
@@ -141,14 +156,14 @@ moment_of_column(const void *elements, int64_t pitch, int dtype, const reduce_ta
 // The bounds of quick_pairs (quick.cuh), each difference being two doubles, of which the low one's square is left out:
 // 2^-106 of the other's.
 __device__ WK_NOINLINE answer
-moment_of_wide_column(const double *elements, int64_t pitch, const reduce_task &task)
+moment_of_wide_column(const double *elements, int64_t pitch, const reduce_task &task, int lanes)
 {
     const int fold = task.fold[0], n = (int)task.n;
     const double pivot = is_spread(fold) ? elements[0] : 0;
     const population of(task);
     double_pair s = {0, 0, 0}, q = {0, 0, 0};
     bool some = false;
-    each_difference(elements, pitch, WK_F64, n, pivot, [&](double, double x) {
+    each_difference(elements, pitch, WK_F64, n, pivot, lanes, [&](double, double x) {
         double carry, rest;
         const double d = two_sum(x, -pivot, &rest), square = d * d;
         some |= d != 0;
@@ -157,7 +172,19 @@ moment_of_wide_column(const double *elements, int64_t pitch, const reduce_task &
         q.high = two_sum(q.high, square, &carry);
         q.low += __fma_rn(2 * d, rest, __fma_rn(d, d, -square) + carry);
     });
-    const double off = (of.number + 6) * (of.number + 6) * 0x1p-106;
+    each_step(lanes, [&](int d) { // s and q alike
+        double carry;
+        const auto join = [&](double_pair *all) {
+            const double low = __shfl_xor_sync(kAllLanes, all->low, d);
+            all->high = two_sum(all->high, __shfl_xor_sync(kAllLanes, all->high, d), &carry);
+            all->low = (all->low + low) + carry;
+        };
+        join(&s);
+        join(&q);
+    });
+    if (lanes > 1) some = __any_sync(kAllLanes, some);
+    // Five joins round off as much as ten additions may.
+    const double off = (of.number + 16) * (of.number + 16) * 0x1p-106;
     if (!some) return {0, !is_spread(fold) || of.spread > 0};
     if (!(q.high > 0x1p-400 && q.high < 0x1p800)) return {0, false};
     q.high = two_sum(q.high, q.low, &q.low);
@@ -168,7 +195,8 @@ moment_of_wide_column(const double *elements, int64_t pitch, const reduce_task &
 #pragma unroll 1
     for (bool exact = false;; exact = true) {
         const answer a = quick_wide<true>(s, q, of, fold);
-        if (a.known || exact || !are_multiples(elements, pitch, WK_F64, n, pivot, q.high, 104))
+        if (a.known || exact ||
+            !are_multiples(elements, pitch, WK_F64, n, pivot, q.high, 104, lanes))
             return a;
         s.lost = q.lost = 0;
     }

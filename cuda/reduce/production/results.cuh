@@ -535,12 +535,12 @@ struct batch_sums {
 };
 
 // The sum of squares, the norm, the variance or its root of elements of a real dtype of few digits, `pitch` apart, where sums of floats,
-// or of numbers far from zero, do not tell it: also a tie. results.cu
+// or of numbers far from zero, do not tell it: also a tie. By a thread, or by 32 lanes, of which each has it then. results.cu
 __device__ near_answer moment_of_column(const void *elements, int64_t pitch, int dtype,
-                                        const reduce_task &task, bool only_exact);
+                                        const reduce_task &task, bool only_exact, int lanes);
 // The same of float64.
 __device__ answer moment_of_wide_column(const double *elements, int64_t pitch,
-                                        const reduce_task &task);
+                                        const reduce_task &task, int lanes);
 
 // An exact sum of products: what each addition rounds off is kept, and noted.
 __device__ __forceinline__ void

@@ -109,6 +109,7 @@ struct reduce_task {
     double ddof;
     uintptr_t in;       // address of the first element
     int64_t where_step; // the mask's, along the last folded axis
+    int ahead; // lines: of which output the next block of this multiprocessor is; 0: none
 
     // Where the imaginary part of a complex number lies from its real one, or the real one from
     // there: x is any element's address.
