@@ -27,7 +27,8 @@ enum {
     PART_ROWS = 64,    /* of a thread, at least, where columns have parts                    */
     JOINED = 4,        /* records that a thread joins one after the other                    */
     EACH = 4,          /* groups of a place on the device, at least, if they are to be larger */
-    FULL = 85          /* percent of a multiprocessor's warps, where all are there at once   */
+    FULL = 85,         /* percent of a multiprocessor's warps, where all are there at once   */
+    EVEN = 90          /* percent of the places on the device that blocks should fill        */
 };
 
 /* What ends take, in bytes that a block reads meanwhile where all read that there is room for. Ends are all at once, as
@@ -38,7 +39,8 @@ enum {
     SHARED_END = 80 << 10, /* a block's of columns that threads share, ...                 */
     HALF_END = 10 << 10,   /* ... to join threads below each other by halves, each time, ... */
     PARTS_END = 80 << 10,  /* ... to leave parts, where there are some, ...                */
-    PART_END = 20 << 10,   /* ... and to join one                                          */
+    PART_END = 20 << 10,   /* ... and to join one, ...                                     */
+    IN_SETS = 16,          /* ... no more than so many: others are joined in sets          */
     WHOLE_END = 20 << 10   /* a block's of whole columns                                   */
 };
 /* How many times as long a block takes that has the device alone, as a block of all reads its bytes: no faster. */
@@ -99,6 +101,24 @@ stores_densely(const wk_call *call, int columns)
     return 1;
 }
 
+/* Parts of each group, so that few places on the device are free until all ends. */
+static int64_t
+even_parts(int64_t groups, int64_t places, int64_t limit)
+{
+    const int64_t fill = wk_most(1, places / groups);
+    int64_t best = 1, best_share = 0;
+    if (groups >= 4 * places) return 1;
+    for (int64_t p = wk_least(fill, limit); p >= 1 && p <= limit && p <= fill + 8; p++) {
+        const int64_t share = 100 * groups * p / (wk_blocks(groups * p, places) * places);
+        if (share > best_share) {
+            best = p;
+            best_share = share;
+        }
+        if (share >= EVEN) break;
+    }
+    return best;
+}
+
 /* How many times `side` elements are read as one row: about as many as NARROW, so that each row of the
  * block's begins where a line does, if few threads go without. H100, n x 3 along axis 0, share of a copy:
  * float32 sums .79 .83, int64 maxima .87 .90. */
@@ -146,23 +166,19 @@ place_columns(const wk_call *call, int64_t places, wk_grid *g)
         const int64_t width = wk_least(sides[k], all),
                       height = wk_least(WK_BLOCK / width, wk_blocks(rows, FEW_ROWS)),
                       groups = wk_blocks(all, width),
-                      limit = wk_most(1, rows / (height * PART_ROWS)),
-                      first = wk_least(limit, wk_most(1, places / groups)),
-                      last = groups < 4 * places ? wk_least(limit, first + 8) : first;
-        const double read = (double)(rows * WK_BLOCK * bytes) / (double)height;
+                      parts =
+                          even_parts(groups, places, wk_most(1, rows / (height * PART_ROWS)));
         int64_t end = SHARED_END;
         for (int64_t h = height; h > 1; h /= 2) end += HALF_END;
-        for (int64_t parts = first; parts <= last; parts++) {
-            const int64_t join = parts > 1 ? PARTS_END + PART_END * parts : 0;
-            const double time =
-                time_of(groups * parts, places, places, read / (double)parts, 1, end + join);
-            if (least > 0 && time >= least) continue;
-            least = time;
-            g->width = (int)width;
-            g->height = (int)height;
-            g->groups = groups;
-            g->parts = parts;
-        }
+        if (parts > 1) end += PARTS_END + PART_END * wk_least(parts, IN_SETS);
+        const double read = (double)(rows * WK_BLOCK * bytes) / (double)(height * parts),
+                     time = time_of(groups * parts, places, places, read, 1, end);
+        if (least > 0 && time >= least) continue;
+        least = time;
+        g->width = (int)width;
+        g->height = (int)height;
+        g->groups = groups;
+        g->parts = parts;
     }
     return least;
 }
@@ -243,7 +259,7 @@ plan_shared_columns(const wk_call *call, int64_t processors, const wk_accumulato
     if (g->repeat > 1) {
         const int64_t rows = wk_blocks(r->n, g->repeat);
         g->height = (int)wk_least(WK_BLOCK / g->width, wk_blocks(rows, FEW_ROWS));
-        g->parts = wk_least(places, wk_most(1, rows / ((int64_t)g->height * PART_ROWS)));
+        g->parts = even_parts(1, places, wk_most(1, rows / ((int64_t)g->height * PART_ROWS)));
     } else if (place_columns(call, places, g) >= time_of_whole(call, processors, places, of)) {
         return 0;
     }
