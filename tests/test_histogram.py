@@ -4,6 +4,7 @@ The oracle of counts is NumPy. That of weights adds whole numbers of Python and 
 """
 
 import inspect
+import itertools
 
 import helpers
 import hypothesis.extra.numpy as hnp
@@ -207,6 +208,46 @@ def test_values_at_given_edges_are_counted_as_numpy_counts(row, data):
         assert want.sum() == within(a.astype(np.float64), edges)
     else:
         check(row, a, edges)
+
+
+# Where float64 has one integer in two, or in 2^11; where dtypes end, and beyond.
+PLACES = [0, 2**15, 2**16, 2**31, 2**32, 2**53, 2**54, 2**62, 2**63, 2**64]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@over_rows
+def test_edges_beside_integers_and_beyond_them(row, dtype):
+    if dtype not in row.dtypes:
+        return
+    info = np.iinfo(dtype)
+    near = sorted({s * p + d for p in PLACES for s in (-1, 1) for d in (*range(-3, 4), 511, -513)})
+    a = np.array([x for x in near if info.min <= x <= info.max], dtype)
+    floats = np.unique(np.array([x + d for x in near for d in (-0.5, 0.0, 0.25)], np.float64))
+    signed = np.array([x for x in near if -(2**63) <= x < 2**63], np.int64)
+    infinite = np.concatenate([[-np.inf], floats, [np.inf]])
+    some = floats[3:-3:4].copy()
+    for edges in (floats, some, infinite, np.repeat(floats, 40), signed, signed[::3].copy()):
+        check(row, a, edges)
+    for end in np.array([info.min, info.min + 1, info.max], np.float64):
+        check(row, a, np.array([-np.inf, end]))
+        check(row, a, np.array([end, end]))
+        check(row, a, np.array([np.nextafter(end, 0), np.inf]))
+    for edges in ([1e30, 1e31], [-1e31, -1e30], [-1e31, -1e30, 0.5, 0.6], [0.2, 1e30, 1e31]):
+        check(row, a, np.array(edges))
+    if dtype[0] == "u":
+        check(row, a, np.array([x for x in near if 0 <= x < 2**64], np.uint64))
+
+
+@over_rows
+def test_edges_between_two_floats_are_not_rounded(row):
+    for dtype in ("float16", "bfloat16", "float32"):
+        if dtype not in row.dtypes:
+            continue
+        a = np.array([-2, -1, -0.0, 0, 1, 2]).astype(dtype)
+        for first, last in ((-1, 1), (-2, -1), (1, 2), (0, 1), (-1, 0)):
+            for ends in itertools.product((-np.inf, first, np.inf), (-np.inf, last, np.inf)):
+                edges = np.array([np.nextafter(first, ends[0]), np.nextafter(last, ends[1])])
+                assert row(a, edges)[0].sum() == within(a.astype(np.float64), edges)
 
 
 @over_rows
@@ -561,6 +602,10 @@ EDGES = {
         ("both signs", "float32"),
         ("equal and zeros", "float64"),
         ("integers", "int64"),
+        ("integers", "uint64"),
+        ("logarithmic", "uint32"),
+        ("both signs", "int32"),
+        ("equal and zeros", "int64"),
     ],
 )
 def test_a_table_tells_where_to_search_in_long_arrays(gpu, name, dtype):
@@ -568,8 +613,10 @@ def test_a_table_tells_where_to_search_in_long_arrays(gpu, name, dtype):
     rng = np.random.default_rng(3)
     near = np.concatenate([edges, np.nextafter(edges, 9), np.nextafter(edges, -9)])
     a = np.concatenate([near, [np.nan, -0.0], rng.normal(size=n - near.size - 2)])
-    if dtype == "int64":
-        a = np.nan_to_num(a, nan=3, posinf=2**60, neginf=-(2**60)).clip(-(2**62), 2**62)
+    if dtype[-2:] in ("32", "64") and "int" in dtype:
+        most = 2 ** (int(dtype[-2:]) - 2)
+        a = np.nan_to_num(a, nan=3).clip(-most / 50, most / 50) * 50
+        a = abs(a) if dtype[0] == "u" else a
     with np.errstate(over="ignore"):
         a = a.astype(dtype)
     counts = warpkit.histogram(warpkit.asarray(a, device=gpu), edges)[0]

@@ -63,15 +63,15 @@ struct bucket_map {
     }
 };
 
-// How many edges have a lower bucket.
-template <typename Edges, typename K>
+// How many of `all` edges, which rise, are below.
+template <typename Edges, typename F>
 __device__ unsigned
-edges_below(const bucket_map &map, const Edges &edges, unsigned all, K first, unsigned bucket)
+edges_below(const Edges &edges, unsigned all, const F &is_below)
 {
     unsigned low = 0, high = all;
     while (low < high) {
         const unsigned middle = (low + high) / 2;
-        if (map.bucket<K>(edges[middle], first) < bucket)
+        if (is_below(edges[middle]))
             low = middle + 1;
         else
             high = middle;
@@ -79,17 +79,25 @@ edges_below(const bucket_map &map, const Edges &edges, unsigned all, K first, un
     return low;
 }
 
-// By all threads of a block, whose edges are there. Of each bucket: how many edges are in lower ones, and
-// in the upper half how many in it too. What lies behind the last edge is read, and not looked at.
+// By all threads of a block, whose edges are there. Of each bucket: how many edges none of it is below, and
+// in the upper half how many others it has too.
 template <typename Edges>
 __device__ void
-make_buckets(const bucket_map &map, const Edges &edges, unsigned bins, unsigned *ranges)
+make_buckets(const bucket_map &map, const Edges &edges, unsigned all, unsigned *ranges)
 {
     using K = std::decay_t<decltype(edges[0])>;
     const K first = edges[0];
     for (unsigned b = threadIdx.x; b < kBuckets; b += blockDim.x) {
-        const unsigned low = edges_below<Edges, K>(map, edges, bins + 1, first, b);
-        ranges[b] = low | edges_below<Edges, K>(map, edges, bins + 1, first, b + 1) << 16;
+        const unsigned low = edges_below(edges, all, [&](K edge) {
+            if constexpr (std::is_integral_v<
+                              K>) // those that its least number is, which may be all
+                return edge - first <= (K)b << map.shift;
+            else
+                return map.bucket(edge, first) < b;
+        });
+        const unsigned high =
+            edges_below(edges, all, [&](K edge) { return map.bucket(edge, first) <= b; });
+        ranges[b] = low | high << 16;
     }
     __syncthreads(); // the table is there before the first element
 }
@@ -117,18 +125,16 @@ shift_of(uint64_t span)
     return shift;
 }
 
-// The better map of the call's edges, which elements meet as K.
+// The better map of the call's edges, which elements meet as K; of integers these are the first and the last.
 template <typename K>
 bucket_map
-map_of(const wk_call *call)
+map_of(const wk_call *call, K first, K last)
 {
-    const int64_t bins = call->args.histogram.bins;
     if constexpr (std::is_integral_v<K>) {
-        const auto *edges = static_cast<const K *>((const void *)call->aux.host);
-        return {kBuckets, false, shift_of((uint64_t)edges[bins] - (uint64_t)edges[0]), 0};
+        return {kBuckets, false, shift_of(last - first), 0};
     } else {
+        const int64_t bins = call->args.histogram.bins;
         const auto *edges = static_cast<const double *>((const void *)call->aux.host);
-        const K first = (K)edges[0], last = (K)edges[bins];
         const auto bits = (unsigned)leading_bits(last) - (unsigned)leading_bits(first);
         const bucket_map by_bits = {kBuckets, true, shift_of(bits), 0};
         const float scale = kBuckets / (float)(last - first);

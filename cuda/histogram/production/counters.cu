@@ -57,12 +57,12 @@ count_shared(wk_call *call)
 }
 
 wk_status
-store_numbers(wk_call *call, int64_t first, int64_t n, uint32_t *numbers)
+store_numbers(wk_call *call, int64_t first, int64_t n, uint32_t *numbers, room *room)
 {
     switch (call->args.histogram.kind) {
     case WK_BINS_VALUES: return numbers_values(call, first, n, numbers);
     case WK_BINS_UNIFORM: return numbers_uniform(call, first, n, numbers);
-    default: return numbers_edges(call, first, n, numbers);
+    default: return numbers_edges(call, first, n, numbers, room);
     }
 }
 
@@ -77,7 +77,7 @@ count_in_pieces(wk_call *call, way_of_many *way)
     for (int64_t first = 0; first < n; first += piece) {
         m.in = numbers;
         m.n = std::min(piece, n - first);
-        if (store_numbers(call, first, m.n, static_cast<uint32_t *>(numbers)) != WK_OK ||
+        if (store_numbers(call, first, m.n, static_cast<uint32_t *>(numbers), &r) != WK_OK ||
             way(call, m) != WK_OK)
             return call->error.status;
     }

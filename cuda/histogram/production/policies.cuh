@@ -5,12 +5,14 @@
 //   uniform     equal bins: one multiply-add in float32 guesses, and the edges are looked at only
 //               near one of them (bins.h); of the difference to the first edge, which is computed
 //               in float64 where float32 has not the element's digits, and exactly of integers
-//   by_edges    any edges: a table tells between which few an element lies (buckets.cuh), the
-//               rest is by halving; without a table all
+//   by_edges    any edges, and elements, as integers in their order: a table tells between which few an
+//               element lies (buckets.cuh), the rest is by halving; without a table all
 //   by_steps    equal bins so narrow that no guess will do: NumPy's own steps
 #pragma once
 #include "histogram/production/buckets.cuh"
 #include "histogram/production/stream.cuh"
+#include "histogram/production/ways.cuh"
+#include "num/edges.h"
 
 #include <cmath>
 
@@ -46,6 +48,12 @@ struct edges_anywhere {
 
 struct no_edges {
 };
+
+inline bool
+is_signed(wk_dtype dtype)
+{
+    return dtype == WK_I16 || dtype == WK_I32 || dtype == WK_I64;
+}
 
 template <typename T>
 struct by_value {
@@ -90,6 +98,10 @@ template <typename P, typename = void>
 constexpr bool requires_edges = false;
 template <typename P>
 constexpr bool requires_edges<P, std::void_t<typename P::edge>> = true;
+
+// Are edges of another type than the call's?
+template <typename P>
+constexpr bool owns_edges = false;
 
 template <typename P, typename = void>
 constexpr bool maps_buckets = false;
@@ -144,6 +156,7 @@ struct uniform {
     }
 
     // Edge i of those at `from`, as elements meet it.
+    template <bool kMet>
     __device__ E near_edge(const void *from, unsigned i) const
     {
         if (i == (unsigned)task.args.bins)
@@ -182,42 +195,103 @@ struct uniform {
 };
 
 // The least float that is not below x, and the largest that is not above.
-__device__ inline float
+__host__ __device__ inline float
 float_up(double x)
 {
     const auto f = (float)x;
     return (double)f < x ? nextafterf(f, INFINITY) : f;
 }
 
-__device__ inline float
+__host__ __device__ inline float
 float_down(double x)
 {
     return -float_up(-x);
 }
 
-// K: of the edges as elements are compared with them; float32 for those of
-// float64, rounded to the side that keeps the order: half the bytes.
-template <typename T, typename K>
-struct by_edges {
+// What elements of type T are compared with edges as: float64 as it is; what float32 holds as such; integers as
+// unsigned ones in their order, for one kernel of a size is faster than those for each pair of types were. H200, 256
+// MiB, us of 8,000 edges, such and so: uint32 and edges of float64 246 113, of int64 189 110, int16 and int64 1,192 608.
+template <typename T>
+using edge_of = std::conditional_t<std::is_integral_v<T> && sizeof(T) == 2, float, T>;
+
+// The call's edges, as elements meet them: not below, and the last one not above, the same elements.
+struct met_edges {
+    bins_task task;
+    wk_dtype dtype; // of the elements
+    wk_integers integers;
+    unsigned reached; // edges, but for the last, that elements may reach; none: nothing counts
+
+    explicit met_edges(const wk_call *call) : task(bins_of(call)), dtype(call->in.dtype)
+    {
+        const void *edges = call->aux.host;
+        int all;
+        reached = (unsigned)task.args.bins;
+        integers = {8 * wk_itemsize[dtype], is_signed(dtype)};
+        if (dtype >= WK_F16) return;
+        if (below(edges, task.args.bins, 1, &all) == 0 && !all) reached = 0;
+        while (reached && (below(edges, reached - 1, 0, &all), all)) reached--;
+    }
+    __host__ __device__ uint64_t below(const void *edges, int64_t i, int up_to, int *all) const
+    {
+        return wk_below_edge(integers, edges, task.edges_dtype, i, up_to, all);
+    }
+    template <typename E>
+    __host__ __device__ E edge_at(const void *edges, int64_t i) const
+    {
+        const bool last = i == task.args.bins;
+        int all;
+        if (reached == 0) return (E)!last;
+        if constexpr (std::is_floating_point_v<E>) {
+            if (dtype >= WK_F16) {
+                const double edge = static_cast<const double *>(edges)[i];
+                return sizeof(E) == 8 ? (E)edge : (E)(last ? float_down(edge) : float_up(edge));
+            }
+            const auto count = (int64_t)below(edges, i, last, &all);
+            return all ? (E)INFINITY : (E)(count - last + (int64_t)wk_least_of(integers));
+        } else {
+            return (E)(below(edges, i, last, &all) - last);
+        }
+    }
+};
+
+// T: float, double, or the bits of integers, or halves: one kernel for all of a size. Edges come as edge_of<T>.
+template <typename T>
+struct by_edges : met_edges {
     static constexpr bool always_near = true;
     static constexpr bool kMaps = sizeof(T) > 2; // the code of eight searches at a time is long
     using element = T;
-    using edge = K;
-    bins_task task;
+    using edge = edge_of<T>;
     bucket_map map;
-    bool is_signed = false; // are uint32_t int32_t?
 
-    __device__ __forceinline__ K key(T x) const
+    explicit by_edges(const wk_call *call) : met_edges(call), map{} {}
+
+    // Edge i of those at `from`; kMet: as they are met.
+    template <bool kMet>
+    __device__ __forceinline__ edge near_edge(const void *from, unsigned i) const
     {
-        return number_as<K>(x, sizeof(T) == 4 && is_signed);
+        return kMet ? static_cast<const edge *>(from)[i]
+                    : this->template edge_at<edge>(from, i);
     }
-    __device__ K near_edge(const void *from, unsigned i) const
+    template <int N>
+    __device__ __forceinline__ void meet(const T (&x)[N], edge (&keys)[N]) const
     {
-        if constexpr (std::is_same_v<K, float>) {
-            const double edge = static_cast<const double *>(from)[i];
-            return i < (unsigned)task.args.bins ? float_up(edge) : float_down(edge);
+        const auto each = [&](auto of) {
+#pragma unroll
+            for (int i = 0; i < N; i++) keys[i] = of(x[i]);
+        };
+        if constexpr (std::is_floating_point_v<T>) {
+            each([](T v) { return v; });
+        } else if constexpr (sizeof(T) > 2) {
+            const T least = (T)wk_least_of(integers);
+            each([&](T v) { return (T)(v - least); });
+        } else if (dtype == WK_F16) {
+            each([](T v) { return value_of(half16{v}); });
+        } else if (dtype == WK_BF16) {
+            each([](T v) { return value_of(brain16{v}); });
+        } else if (integers.is_signed) {
+            each([](T v) { return (float)(int16_t)v; });
         } else {
-            return static_cast<const K *>(from)[i];
+            each([](T v) { return (float)v; });
         }
     }
 
@@ -226,28 +300,30 @@ struct by_edges {
                                             const Edges &e) const
     {
         const auto bins = (unsigned)task.args.bins;
-        const K first = e[0], last = e[bins];
+        const edge first = e[0], last = e[bins];
+        edge keys[N];
         unsigned found[N];
-        if (kMaps && e.ranges)
-            search_ranges(x, found, first, e);
-        else
-            search_all(x, found, e);
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            const K v = key(x[i]);
-            number[i] = v >= first && v <= last ? found[i] : bins;
+        meet(x, keys);
+        bool searched = false;
+        if constexpr (kMaps) {
+            searched = e.ranges != nullptr;
+            if (searched) search_ranges(keys, found, first, e);
         }
+        if (!searched) search_all(keys, found, e);
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            number[i] = keys[i] >= first && keys[i] <= last ? found[i] : bins;
     }
 
     template <int N, typename Edges>
-    __device__ __forceinline__ void search_ranges(const T (&x)[N], unsigned (&found)[N],
-                                                  K first, const Edges &e) const
+    __device__ __forceinline__ void search_ranges(const edge (&keys)[N], unsigned (&found)[N],
+                                                  edge first, const Edges &e) const
     {
         unsigned low[N], high[N];
         bool open = false;
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            const unsigned range = e.ranges[map.bucket(key(x[i]), first)];
+            const unsigned range = e.ranges[map.bucket(keys[i], first)];
             low[i] = range & 0xffff, high[i] = range >> 16;
             open |= low[i] < high[i];
         }
@@ -256,31 +332,34 @@ struct by_edges {
 #pragma unroll
             for (int i = 0; i < N; i++) { // what is found already stays: its middle is its end
                 const unsigned middle = (low[i] + high[i]) / 2;
-                const bool up = e[middle] <= key(x[i]) && low[i] < high[i];
+                const bool up = e[middle] <= keys[i] && low[i] < high[i];
                 low[i] = up ? middle + 1 : low[i];
                 high[i] = up ? high[i] : middle;
                 open |= low[i] < high[i];
             }
         }
-        for (int i = 0; i < N; i++) found[i] = min(low[i], (unsigned)task.args.bins) - 1;
+        for (int i = 0; i < N; i++) found[i] = low[i] - 1;
     }
 
     template <int N, typename Edges>
-    __device__ __forceinline__ void search_all(const T (&x)[N], unsigned (&found)[N],
+    __device__ __forceinline__ void search_all(const edge (&keys)[N], unsigned (&found)[N],
                                                const Edges &e) const
     {
         for (int i = 0; i < N; i++) found[i] = 0; // times apart
-        for (unsigned left = (unsigned)task.args.bins;
+        for (unsigned left = reached;
              left > 1;) { // N searches side by side: each waits for itself
             const unsigned half = left / 2, step = half * e.apart;
 #pragma unroll
             for (int i = 0; i < N; i++)
-                if (e.at[found[i] + step] <= key(x[i])) found[i] += step;
+                if (e.at[found[i] + step] <= keys[i]) found[i] += step;
             left -= half;
         }
         for (int i = 0; i < N; i++) found[i] /= e.apart;
     }
 };
+
+template <typename T>
+constexpr bool owns_edges<by_edges<T>> = !std::is_same_v<T, double>;
 
 // Calls f(T{}) for elements of more than a byte.
 template <typename F>
@@ -304,12 +383,6 @@ template <typename T>
 struct unsigned_if<T, true> {
     using type = std::make_unsigned_t<T>;
 };
-
-inline bool
-is_signed(wk_dtype dtype)
-{
-    return dtype == WK_I16 || dtype == WK_I32 || dtype == WK_I64;
-}
 
 // Call f(policy) for the call's elements and bins, of each kind.
 template <typename F>
@@ -347,30 +420,20 @@ with_uniform(const wk_call *call, F &&f)
     });
 }
 
-// kNear: edges are in shared memory, where they may be of another type than they came in.
-template <bool kNear, typename F>
+template <typename F>
 wk_status
 with_edges(const wk_call *call, F &&f)
 {
-    const bins_task task = bins_of(call);
-    return visit_wide(call->in.dtype, [&](auto zero) -> wk_status {
-        using T = decltype(zero);
-        const bool maps = kNear && sizeof(T) > 2 && call->args.histogram.n >= kFewForBuckets;
-        // Others have float64 as the type that holds both.
-        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, uint64_t>)
-            if (task.edges_dtype == WK_I64)
-                return f(
-                    by_edges<T, int64_t>{task, maps ? map_of<int64_t>(call) : bucket_map{}});
-        if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
-            if (task.edges_dtype == WK_U64)
-                return f(
-                    by_edges<T, uint64_t>{task, maps ? map_of<uint64_t>(call) : bucket_map{}});
-        using K = std::conditional_t<kNear && (sizeof(T) == 2 || std::is_same_v<T, float>),
-                                     float, double>;
-        using U = std::conditional_t<sizeof(T) == 4, typename unsigned_if<T>::type, T>;
-        return f(by_edges<U, K>{task, maps ? map_of<K>(call) : bucket_map{},
-                                is_signed(call->in.dtype)});
-    });
+    switch (call->in.dtype) {
+    case WK_F32: return f(by_edges<float>(call));
+    case WK_F64: return f(by_edges<double>(call));
+    default: break;
+    }
+    switch (wk_itemsize[call->in.dtype]) {
+    case 2: return f(by_edges<uint16_t>(call));
+    case 4: return f(by_edges<uint32_t>(call));
+    default: return f(by_edges<uint64_t>(call));
+    }
 }
 
 } // namespace wk::histogram

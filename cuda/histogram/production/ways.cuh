@@ -26,7 +26,7 @@ wk_status direct(wk_call *call);
 // Device memory that a way needs, kept for its next pass over the input, or piece of it; none of those
 // is larger than the first.
 struct room {
-    void *list, *tables;
+    void *list, *tables, *edges;
 };
 
 inline wk_status
@@ -74,6 +74,6 @@ bool fits_planes(const wk_call *call, int64_t bins);
 // The bins' numbers of elements first ... first + n of the call's input, of each kind of bins.
 wk_status numbers_values(wk_call *call, int64_t first, int64_t n, uint32_t *numbers);
 wk_status numbers_uniform(wk_call *call, int64_t first, int64_t n, uint32_t *numbers);
-wk_status numbers_edges(wk_call *call, int64_t first, int64_t n, uint32_t *numbers);
+wk_status numbers_edges(wk_call *call, int64_t first, int64_t n, uint32_t *numbers, room *room);
 
 } // namespace wk::histogram
