@@ -72,6 +72,10 @@ ISAS = {"base": []}
 if X86:
     ISAS["avx2"] = ["-mavx2", "-mfma", "-mf16c"]
     ISAS["avx512"] = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mf16c"]
+# Where loops are loads and a comparison, 64 bytes from anywhere are two lines of a cache, and short
+# runs less than a vector. us by these and by 32: maxima of 120,000 int32 5.8 4.5, of 160,000 uint8
+# in rows 6.0 3.5, of 30,000 rows of 8 float16 326 55. Sums of integers take up to twice as long so.
+NARROW = {"extreme.c": ["-mprefer-vector-width=256"]}
 
 
 def words(command):
@@ -400,6 +404,7 @@ class BuildExt(build_ext):
                 for isa, options in isas.items():
                     # Half the time to compile, for what only processors before 2013 run.
                     quick = ["-O2", *DOUBTS] if isa == "base" and X86 else ["-O3"]
+                    options = [*options, *(NARROW.get(source.name, []) if isa == "avx512" else [])]
                     command = [*cc, *quick, *flags, *options, f"-DWK_ISA={isa}"]
                     jobs.append(Job(command, source, version))
             elif source.parent.name == "python":

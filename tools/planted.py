@@ -68,6 +68,7 @@ FNS = "cuda/histogram/ladder/warp_fns.cu"
 WARP_MATCH_ANY = "cuda/histogram/ladder/warp_match_any.cu"
 BITONIC = "cuda/histogram/production/warp_bitonic.cu"
 STREAM = "cuda/histogram/production/stream.cuh"
+EDGES = "csrc/num/edges.h"
 BUCKETS = "cuda/histogram/production/buckets.cuh"
 POLICIES = "cuda/histogram/production/policies.cuh"
 BINS_OF = "cuda/histogram/bins.cuh"
@@ -418,11 +419,15 @@ PLANTED = [
     (BINS_OF, "case WK_I16: return (int16_t)bits;", ""),
     (BINS_OF, "case WK_F64: return called_bin(b, wk_from_bits_f64(bits));", ""),
     (POLICIES, "(double)f < x ? nextafterf(f, INFINITY) : f;", "f;"),
-    (POLICIES, "v >= first && v <= last ?", "v >= first ?"),
-    (POLICIES, "min(low[i], (unsigned)task.args.bins) - 1;", "low[i] - 1;"),
+    (POLICIES, "keys[i] >= first && keys[i] <= last ?", "keys[i] >= first ?"),
+    (POLICIES, "last ? float_down(edge) : float_up(edge)", "float_up(edge)"),
+    (POLICIES, "return all ? (E)INFINITY : (E)", "return (E)"),
+    (POLICIES, "const T least = (T)wk_least_of(integers);", "const T least = 0;"),
+    (EDGES, "return x + ((is_signed ? (double)(int64_t)x : (double)x) < edge);", "return x;"),
+    (EDGES, "!up_to      ? edge", "1           ? edge"),
     (POLICIES, "fmaf(d, h.scale, h.bias)", "fmaf(d, h.scale, -0.5f)"),
     (BUCKETS, "wk_order_f32(x + 0.f, 0)", "wk_order_f32(x, 0)"),
-    (BUCKETS, "edges, bins + 1, first, b + 1)", "edges, bins + 1, first, b)"),
+    (BUCKETS, "edge - first <= (K)b << map.shift", "edge - first <= ((K)b << map.shift) + 1"),
     (SHARED_BINS, "number * kLanes + lane", "number * kLanes"),
     (BYTES, "add(w >> (24 - kShift));", "add(w >> (16 - kShift));"),
     (SPLIT, "row % kShare == part &&", "part == 0 &&"),

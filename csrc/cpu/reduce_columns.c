@@ -13,6 +13,7 @@
 
 enum {
     TILE = 256,      /* rows between two looks at the flag                                  */
+    JOIN = 2048,     /* of a part, which take longer than parts are joined                  */
     WIDE = 64,       /* columns that narrow rows side by side make: 8 vectors and more      */
     GROUPS = 64,     /* of such rows, that it is worth to make each longer                   */
     VECTOR = 32,     /* columns of a wide row that leave none over, whatever the dtype      */
@@ -616,8 +617,9 @@ cut_up(columns_job *j, int threads)
     j->part = n;
     const int64_t tasks = outer * j->blocks;
     const int64_t task = wk_task_of(r);
-    if (tasks < wanted && n * j->width > 2 * task && n > 2 * TILE) {
-        const int64_t parts = (wanted + tasks - 1) / tasks, all = n * j->width / task;
+    if (tasks < wanted && n * j->width > 2 * task && n > 2 * JOIN) {
+        const int64_t parts = (wanted + tasks - 1) / tasks, work = n * j->width / task,
+                      all = work < n / JOIN ? work : n / JOIN;
         j->part = n / (parts < all ? parts : all) + 1;
         j->part = (j->part + TILE - 1) / TILE * TILE;
         j->parts = (n + j->part - 1) / j->part;
@@ -661,7 +663,7 @@ wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
     }
     const int64_t each = args->n / j->parts * j->width, task = wk_task_of(r);
-    wk_parallel(call->context, tasks * j->parts, each < task ? task / (each + 1) + 1 : 1,
+    wk_parallel(call->context, tasks * j->parts, wk_grain_of(tasks * j->parts, each + 1, task),
                 columns_task, &shared);
     if (j->accs && !shared.failed && !wk_interrupted())
         wk_parallel(call->context, args->outputs, task / (64 * j->parts) + 1, finish_task,

@@ -260,7 +260,8 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
     const int64_t each = row_cost(r), task = wk_task_of(r);
     if (told_early(&way)) return WK_OK;
     if (wk_has_rows(r)) {
-        const int64_t grain = (task / each + WK_WIDTH) / WK_WIDTH * WK_WIDTH;
+        const int64_t grain =
+            (wk_grain_of(outputs, each, task) + WK_WIDTH - 1) / WK_WIDTH * WK_WIDTH;
         wk_parallel(call->context, outputs, grain, short_rows, &j);
         return WK_OK;
     }
@@ -273,7 +274,7 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
         if (j.accs == NULL)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
     }
-    const int64_t grain = j.accs == NULL && each < task ? task / each : 1;
+    const int64_t grain = j.accs == NULL ? wk_grain_of(outputs, each, task) : 1;
     wk_parallel(call->context, outputs * j.parts, grain, long_rows, &j);
     if (j.accs && !wk_interrupted()) {
         const wk_fp_state state = wk_fp_begin();

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 17, /* elements a task: 50 us of work                       */
+    TASK = 1 << 15, /* elements a task: 10 us of work                       */
     EACH = 16,      /* elements that a segment's beginning and end cost     */
     BATCH = 1024,   /* segments that are sorted by their lengths, ...       */
     NEAR = 1 << 20, /* ... and bytes of theirs: a second-level cache's      */
@@ -250,10 +250,10 @@ static int
 is_long(const segments *s)
 {
     int64_t most = 0;
-    if (s->n <= 4 * TASK) return 0;
+    if (s->n <= 16 * TASK) return 0;
     for (int64_t o = 0; o < s->outputs; o++)
         if (s->offsets[o + 1] - s->offsets[o] > most) most = s->offsets[o + 1] - s->offsets[o];
-    return most > 4 * TASK && most > s->n / 16;
+    return most > 16 * TASK && most > s->n / 16;
 }
 
 static wk_status
@@ -261,12 +261,12 @@ fold_all(wk_call *call, segments *s)
 {
     const int64_t items = s->n + EACH * (s->outputs + 1);
     if (!is_long(s)) {
-        wk_parallel(call->context, items, TASK, fold_task, s);
+        wk_parallel(call->context, items, wk_grain_of(items, 1, TASK), fold_task, s);
         return WK_OK;
     }
     for (int64_t o = 0; o < s->outputs && !wk_interrupted(); o++) {
         const int64_t begin = offset_of(s, o, 0), end = offset_of(s, o + 1, begin);
-        if (end - begin > TASK) {
+        if (end - begin > 4 * TASK) {
             if (fold_long(call, s, o, begin, end) != WK_OK) return call->error.status;
             continue;
         }

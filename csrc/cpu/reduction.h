@@ -164,11 +164,12 @@ wk_is_arg(const wk_reduction *r)
     return r->component[0] == WK_C_ARGMIN || r->component[0] == WK_C_ARGMAX;
 }
 
-/* Elements a task: 50 us of work, what waking another thread may cost. */
+/* Elements a task: 2 to 10 us of work. Of 230 calls of 30,000 to 10^6 elements, 2 threads: .82 of the time with eight
+ * times as many, which was what waking a thread takes; by half of these .81, but more calls are slower. */
 static inline int64_t
 wk_task_of(const wk_reduction *r)
 {
-    return (int64_t)1 << (r->item == 1 ? 20 : r->item == 2 ? 19 : 18);
+    return (int64_t)1 << (r->item == 1 ? 17 : r->item == 2 ? 16 : 15);
 }
 
 /* Are NaN to be skipped that the lanes do not tell of? */

@@ -1,4 +1,4 @@
-/* threads.c -- the worker threads: made at the first large call, asleep between calls.
+/* threads.c -- the worker threads: made at the first large call, asleep some time after each.
  *
  * A forked child inherits the struct and none of the threads, so a pool remembers the process
  * that made it, and a child makes its own. Nothing here takes a lock that a fork could leave
@@ -16,7 +16,8 @@
 
 enum {
     MAX_THREADS = 256,
-    OPEN = 1 << 30 /* of `working`: whoever is awake may join */
+    WATCH = 100000, /* ns: see watch()                          */
+    OPEN = 1 << 30  /* of `working`: whoever is awake may join  */
 };
 
 typedef struct worker {
@@ -31,6 +32,7 @@ struct wk_threads {
     pid_t owner;
     atomic_int count; /* the caller's thread included */
     int started;
+    int watches; /* there is a processor for each */
     atomic_flag busy;
     atomic_int stop;
     atomic_int working; /* OPEN, and how many have joined       */
@@ -59,17 +61,54 @@ take_tasks(struct wk_threads *pool, int thread)
     }
 }
 
-static void
-wait_for(sem_t *semaphore)
+static int64_t
+now(void)
 {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+static void
+relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+/* Stays awake for a while: calls follow each other, and threads end at about the same time. 2 threads of a virtual
+ * machine, us without and so: sums of 10^6 float32 128 82, dots of 191,821 float64 88 34, transposes of 577 x 349 uint64
+ * 124 81, counts of 250,000 int64 235 178; after 3 ms of sleep, the same. 0: nothing has come. */
+static int
+watch(const struct wk_threads *pool, sem_t *semaphore)
+{
+    const int64_t end = pool->watches ? now() + WATCH : 0;
+    if (!pool->watches) return 0;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (sem_trywait(semaphore) == 0) return 1;
+            relax();
+        }
+    } while (now() < end);
+    return 0;
+}
+
+static void
+wait_for(const struct wk_threads *pool, sem_t *semaphore)
+{
+    if (watch(pool, semaphore)) return;
     while (sem_wait(semaphore) != 0) continue; /* interrupted by a signal: wait again */
 }
 
 /* The caller, meanwhile, looks whether it is to stop. */
 static void
-wait_and_look(sem_t *semaphore)
+wait_and_look(const struct wk_threads *pool, sem_t *semaphore)
 {
     struct timespec until;
+    if (watch(pool, semaphore)) return;
     do {
         wk_interrupted();
         clock_gettime(CLOCK_REALTIME, &until);
@@ -95,7 +134,7 @@ work(void *self)
 {
     worker *w = self;
     for (;;) {
-        wait_for(&w->wake);
+        wait_for(w->pool, &w->wake);
         atomic_store(&w->called, 0);
         if (atomic_load(&w->pool->stop)) return NULL;
         if (!join(w->pool)) continue;
@@ -105,13 +144,14 @@ work(void *self)
     }
 }
 
-static int
-wanted_threads(void)
+static void
+count_threads(struct wk_threads *pool)
 {
     cpu_set_t set;
     const int there = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     const int64_t n = wk_setting_value(WK_SET_NUM_THREADS, there);
-    return n > MAX_THREADS ? MAX_THREADS : (int)n;
+    pool->count = n > MAX_THREADS ? MAX_THREADS : (int)n;
+    pool->watches = n <= there;
 }
 
 static struct wk_threads *
@@ -123,7 +163,7 @@ pool_new(void)
         return &none;
     }
     pool->owner = getpid();
-    pool->count = wanted_threads();
+    count_threads(pool);
     sem_init(&pool->done, 0, 0);
     return pool;
 }
@@ -204,6 +244,6 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     for (int i = 0; i < helpers; i++)
         if (!atomic_exchange(&pool->workers[i].called, 1)) sem_post(&pool->workers[i].wake);
     take_tasks(pool, 0);
-    if (atomic_fetch_and(&pool->working, ~OPEN) != OPEN) wait_and_look(&pool->done);
+    if (atomic_fetch_and(&pool->working, ~OPEN) != OPEN) wait_and_look(pool, &pool->done);
     atomic_flag_clear(&pool->busy);
 }

@@ -14,6 +14,14 @@ typedef void wk_task(void *arg, int64_t begin, int64_t end, int thread);
  * tasks asks wk_interrupted() before. */
 void wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg);
 
+/* A grain of so much work, of items of `each`; all of them where they are less than two. */
+static inline int64_t
+wk_grain_of(int64_t items, int64_t each, int64_t task)
+{
+    if (items <= 1 || items < 2 * task / each) return items;
+    return each < task ? task / each : 1;
+}
+
 /* WARPKIT_NUM_THREADS, else the processors this process may run on. */
 int wk_thread_count(wk_context *context);
 

@@ -197,30 +197,25 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
 static int
 FN(power)(const T *x, const T *y, int64_t n)
 {
-    wk_vd most = wk_splat(0), u, v;
-    wk_vl some = {0};
+    seen_sizes seen = {{0}, {0}};
     for (int64_t i = 0; i < n; i += WK_VD) {
         const int all = i + WK_VD <= n;
-        u = all ? LOAD(x + i) : FN(load_some)(x + i, n - i);
-        v = all ? LOAD(y + i) : FN(load_some)(y + i, n - i);
-        const wk_vd p = u * v;
-        most = wk_larger(p, most);
-        some |= (wk_vl)((u != 0) & (v != 0)) | (wk_vl)(p != p); /* also of 0 times infinity */
-        if (i == FIRST * WK_VD && likely_power(most) != NO_POWER) return likely_power(most);
+        see_size(&seen, all ? LOAD(x + i) : FN(load_some)(x + i, n - i),
+                 all ? LOAD(y + i) : FN(load_some)(y + i, n - i));
+        if (i == FIRST * WK_VD && likely_power(seen.most) != NO_POWER)
+            return likely_power(seen.most);
     }
-    const int power = power_of(most);
-    int64_t any = 0;
-    for (int k = 0; k < WK_VD; k++) any |= some[k];
-    return any == 0 && power == NO_POWER ? NO_POWER : power < -700 ? MOST_POWER : power;
+    const int power = power_of(seen.most);
+    if (power == NO_POWER && !seen_some(&seen)) return NO_POWER;
+    return power < -700 ? MOST_POWER : power;
 }
 
-/* Products are added to sums that are biased, so that these are multiples of a unit; what that rounds
- * off is found but for its own rounding, and added up beside them. */
 static void
 FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
 {
     enum { SETS = 4, LANES = SETS * WK_VD };
-    wk_vd upper[SETS], lower[SETS], most[SETS], bias;
+    biased_sum s[SETS];
+    wk_vd bias;
     int power = sum->power, e, own;
     if (power == NO_POWER) power = FN(power)(x, y, n);
     if (power == NO_POWER) return;
@@ -231,27 +226,16 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
         e = power + 64 - __builtin_clzll((uint64_t)n); /* the sum is below 2^e */
         bias = wk_splat(1.5 * wk_power_of_two(e + 1)); /* and its unit 2^(e - 51) */
 #pragma GCC unroll 4
-        for (int k = 0; k < SETS; k++) {
-            upper[k] = bias;
-            lower[k] = most[k] = wk_splat(0);
-        }
-#define ADD(k, a, b)                                                                           \
-    {                                                                                          \
-        const wk_vd u = (a), v = (b), next = wk_fma(u, v, upper[k]), less = upper[k] - next;   \
-        lower[k] += wk_fma(u, v, less);                                                        \
-        most[k] = wk_larger(less, most[k]);                                                    \
-        upper[k] = next;                                                                       \
-    }
+        for (int k = 0; k < SETS; k++) s[k] = biased_start(bias);
         for (; i + LANES <= n; i += LANES)
 #pragma GCC unroll 4
             for (int k = 0; k < SETS; k++)
-                ADD(k, LOAD(x + i + k * WK_VD), LOAD(y + i + k * WK_VD));
-        for (; i + WK_VD <= n; i += WK_VD) ADD(0, LOAD(x + i), LOAD(y + i));
-        if (i < n) ADD(1, FN(load_some)(x + i, n - i), FN(load_some)(y + i, n - i));
-#undef ADD
+                biased_add(&s[k], LOAD(x + i + k * WK_VD), LOAD(y + i + k * WK_VD));
+        for (; i + WK_VD <= n; i += WK_VD) biased_add(&s[0], LOAD(x + i), LOAD(y + i));
+        if (i < n) biased_add(&s[1], FN(load_some)(x + i, n - i), FN(load_some)(y + i, n - i));
 #pragma GCC unroll 4
-        for (int k = 1; k < SETS; k++) most[0] = wk_larger(most[k], most[0]);
-        own = power_of(most[0]); /* of multiples of the unit */
+        for (int k = 1; k < SETS; k++) s[0].most = wk_larger(s[k].most, s[0].most);
+        own = power_of(s[0].most);
         if (own <= power) break;
         power = own < MOST_POWER ? own + 1 : own; /* once more */
     }
@@ -259,13 +243,13 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
     double all[2] = {0, 0};
 #pragma GCC unroll 4
     for (int k = 1; k < SETS; k++) {
-        upper[0] += upper[k] - bias; /* less than 2^52 units: nothing is rounded */
-        lower[0] += lower[k];
+        s[0].upper += s[k].upper - bias; /* less than 2^52 units: nothing is rounded */
+        s[0].lower += s[k].lower;
     }
-    upper[0] -= bias;
+    s[0].upper -= bias;
     for (int k = 0; k < WK_VD; k++) {
-        all[0] += upper[0][k];
-        all[1] += lower[0][k];
+        all[0] += s[0].upper[k];
+        all[1] += s[0].lower[k];
     }
     /* Of each lane `pieces` below 2^(e - 52): these, and sums of theirs and of all lanes', are rounded to
      * 2^-53 of what they are at most. */

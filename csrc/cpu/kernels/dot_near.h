@@ -57,6 +57,49 @@ typedef struct near_dots {
 } near_dots;
 
 #if WK_HAS_FMA
+/* How large products are, and whether some are no zeros: also of 0 times infinity. */
+typedef struct seen_sizes {
+    wk_vd most;
+    wk_vl some;
+} seen_sizes;
+
+static inline void
+see_size(seen_sizes *s, wk_vd u, wk_vd v)
+{
+    const wk_vd p = u * v;
+    s->most = wk_larger(p, s->most);
+    s->some |= (wk_vl)((u != 0) & (v != 0)) | (wk_vl)(p != p);
+}
+
+static inline int
+seen_some(const seen_sizes *s)
+{
+    int64_t any = 0;
+    for (int k = 0; k < WK_VD; k++) any |= s->some[k];
+    return any != 0;
+}
+
+/* A sum that begins with a bias, so that it is a multiple of a unit; what that rounds off is found but for its own
+ * rounding, and added up beside it. */
+typedef struct biased_sum {
+    wk_vd upper, lower, most; /* most: the largest product, as multiples of the unit */
+} biased_sum;
+
+static inline biased_sum
+biased_start(wk_vd bias)
+{
+    return (biased_sum){bias, wk_splat(0), wk_splat(0)};
+}
+
+static inline __attribute__((always_inline)) void
+biased_add(biased_sum *s, wk_vd u, wk_vd v)
+{
+    const wk_vd next = wk_fma(u, v, s->upper), less = s->upper - next;
+    s->lower += wk_fma(u, v, less);
+    s->most = wk_larger(less, s->most);
+    s->upper = next;
+}
+
 /* Of complex64, as they lie: products of like parts in one sum, of unlike ones in another, by turns those
  * that are added and those that may be subtracted. Magnitudes are no more than products of norms. */
 static inline void
@@ -104,8 +147,7 @@ near_pairs(near_dots *d, const float *x, const float *y, int64_t n, int conjugat
     }
 }
 
-/* Of complex128, as they lie, likewise; but to biased sums, as near_f64 has it (dot_body.h): of like products [0], and of
- * unlike ones [1]. */
+/* Of complex128, as they lie, likewise; but to biased sums: of like products [0], and of unlike ones [1]. */
 enum {
     PAIR_SETS = 2,
     PAIRS = WK_VD / 2 /* numbers of a vector */,
@@ -114,67 +156,52 @@ enum {
 
 typedef struct wide_pairs {
     const double *x, *y;
-    int64_t n, whole;      /* numbers, and those that fill vectors */
-    double rest[2][WK_VD]; /* the others                           */
-    int power[2], own[2],
-        e[2]; /* of products: below 2^power, as is met, and their sum's magnitudes */
-    wk_vd upper[2][PAIR_SETS], lower[2][PAIR_SETS], most[2][PAIR_SETS], bias[2];
+    int64_t n, whole;      /* numbers, and those that fill vectors                           */
+    double rest[2][WK_VD]; /* the others                                                     */
+    int power[2], own[2]; /* of products, which are below two to it, as thought and as is met */
+    int e[2];             /* and of their sum's magnitudes                                  */
+    wk_vd bias[2];
+    biased_sum sum[2][PAIR_SETS];
 } wide_pairs;
 
 /* 0: all products are zeros. */
 static inline int
 find_powers(wide_pairs *w)
 {
-    wk_vd most[2] = {wk_splat(0), wk_splat(0)};
-    wk_vl some = {0};
-    int64_t any = 0;
+    seen_sizes seen[2] = {{{0}, {0}}, {{0}, {0}}};
     for (int64_t i = 0; i <= w->whole; i += PAIRS) {
         const wk_vd u = wk_load_f64(i < w->whole ? w->x + 2 * i : w->rest[0]),
-                    v = wk_load_f64(i < w->whole ? w->y + 2 * i : w->rest[1]), s = SWAPPED(v),
-                    p = u * v, q = u * s;
-        most[0] = wk_larger(p, most[0]);
-        most[1] = wk_larger(q, most[1]);
-        some |= (wk_vl)((u != 0) & ((v != 0) | (s != 0))) | (wk_vl)(p != p) | (wk_vl)(q != q);
+                    v = wk_load_f64(i < w->whole ? w->y + 2 * i : w->rest[1]);
+        see_size(&seen[0], u, v);
+        see_size(&seen[1], u, SWAPPED(v));
         if (i != FIRST * PAIRS) continue;
-        for (int k = 0; k < 2; k++) w->power[k] = likely_power(most[k]);
+        for (int k = 0; k < 2; k++) w->power[k] = likely_power(seen[k].most);
         if (w->power[0] != NO_POWER && w->power[1] != NO_POWER) return 1;
     }
-    for (int k = 0; k < WK_VD; k++) any |= some[k];
-    for (int k = 0; k < 2; k++) w->power[k] = power_of(most[k]);
-    for (int k = 0; k < 2;
-         k++) /* too small to have all digits, or zeros but for the other ones */
+    for (int k = 0; k < 2; k++) w->power[k] = power_of(seen[k].most);
+    for (int k = 0; k < 2; k++) /* too small to have all digits, or zeros but for the others */
         if (w->power[k] < -700)
             w->power[k] = w->power[1 - k] < -700 ? MOST_POWER : w->power[1 - k];
-    return any != 0;
+    return seen_some(&seen[0]) | seen_some(&seen[1]);
 }
 
 /* 0: some products were not below what was thought, and the powers are larger now. */
 static inline int
 add_wide_pairs(wide_pairs *w)
 {
-    wk_vd upper[2][PAIR_SETS], lower[2][PAIR_SETS], most[2][PAIR_SETS];
+    biased_sum sum[2][PAIR_SETS];
     int64_t i = 0;
     int fine = 1;
     for (int p = 0; p < 2; p++) {
         w->e[p] = w->power[p] + 64 - __builtin_clzll((uint64_t)(2 * w->n));
         w->bias[p] = wk_splat(1.5 * wk_power_of_two(w->e[p] + 1));
-        for (int k = 0; k < PAIR_SETS; k++) {
-            upper[p][k] = w->bias[p];
-            lower[p][k] = most[p][k] = wk_splat(0);
-        }
-    }
-#define ADD(p, k, u, v)                                                                        \
-    {                                                                                          \
-        const wk_vd next = wk_fma(u, v, upper[p][k]), less = upper[p][k] - next;               \
-        lower[p][k] += wk_fma(u, v, less);                                                     \
-        most[p][k] = wk_larger(less, most[p][k]);                                              \
-        upper[p][k] = next;                                                                    \
+        for (int k = 0; k < PAIR_SETS; k++) sum[p][k] = biased_start(w->bias[p]);
     }
 #define BOTH(k, a, b)                                                                          \
     {                                                                                          \
-        const wk_vd u = wk_load_f64(a), v = wk_load_f64(b), s = SWAPPED(v);                    \
-        ADD(0, k, u, v);                                                                       \
-        ADD(1, k, u, s);                                                                       \
+        const wk_vd u = wk_load_f64(a), v = wk_load_f64(b);                                    \
+        biased_add(&sum[0][k], u, v);                                                          \
+        biased_add(&sum[1][k], u, SWAPPED(v));                                                 \
     }
     for (; i + 2 * PAIRS <= w->whole; i += 2 * PAIRS) {
         BOTH(0, w->x + 2 * i, w->y + 2 * i);
@@ -183,11 +210,9 @@ add_wide_pairs(wide_pairs *w)
     if (i < w->whole) BOTH(0, w->x + 2 * i, w->y + 2 * i);
     if (w->whole < w->n) BOTH(1, w->rest[0], w->rest[1]);
 #undef BOTH
-#undef ADD
-    memcpy(w->upper, upper, sizeof upper);
-    memcpy(w->lower, lower, sizeof lower);
+    memcpy(w->sum, sum, sizeof sum);
     for (int p = 0; p < 2; p++) {
-        w->own[p] = power_of(wk_larger(most[p][1], most[p][0])); /* of multiples of the unit */
+        w->own[p] = power_of(wk_larger(sum[p][1].most, sum[p][0].most));
         if (w->own[p] <= w->power[p]) continue;
         w->power[p] = w->own[p] < MOST_POWER ? w->own[p] + 1 : w->own[p];
         fine = 0;
@@ -209,8 +234,9 @@ near_wide_pairs(near_dots *d, const double *x, const double *y, int64_t n, int c
     } while (!add_wide_pairs(&w));
     for (int p = 0; p < 2; p++) { /* of conj(x) y other ones are subtracted */
         near_sum *to = &d->sum[p];
-        const wk_vd high = (w.upper[p][0] - w.bias[p]) + (w.upper[p][1] - w.bias[p]),
-                    low = w.lower[p][0] + w.lower[p][1];
+        const biased_sum *sum = w.sum[p];
+        const wk_vd high = (sum[0].upper - w.bias[p]) + (sum[1].upper - w.bias[p]),
+                    low = sum[0].lower + sum[1].lower;
         const double pieces = (double)(2 * n / PAIR_LANES + 5);
         double all[2] = {0, 0};
         for (int k = 0; k < WK_VD; k++) {

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 enum {
-    GRAIN = 1 << 16,        /* elements handed out at once: 50 us or more                   */
+    GRAIN = 1 << 14,        /* elements handed out at once: 10 us or more                   */
     MOST_TABLES = 8,        /* 8 increments in turn hide the 6 cycles of one                */
     NEAR_BYTES = 1 << 15,   /* of a thread's tables: a first-level cache                    */
     FAR_BYTES = 1 << 18,    /* 2 tables in a second-level cache still beat one              */

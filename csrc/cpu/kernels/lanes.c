@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { GRAIN = 1024 }; /* warps of a thread's share: 0.1 ms and more */
+enum { GRAIN = 256 }; /* warps of a thread's share: 25 us and more */
 
 typedef struct job {
     const wk_lanes_args *a;

@@ -14,7 +14,7 @@
 #include "vector.h"
 
 enum {
-    TASK = 1 << 17, /* elements a task: 50 us or less              */
+    TASK = 1 << 15, /* elements a task: 5 to 10 us                 */
     PARTS = 64,     /* of a long run                               */
     SETS = 4        /* of lanes, each of which waits for itself alone */
 };

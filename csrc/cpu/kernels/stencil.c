@@ -41,8 +41,8 @@ enum {
     IN_PLACE = 8,
     TASKS = 8,       /* for each thread, if that is not too few rows for their halo */
     CONVERSIONS = 8, /* multiply-adds that take as long as the rest of an output's work */
-    WORK = 1 << 16,  /* of them, what a thread takes at once, at least */
-    ALONE = 1 << 20, /* up to here the caller's thread is alone: 50 us or so */
+    WORK = 1 << 14,  /* of them, what a thread takes at once, at least */
+    ALONE = 1 << 19, /* up to here the caller's thread is alone: 20 us or so */
     SMALL = 1 << 14  /* bytes of scratch that a call of few elements has without asking */
 };
 

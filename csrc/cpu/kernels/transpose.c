@@ -33,10 +33,10 @@ enum {
     /* Rows asked for ahead. 16 x 64 x 56 x 56 float32, NCHW to NHWC: 1.0 ms; with none, 1.3 ms. */
     AHEAD = 8,
     STRAIGHT_BYTES = 1 << 16, /* of a tile that is copied straight: any L2's worth */
-    TASK_BYTES = 1 << 18,     /* what a thread takes at once */
+    TASK_BYTES = 1 << 17,     /* what a thread takes at once */
     /* Up to here the caller's thread is alone. Two instead, 2 cores: 0.08 ms for 0.04 at 1 MiB,
      * 0.05 for 0.06 at 1.4 MiB. */
-    ALONE_BYTES = 5 << 18
+    ALONE_BYTES = 5 << 17
 };
 /* No stores past the caches: a new result's pages come from the kernel's zeroing, which leaves them
  * in a cache. A copy of 256 MiB, 2 cores: 25 ms to new memory either way; to memory that was

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 enum {
-    TASK = 1 << 18, /* elements a task: 50 us of work, what waking another thread may cost */
+    TASK = 1 << 16,      /* elements a task: 10 us of work                    */
     LANE_BYTES = 1 << 15 /* lanes times columns: half a first-level cache */
 };
 
@@ -385,7 +385,7 @@ WK_ISA_NAME(wk_reduce_tree)(wk_call *call)
             return WK_FAIL(&call->error, WK_EMEMORY,
                            "cannot allocate %lld bytes for partial folds", (long long)bytes);
     }
-    wk_parallel(call->context, items, each < TASK ? TASK / each : 1,
+    wk_parallel(call->context, items, wk_grain_of(items, each, TASK),
                 columns ? columns_task : rows_task, &j);
     if (j.totals && !wk_interrupted())
         wk_parallel(call->context, args->outputs, j.chunks < TASK ? TASK / j.chunks : 1,
