@@ -152,7 +152,8 @@ time_of(int64_t blocks, int64_t at_once, int64_t places, double bytes, double al
  * planes; of planes narrower than SIDE they have one's, too, whose rows are then read as they lie. H200, 256 MiB, 222 shapes
  * of 70 to 10,000 rows, of two and three axes, of sums, norms, variances, maxima and argmax of all sizes, each at 32, 64,
  * 128 and 256 threads: this finds the fastest, but for .01 % in the mean; SIDE to 2 SIDE threads of one plane were 9 %
- * slower, up to 60 %. */
+ * slower, up to 60 %. So many that all groups are as wide: of 832 of 33 to 1,500 columns, 32 and 256 MiB, 2 % less in the
+ * mean, at best half. */
 static double
 place_columns(const wk_call *call, int64_t places, wk_grid *g)
 {
@@ -160,7 +161,13 @@ place_columns(const wk_call *call, int64_t places, wk_grid *g)
     const int64_t rows = r->n, all = wk_blocks(r->outputs, g->columns),
                   plane = wk_blocks(call->in.shape[r->kept - 1], g->columns),
                   bytes = (int64_t)g->columns * wk_itemsize[call->in.dtype],
-                  sides[] = {WK_BLOCK, WK_BLOCK / 2, 2 * SIDE, SIDE, wk_least(SIDE, plane)};
+                  sides[] = {WK_BLOCK,
+                             WK_BLOCK / 2,
+                             2 * SIDE,
+                             SIDE,
+                             wk_blocks(all, wk_blocks(all, 2 * SIDE)),
+                             wk_blocks(all, wk_blocks(all, SIDE)),
+                             wk_least(SIDE, plane)};
     double least = 0;
     for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
         const int64_t width = wk_least(sides[k], all),
@@ -243,7 +250,7 @@ plan_whole_columns(const wk_call *call, int64_t processors, int columns, wk_grid
     g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
 }
 
-/* Of more than FEW_ROWS rows, which threads share. 0: whole ones are faster. H200, 256 MiB, 17 kinds of results of 17
+/* Of more than FEW_ROWS rows, which threads share. 0: whole ones are faster. H200, 256 MiB, 19 kinds of results of 18
  * shapes of 33 to 3,000 rows, each both ways: 1.0 % slower in the mean than the faster way, and by the number of outputs
  * alone 4.3 %. */
 static int

@@ -42,21 +42,21 @@ take_idle(gpu *g, cudaStream_t stream, size_t size, void **block)
     return false;
 }
 
-void
+cudaError_t
 free_block(const gpu *g, cudaStream_t stream, void *block)
 {
-    if (g->pool)
-        cudaFreeAsync(block, stream);
-    else
-        cudaFree(block);
+    return g->pool ? cudaFreeAsync(block, stream) : cudaFree(block);
 }
 
-void
+// False: there were none.
+bool
 drop_idle(gpu *g)
 {
+    const bool some = !g->idle.empty();
     for (const idle_block &b : g->idle) free_block(g, b.stream, b.block);
     g->idle.clear();
     g->idle_bytes = 0;
+    return some;
 }
 
 cudaError_t
@@ -79,8 +79,7 @@ take_block(gpu *g, cudaStream_t stream, int64_t bytes, void **block, wk_error *e
     if (code == cudaErrorMemoryAllocation) { // as long as others wait in vain
         std::lock_guard<std::mutex> hold(g->lock);
         cudaGetLastError();
-        drop_idle(g);
-        code = new_block(g, stream, size, block);
+        if (drop_idle(g)) code = new_block(g, stream, size, block);
     }
     if (code == cudaErrorMemoryAllocation) return no_room(g, bytes, error);
     WK_TRY(error, code);
@@ -101,7 +100,7 @@ give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *er
     current_device current;
     if (size > g->idle_room / 4 || !lasts(g, stream)) {
         if (current.set(g->device, error) != WK_OK) return error->status;
-        WK_TRY(error, g->pool ? cudaFreeAsync(block, stream) : cudaFree(block));
+        WK_TRY(error, free_block(g, stream, block));
         return WK_OK;
     }
     std::lock_guard<std::mutex> hold(g->lock);

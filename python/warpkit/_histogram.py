@@ -439,7 +439,8 @@ def _count_few(a: Any, weights: Any, minlength: int, device: Device, variant: st
         if weights.dtype.char not in "fd":
             if weights.dtype.char not in FEW_OF:
                 return NotImplemented
-            weights = weights.astype(FLOAT64)
+            if weights.dtype.itemsize == 8:  # as NumPy rounds each
+                weights = weights.astype(FLOAT64)
         sums = FLOAT64
     # By position: a starred tuple would take longer than the short call's counting.
     return _core.histogram(

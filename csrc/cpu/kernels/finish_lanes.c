@@ -2,6 +2,7 @@
  * an accumulator between. */
 #include "finish.h"
 #include "near.h"
+#include "stencil.h"
 #include "store.h"
 
 typedef struct lanes { /* of outputs first, first + step, ... */
@@ -81,6 +82,27 @@ through_accumulators(const lanes *l, int64_t from, int64_t to)
 
 /* ---- moments -------------------------------------------------------------------------------- */
 
+static int
+is_half(wk_dtype dtype)
+{
+    return dtype == WK_F16 || dtype == WK_BF16;
+}
+
+/* So many sums of one word each, rounded once. */
+static void
+store_halves(const wk_words *s, int64_t width, const result *to)
+{
+    wk_stencil_store *store = WK_ISA_NAME(wk_stencil_storer)(1, to->dtype);
+    uint16_t *out = (uint16_t *)to->data + to->first, some[WK_BOUNDS];
+    double x[WK_BOUNDS];
+    for (int64_t from = 0, n; from < width; from += n) {
+        n = width - from < WK_BOUNDS ? width - from : WK_BOUNDS;
+        for (int64_t i = 0; i < n; i++) x[i] = s->lane[(from + i) * s->step].f;
+        store(x, n, some);
+        for (int64_t i = 0; i < n; i++) out[(from + i) * to->step] = some[i];
+    }
+}
+
 /* Sums of floats in their dtype or as doubles: the zero's sign is the high part's, where the low
  * part is nothing. */
 static int
@@ -92,6 +114,8 @@ sums(const wk_reduction *r, const wk_words *s, int64_t width, const result *to)
     if (wk_real_of(r->in->dtype) == WK_F32 && to->dtype == WK_F32) {
         float *out = (float *)to->data + to->first;
         for (int64_t w = 0; w < width; w++) out[w * step] = (float)high[w * from].f;
+    } else if (is_half(to->dtype) && s->words == 1) {
+        store_halves(s, width, to);
     } else if (to->dtype != WK_F64) {
         return 0;
     } else if (s->words == 1) {
@@ -122,13 +146,19 @@ any_sums(const wk_reduction *r, const wk_words *s, int64_t from, int64_t to, con
     }
 }
 
+/* Both rounded, and stored; afterwards they differ where their roundings do. */
 static void
-round_to(wk_dtype dtype, double *x, int64_t n)
+store_bounded_halves(const result *to, int64_t first, double *low, const double *high,
+                     int64_t n)
 {
-    if (dtype == WK_F32)
-        for (int64_t i = 0; i < n; i++) x[i] = (double)(float)x[i];
-    else if (dtype != WK_F64)
-        for (int64_t i = 0; i < n; i++) x[i] = wk_narrow((wk_near){x[i], 0, 1}, dtype);
+    wk_stencil_store *store = WK_ISA_NAME(wk_stencil_storer)(1, to->dtype);
+    uint16_t *out = (uint16_t *)to->data + first, below[WK_BOUNDS], above[WK_BOUNDS];
+    store(low, n, below);
+    store(high, n, above);
+    for (int64_t i = 0; i < n; i++) {
+        out[i * to->step] = above[i];
+        low[i] = below[i] == above[i] && low[i] == low[i] ? high[i] : wk_nan();
+    }
 }
 
 /* Rounds both, and stores what they round to, where it is the same. Are all? */
@@ -139,15 +169,15 @@ store_bounded(const result *to, int64_t from, double *low, double *high, int64_t
     double *f64 = (double *)to->data + first;
     float *f32 = (float *)to->data + first;
     int apart = 0;
-    round_to(to->dtype, low, n);
-    round_to(to->dtype, high, n);
-    if (to->dtype == WK_F64)
+    if (to->dtype == WK_F64) {
         for (int64_t i = 0; i < n; i++) f64[i * step] = high[i];
-    else if (to->dtype == WK_F32)
+    } else if (to->dtype == WK_F32) {
+        for (int64_t i = 0; i < n; i++) low[i] = (double)(float)low[i];
+        for (int64_t i = 0; i < n; i++) high[i] = (double)(float)high[i];
         for (int64_t i = 0; i < n; i++) f32[i * step] = (float)high[i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            wk_store_real(to->data, first + i * step, to->dtype, high[i]);
+    } else {
+        store_bounded_halves(to, first, low, high, n);
+    }
     for (int64_t i = 0; i < n; i++) apart |= !(low[i] == high[i]);
     return !apart;
 }

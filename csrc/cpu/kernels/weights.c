@@ -4,7 +4,8 @@
  * is cut into words of `step` bits, few enough that n pieces cannot overflow an int64: a bin is
  * `words` integers, and a weight is added to each. Their sums are exact by construction, so every
  * thread has its own and they are added at last.
- *   integers          one word modulo 2^64; where the exact sum is asked for, halves
+ *   integers          one word modulo 2^64; where the exact sum is asked for, halves. One word of one thread
+ *                     is added up in the result, which has 8 bytes for each
  *   floats            one look at all weights for the exponents; up to 4 words are cut in vectors,
  *                     which is some 150 bits of exponents and digits for 16 million weights
  *   wider than that   up to 67 words: all exponents of float64, each weight added to the three words
@@ -42,6 +43,7 @@ typedef struct job {
     int64_t item, n;
     int64_t first, bins;    /* of this range: slots first .. first + bins - 1   */
     int whole;              /* that is all slots: bins need no offset           */
+    int there;              /* sums are added up where the results will be      */
     int64_t tables, stride; /* of a thread; words of a table                    */
     wk_shares shares;
     int64_t *sums;  /* [threads][tables][stride]                        */
@@ -79,6 +81,15 @@ add(const job *j, int64_t *sums, const int64_t *bin, int64_t (*piece)[WK_BIN_BLO
         for (int k = 0; k < tables; k++)
             add_one(to + k * stride + bin[i + k] * words, piece, i + k, words);
     for (; i < n; i++) add_one(to + bin[i] * words, piece, i, words);
+}
+
+/* In the result, which has no place for what is in no bin. */
+static void
+add_there(const job *j, uint64_t *sums, const int64_t *bin, const int64_t *piece, int64_t n)
+{
+    uint64_t none = 0;
+    for (int64_t i = 0; i < n; i++)
+        *(bin[i] < j->bins ? sums + bin[i] : &none) += (uint64_t)piece[i];
 }
 
 static void
@@ -129,7 +140,10 @@ add_block(const job *j, int64_t begin, int64_t n, int64_t *sums)
     }
     if (p->dtype < WK_F16) {
         WK_ISA_NAME(wk_weights_integers)(p, j->weights, begin, n, piece);
-        add_pieces(j, sums, bin, piece, n);
+        if (j->there)
+            add_there(j, (uint64_t *)sums, bin, piece[0], n);
+        else
+            add_pieces(j, sums, bin, piece, n);
         return;
     }
     WK_ISA_NAME(wk_weights_load)(p->dtype, p->part, j->weights, begin, n, x);
@@ -186,11 +200,10 @@ store_block(const job *j, int64_t first, int64_t n, const double *x)
 }
 
 static void
-finish_block(const job *j, int64_t first, int64_t n)
+finish_block(const job *j, int64_t first, int64_t n, const int64_t *word)
 {
     const wk_pieces *p = &j->pieces;
     const wk_dtype out = j->out->dtype;
-    const int64_t *word = j->sums + first * p->words;
     const int in_place = out == WK_F64 && !j->met;
     double room[WK_BIN_BLOCK];
     double *x = in_place ? (double *)j->out->data + j->first + first : room;
@@ -222,8 +235,13 @@ finish_task(void *arg, int64_t begin, int64_t end, int thread)
         const uint64_t *more = sums + t * j->stride;
         for (int64_t i = begin * words; i < end * words; i++) sums[i] += more[i];
     }
-    for (; begin < end; begin += WK_BIN_BLOCK)
-        finish_block(j, begin, end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK);
+    for (int64_t n; begin < end; begin += n) {
+        const int64_t *word = j->sums + begin * words;
+        int64_t own[WK_BIN_BLOCK];
+        n = end - begin < WK_BIN_BLOCK ? end - begin : WK_BIN_BLOCK;
+        if (j->there) word = memcpy(own, word, (size_t)n * sizeof *own);
+        finish_block(j, begin, n, word);
+    }
     wk_fp_end(state);
 }
 
@@ -325,7 +343,7 @@ sum_range(job *j, wk_call *call)
 {
     wk_status status = WK_OK;
     const int64_t all = j->shares.threads * j->tables * j->stride;
-    j->sums = calloc((size_t)all, sizeof *j->sums);
+    j->sums = j->there ? j->out->data : calloc((size_t)all, sizeof *j->sums);
     j->used = calloc((size_t)j->shares.threads, 1);
     j->flags = j->pieces.special ? calloc((size_t)j->bins + 1, 1) : NULL;
     if (j->sums == NULL || j->used == NULL || (j->pieces.special && j->flags == NULL)) {
@@ -333,9 +351,10 @@ sum_range(job *j, wk_call *call)
                          (long long)(all * (int64_t)sizeof *j->sums));
     } else {
         wk_parallel(call->context, j->n, j->shares.grain, add_task, j);
-        wk_parallel(call->context, j->bins, FINISH / j->pieces.words, finish_task, j);
+        if (!j->there || j->out->dtype == WK_F64)
+            wk_parallel(call->context, j->bins, FINISH / j->pieces.words, finish_task, j);
     }
-    free(j->sums);
+    if (!j->there) free(j->sums);
     free(j->used);
     free(j->flags);
     return status;
@@ -346,7 +365,8 @@ sum_range(job *j, wk_call *call)
 static int64_t
 number_bins(job *j, int64_t slots)
 {
-    const int can = j->n <= GRAIN && j->n < slots / SPARSE && j->out->dtype == WK_F64;
+    const int can = j->n <= GRAIN && j->n < slots / SPARSE && j->out->dtype == WK_F64 &&
+                    j->pieces.dtype >= WK_F16;
     if (!can || j->pieces.parts > 1 || j->counts || j->kept) return slots;
     j->own = malloc((size_t)(2 * j->n + 1) * sizeof *j->own);
     if (j->own == NULL) return slots; /* all of them, then */
@@ -374,6 +394,10 @@ sum_part(job *j, wk_call *call, int64_t slots)
     wk_status status = plan_pieces(j, call);
     if (status == WK_OK) choose_tables(j, call->context, slots);
     const int64_t range = j->bins;
+    const wk_dtype out = j->out->dtype;
+    j->there = j->pieces.dtype < WK_F16 && j->pieces.words == 1 && j->shares.threads == 1 &&
+               j->tables == 1 && range == slots && !j->counts && !j->kept &&
+               (out == WK_F64 || out == WK_I64 || out == WK_U64);
     for (int64_t first = 0; first < slots && status == WK_OK; first += range) {
         j->first = first;
         j->bins = slots - first < range ? slots - first : range;

@@ -338,8 +338,7 @@ struct by_edges : met_edges {
                 open |= low[i] < high[i];
             }
         }
-        for (int i = 0; i < N; i++)
-            found[i] = max(low[i], 1u) - 1; // else edges did not rise
+        for (int i = 0; i < N; i++) found[i] = max(low[i], 1u) - 1; // else edges did not rise
     }
 
     template <int N, typename Edges>
