@@ -17,6 +17,7 @@
 enum {
     MAX_THREADS = 256,
     WATCH = 100000, /* ns: see watch()                          */
+    SHORT = 8,      /* short tasks that pay for waking a thread */
     OPEN = 1 << 30  /* of `working`: whoever is awake may join  */
 };
 
@@ -24,7 +25,8 @@ typedef struct worker {
     struct wk_threads *pool;
     pthread_t id;
     sem_t wake;
-    atomic_int called; /* and not yet awake */
+    atomic_int called;   /* and not yet awake */
+    atomic_int watching; /* awake             */
     int number;
 } worker;
 
@@ -97,10 +99,13 @@ watch(const struct wk_threads *pool, sem_t *semaphore)
 }
 
 static void
-wait_for(const struct wk_threads *pool, sem_t *semaphore)
+wait_for_call(worker *w)
 {
-    if (watch(pool, semaphore)) return;
-    while (sem_wait(semaphore) != 0) continue; /* interrupted by a signal: wait again */
+    atomic_store(&w->watching, 1);
+    const int called = watch(w->pool, &w->wake);
+    atomic_store(&w->watching, 0);
+    while (!called && sem_wait(&w->wake) != 0)
+        continue; /* interrupted by a signal: wait again */
 }
 
 /* The caller, meanwhile, looks whether it is to stop. */
@@ -134,7 +139,7 @@ work(void *self)
 {
     worker *w = self;
     for (;;) {
-        wait_for(w->pool, &w->wake);
+        wait_for_call(w);
         atomic_store(&w->called, 0);
         if (atomic_load(&w->pool->stop)) return NULL;
         if (!join(w->pool)) continue;
@@ -216,8 +221,21 @@ wk_thread_count(wk_context *context)
     return pool->count;
 }
 
-void
-wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg)
+/* Calls so many workers for other tasks than the caller's first; of those that sleep one for `each` tasks. */
+static void
+call_workers(struct wk_threads *pool, int64_t others, int64_t each)
+{
+    int64_t left = others, asleep = others / each;
+    for (int i = 0; i < pool->started && left > 0; i++) {
+        worker *w = &pool->workers[i];
+        if (!atomic_load(&w->watching) && asleep-- <= 0) continue;
+        left--;
+        if (!atomic_exchange(&w->called, 1)) sem_post(&w->wake);
+    }
+}
+
+static void
+run(wk_context *context, int64_t items, int64_t grain, int64_t each, wk_task *task, void *arg)
 {
     if (items <= 0) return;
     wk_progress((items + grain - 1) / grain, 0);
@@ -232,8 +250,6 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
         return;
     }
     start(pool);
-    const int64_t others = (items - 1) / grain; /* runs beside the caller's first */
-    const int helpers = others < pool->started ? (int)others : pool->started;
     pool->task = task;
     pool->arg = arg;
     pool->interrupt = wk_interrupt_now();
@@ -241,9 +257,20 @@ wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, vo
     pool->grain = grain;
     atomic_store(&pool->next, 0);
     atomic_store(&pool->working, OPEN);
-    for (int i = 0; i < helpers; i++)
-        if (!atomic_exchange(&pool->workers[i].called, 1)) sem_post(&pool->workers[i].wake);
+    call_workers(pool, (items - 1) / grain, each);
     take_tasks(pool, 0);
     if (atomic_fetch_and(&pool->working, ~OPEN) != OPEN) wait_and_look(pool, &pool->done);
     atomic_flag_clear(&pool->busy);
+}
+
+void
+wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg)
+{
+    run(context, items, grain, 1, task, arg);
+}
+
+void
+wk_parallel_short(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg)
+{
+    run(context, items, grain, SHORT, task, arg);
 }
