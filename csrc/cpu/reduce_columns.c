@@ -664,10 +664,11 @@ wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis)
     }
     const int64_t each = args->n / j->parts * j->width, task = wk_task_of(r);
     wk_parallel_short(call->context, tasks * j->parts,
-                      wk_grain_of(tasks * j->parts, each + 1, task), columns_task, &shared);
+                      wk_grain_of(tasks * j->parts, each + 1, task),
+                      tasks * j->parts * each / task, columns_task, &shared);
     if (j->accs && !shared.failed && !wk_interrupted())
-        wk_parallel_short(call->context, args->outputs, task / (64 * j->parts) + 1, finish_task,
-                          &shared);
+        wk_parallel_short(call->context, args->outputs, task / (64 * j->parts) + 1,
+                          args->outputs * 64 * j->parts / task, finish_task, &shared);
     free(j->accs);
     return shared.failed ? WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate totals") : WK_OK;
 }

@@ -262,7 +262,7 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
     if (wk_has_rows(r)) {
         const int64_t grain =
             (wk_grain_of(outputs, each, task) + WK_WIDTH - 1) / WK_WIDTH * WK_WIDTH;
-        wk_parallel_short(call->context, outputs, grain, short_rows, &j);
+        wk_parallel_short(call->context, outputs, grain, outputs * each / task, short_rows, &j);
         return WK_OK;
     }
     if (n > 2 * task && outputs < 64) {
@@ -275,7 +275,8 @@ wk_reduce_rows(wk_call *call, const wk_reduction *r)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
     }
     const int64_t grain = j.accs == NULL ? wk_grain_of(outputs, each, task) : 1;
-    wk_parallel_short(call->context, outputs * j.parts, grain, long_rows, &j);
+    wk_parallel_short(call->context, outputs * j.parts, grain, outputs * each / task, long_rows,
+                      &j);
     if (j.accs && !wk_interrupted()) {
         const wk_fp_state state = wk_fp_begin();
         finish_rows(&j);

@@ -261,7 +261,8 @@ fold_all(wk_call *call, segments *s)
 {
     const int64_t items = s->n + EACH * (s->outputs + 1);
     if (!is_long(s)) {
-        wk_parallel_short(call->context, items, wk_grain_of(items, 1, TASK), fold_task, s);
+        wk_parallel_short(call->context, items, wk_grain_of(items, 1, TASK), items / TASK,
+                          fold_task, s);
         return WK_OK;
     }
     for (int64_t o = 0; o < s->outputs && !wk_interrupted(); o++) {
@@ -329,7 +330,7 @@ wk_reduce_segments(wk_call *call, const wk_foldings *foldings)
         if (s.to == NULL)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate %lld bytes for groups",
                            (long long)(s.n * r.item));
-        wk_parallel_short(call->context, s.n, TASK, gather_task, &s);
+        wk_parallel_short(call->context, s.n, TASK, s.n / TASK, gather_task, &s);
         r.x = s.to;
     }
     const wk_status status = wk_interrupted() ? WK_OK : fold_all(call, &s);

@@ -221,21 +221,20 @@ wk_thread_count(wk_context *context)
     return pool->count;
 }
 
-/* Calls so many workers for other tasks than the caller's first; of those that sleep one for `each` tasks. */
+/* Calls so many workers, of those that sleep at most `wakes`. */
 static void
-call_workers(struct wk_threads *pool, int64_t others, int64_t each)
+call_workers(struct wk_threads *pool, int64_t others, int64_t wakes)
 {
-    int64_t left = others, asleep = others / each;
-    for (int i = 0; i < pool->started && left > 0; i++) {
+    for (int i = 0; i < pool->started && others > 0; i++) {
         worker *w = &pool->workers[i];
-        if (!atomic_load(&w->watching) && asleep-- <= 0) continue;
-        left--;
+        if (!atomic_load(&w->watching) && wakes-- <= 0) continue;
+        others--;
         if (!atomic_exchange(&w->called, 1)) sem_post(&w->wake);
     }
 }
 
 static void
-run(wk_context *context, int64_t items, int64_t grain, int64_t each, wk_task *task, void *arg)
+run(wk_context *context, int64_t items, int64_t grain, int64_t wakes, wk_task *task, void *arg)
 {
     if (items <= 0) return;
     wk_progress((items + grain - 1) / grain, 0);
@@ -257,7 +256,7 @@ run(wk_context *context, int64_t items, int64_t grain, int64_t each, wk_task *ta
     pool->grain = grain;
     atomic_store(&pool->next, 0);
     atomic_store(&pool->working, OPEN);
-    call_workers(pool, (items - 1) / grain, each);
+    call_workers(pool, (items - 1) / grain, wakes);
     take_tasks(pool, 0);
     if (atomic_fetch_and(&pool->working, ~OPEN) != OPEN) wait_and_look(pool, &pool->done);
     atomic_flag_clear(&pool->busy);
@@ -266,11 +265,12 @@ run(wk_context *context, int64_t items, int64_t grain, int64_t each, wk_task *ta
 void
 wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg)
 {
-    run(context, items, grain, 1, task, arg);
+    run(context, items, grain, items, task, arg);
 }
 
 void
-wk_parallel_short(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg)
+wk_parallel_short(wk_context *context, int64_t items, int64_t grain, int64_t tasks,
+                  wk_task *task, void *arg)
 {
-    run(context, items, grain, SHORT, task, arg);
+    run(context, items, grain, tasks / SHORT, task, arg);
 }

@@ -13,9 +13,10 @@ typedef void wk_task(void *arg, int64_t begin, int64_t end, int thread);
  * caller. A call that is to stop (interrupt.h) leaves items out: what reads their results across
  * tasks asks wk_interrupted() before. */
 void wk_parallel(wk_context *context, int64_t items, int64_t grain, wk_task *task, void *arg);
-/* The same of runs that take 2 to 20 us: for few of them no thread is woken, but those that are awake take part. */
-void wk_parallel_short(wk_context *context, int64_t items, int64_t grain, wk_task *task,
-                       void *arg);
+/* The same of all that is as much work as so many short tasks, of 2 to 20 us: for few of them no thread is woken, but
+ * those that are awake take part. */
+void wk_parallel_short(wk_context *context, int64_t items, int64_t grain, int64_t tasks,
+                       wk_task *task, void *arg);
 
 /* A grain of so much work, of items of `each`; all of them where they are less than two. */
 static inline int64_t

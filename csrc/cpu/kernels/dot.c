@@ -409,7 +409,7 @@ in_parts(wk_call *call, job *j, int64_t outputs)
         if (j->near == NULL)
             return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
         j->stage = NEAR_PARTS;
-        wk_parallel_short(call->context, items, 1, task, j);
+        wk_parallel_short(call->context, items, 1, outputs * j->n / TASK, task, j);
         if (!wk_interrupted()) join_near(j, outputs);
         free(j->near);
     }
@@ -418,7 +418,7 @@ in_parts(wk_call *call, job *j, int64_t outputs)
     if (j->room == NULL)
         return WK_FAIL(&call->error, WK_EMEMORY, "cannot allocate partial results");
     j->stage = EXACT_PARTS;
-    wk_parallel_short(call->context, items, 1, task, j);
+    wk_parallel_short(call->context, items, 1, outputs * j->n / TASK, task, j);
     if (!wk_interrupted()) join(j, outputs);
     free(j->room);
     return WK_OK;
@@ -443,6 +443,6 @@ WK_CPU_LAUNCHER(dot, blocks)
     j.by_rows = j.try_near && a->n > 0 && a->n <= WK_DOT_SHORT && a->outputs > 1 &&
                 !wk_is_complex(j.dtype) && call->out[0].dtype == j.dtype;
     const int64_t each = a->n + 64, grain = each < TASK ? TASK / each : 1;
-    wk_parallel_short(call->context, a->outputs, grain, task, &j);
+    wk_parallel_short(call->context, a->outputs, grain, a->outputs * each / TASK, task, &j);
     return WK_OK;
 }

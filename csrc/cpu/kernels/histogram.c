@@ -186,12 +186,12 @@ count_pass(job *j, wk_call *call, int64_t n)
                            (long long)(all * (int64_t)sizeof *j->counts));
         }
     }
-    wk_parallel_short(call->context, n, j->shares.grain, count_task, j);
+    wk_parallel_short(call->context, n, j->shares.grain, n / GRAIN, count_task, j);
     if (j->counts == NULL) return WK_OK;
     if (j->patterns)
         add_patterns(j);
     else
-        wk_parallel_short(call->context, j->outs, GRAIN, add_task, j);
+        wk_parallel_short(call->context, j->outs, GRAIN, j->outs / GRAIN, add_task, j);
     if (j->counts != few) {
         free(j->counts);
         free(j->used);

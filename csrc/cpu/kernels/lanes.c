@@ -292,7 +292,8 @@ run(wk_call *call, void (*warp)(const job *j, int64_t first, int there))
     j.out_item = wk_itemsize[call->out[0].dtype];
     j.step = 32 * (a->each > 0 ? a->each : 1);
     j.per_line = (a->n + j.step - 1) / j.step;
-    wk_parallel_short(call->context, a->outer * j.per_line, GRAIN, warps, &j);
+    wk_parallel_short(call->context, a->outer * j.per_line, GRAIN,
+                      a->outer * j.per_line / GRAIN, warps, &j);
     return WK_OK;
 }
 

@@ -146,7 +146,7 @@ WK_ISA_NAME(wk_norm_near)(wk_call *call)
     j.part = (a->n + wanted - 1) / wanted;
     if (wanted > PARTS) j.part = (a->n + PARTS - 1) / PARTS;
     const int64_t parts = (a->n + j.part - 1) / j.part;
-    wk_parallel_short(call->context, parts, 1, task, &j);
+    wk_parallel_short(call->context, parts, 1, a->n / TASK, task, &j);
     if (wk_interrupted()) return 0;
     const wk_fp_state state = wk_fp_begin();
     const int done = finish(call, &j, parts);

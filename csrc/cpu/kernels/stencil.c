@@ -232,7 +232,8 @@ WK_CPU_LAUNCHER(stencil1d, lines)
     const int64_t tasks = blocks_of(j.outer, j.group) * j.row_blocks * j.column_blocks;
     /* Neighbours together, so that two threads do not both ask for one page of a new result. */
     const int64_t grain = larger(WORK * tasks / larger(work, 1), tasks / (TASKS * threads) + 1);
-    wk_parallel_short(call->context, tasks, threads == 1 ? tasks : grain, task, &j);
+    wk_parallel_short(call->context, tasks, threads == 1 ? tasks : grain, work / WORK, task,
+                      &j);
     if (j.scratch != small) free(j.scratch);
     return WK_OK;
 }

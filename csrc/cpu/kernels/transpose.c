@@ -282,6 +282,6 @@ WK_CPU_LAUNCHER(transpose, blocked)
     const int64_t total = call->out[0].bytes, tiles = plan(&t, total);
     const int64_t tile = t.rows * t.columns * t.item;
     const int64_t grain = total <= ALONE_BYTES ? tiles : larger(1, TASK_BYTES / tile);
-    wk_parallel_short(call->context, tiles, grain, tiles_task, &t);
+    wk_parallel_short(call->context, tiles, grain, total / TASK_BYTES, tiles_task, &t);
     return WK_OK;
 }

@@ -385,11 +385,11 @@ WK_ISA_NAME(wk_reduce_tree)(wk_call *call)
             return WK_FAIL(&call->error, WK_EMEMORY,
                            "cannot allocate %lld bytes for partial folds", (long long)bytes);
     }
-    wk_parallel_short(call->context, items, wk_grain_of(items, each, TASK),
+    wk_parallel_short(call->context, items, wk_grain_of(items, each, TASK), items * each / TASK,
                       columns ? columns_task : rows_task, &j);
     if (j.totals && !wk_interrupted())
         wk_parallel_short(call->context, args->outputs, j.chunks < TASK ? TASK / j.chunks : 1,
-                          totals_task, &j);
+                          args->outputs * j.chunks / TASK, totals_task, &j);
     free(j.totals);
     return WK_OK;
 }
