@@ -442,7 +442,7 @@ WK_CPU_LAUNCHER(dot, blocks)
     }
     j.by_rows = j.try_near && a->n > 0 && a->n <= WK_DOT_SHORT && a->outputs > 1 &&
                 !wk_is_complex(j.dtype) && call->out[0].dtype == j.dtype;
-    const int64_t each = a->n + 64, grain = each < TASK ? TASK / each : 1;
+    const int64_t each = a->n + 64, grain = wk_grain_of(a->outputs, each, TASK);
     wk_parallel_short(call->context, a->outputs, grain, a->outputs * each / TASK, task, &j);
     return WK_OK;
 }
