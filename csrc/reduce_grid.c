@@ -323,6 +323,17 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     return 1;
 }
 
+/* Tiles of a run. If 16 bytes do not divide it, they are those of all vectors that it may lie in; its ends are of the last
+ * one, or, where an element's place or a mask's matters, one of their own. */
+static int64_t
+tiles_of(const wk_grid *g, int64_t item, int in_order, int64_t bytes)
+{
+    const int64_t per = VECTOR / item;
+    if (g->aligned) return wk_blocks(g->run * item, bytes);
+    return in_order || g->masked ? wk_blocks(g->run / per, bytes / VECTOR) + 1
+                                 : wk_blocks((g->run + per - 2) / per + 1, bytes / VECTOR);
+}
+
 /* Tiles of a line of elements that lie side by side, or of its runs. */
 static void
 tile_runs(const wk_call *call, int in_order, wk_grid *g)
@@ -333,8 +344,7 @@ tile_runs(const wk_call *call, int in_order, wk_grid *g)
     g->aligned =
         ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 && g->run * item % VECTOR == 0;
     for (int d = 0; d < a->ndim - 1; d++) g->aligned &= a->strides[d] * item % VECTOR == 0;
-    g->tiles = g->aligned ? wk_blocks(g->run * item, WK_TILE_BYTES)
-                          : g->run * item / WK_TILE_BYTES + 2;
+    g->tiles = tiles_of(g, item, in_order, WK_TILE_BYTES);
     if (g->aligned && !in_order && !g->masked && a->ndim - r->kept == 2 &&
         r->n * item / VECTOR < UINT32_MAX - WK_TILE_BYTES) {
         g->reads = WK_READS_RUNS;
@@ -362,11 +372,11 @@ reads_alone(const wk_call *call, int64_t processors)
  * four wait for each other, and so, rows of 1200, 2048, 4096 bytes: sums of float32 .31 .64, .47 .80, .73 .80, of float16
  * .28 .57, .39 .76, .63 .80; variances of float32 .19 .43, .30 .60, .46 .68; argmax .29 .58, .49 .74, .65 .77; maxima of
  * int32 .36 .83, .71 .87, .93 .93. 20,000 rows, us: float32 of 2048 bytes 28 29, of 8192 54 63, variances 42 28, 71 61;
- * argmax 28 24, 58 59; maxima of int32 of 4096 bytes 30 32. */
+ * argmax 28 24, 58 59; maxima of int32 of 4096 bytes 30 32. Lines that begin anywhere as well (lines.cuh). */
 static int
 shares_warp(const wk_call *call, int64_t processors, const wk_grid *g)
 {
-    return wk_reads_one_run(g) && g->aligned && g->tiles <= FEW_TILES &&
+    return wk_reads_one_run(g) && g->tiles <= FEW_TILES &&
            call->args.reduce.outputs >= QUARTERS * processors;
 }
 
@@ -442,7 +452,7 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
     }
     if (g->team == WARP && shares_warp(call, processors, g)) {
         g->team = QUARTER;
-        g->tiles = wk_blocks(r->n * item, WK_TILE_BYTES / WARP * QUARTER);
+        g->tiles = tiles_of(g, item, of->in_order, WK_TILE_BYTES / WARP * QUARTER);
     }
     if (g->team < WK_BLOCK) {
         g->groups = wk_blocks(r->outputs, WK_BLOCK / g->team);

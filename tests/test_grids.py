@@ -164,6 +164,25 @@ def test_rows_of_which_a_warp_has_four_side_by_side(gpu, dtype):
             check_there(gpu, a[::-1], op, 1)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("n", [1, 3, 7, 8, 13, 16, 24, 31, 68, 127, 132, 255, 300, 1009])
+def test_rows_of_any_length_that_begin_anywhere(gpu, dtype, n):
+    """Of a thread, some threads, a quarter of a warp or a warp; few are whole vectors."""
+    rows = 211 if gpu == "emu" else 7_001
+    a = wide(dtype, (rows + 1, n)).ravel()
+    there = warpkit.asarray(a, device=gpu)
+    for first in sorted({0, 1, n // 2, n}):
+        host, here = (x[first : first + rows * n].reshape(rows, n) for x in (a, there))
+        for some in (slice(None), slice(1, None)):
+            if n == 1 and some.start:
+                continue
+            for op in ("sum", "max", "argmax", "var"):
+                if op in ("max", "argmax") and a.dtype.kind == "c":
+                    continue
+                got = warpkit.reduce(here[:, some], op, 1)
+                assert_same(got.numpy(), warpkit.reduce(host[:, some], op, 1, device="cpu"))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_columns_so_many_that_threads_have_more_rows(gpu, dtype):
     a = wide(dtype, (100, 9_001 if gpu == "emu" else 90_001))

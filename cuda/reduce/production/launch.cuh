@@ -287,7 +287,8 @@ reduce(wk_call *call)
         if (grant(call, fold_lines<Acc>, slots, kFixed) != WK_OK) return call->error.status;
         return launch(call, grid, kThreads, slots, fold_lines<Acc>, in, task);
     }
-    const int rows = bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height);
+    const int rows =
+        bytes_of_rows(task.n, sizeof(T), kWarp / task.width * task.height, task.aligned);
     size_t bytes = (size_t)(kWarps * stages_of_rows(rows) * rows);
     if constexpr (!Acc::kCertain) bytes = std::max(bytes, sizeof(table_memory<Acc>));
     const size_t marks = sizeof(uint32_t) * kWarps * kWarp;

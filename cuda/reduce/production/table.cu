@@ -373,35 +373,32 @@ add_tiles_again(const void *in, const reduce_task &task, int64_t output, int64_t
     found all = {0, 0};
 #pragma unroll 1
     for (; tile < tiles; tile += step) {
-        int64_t run = 0, t = tile, from = 0, to = task.n;
+        int64_t run = 0, t = tile, begin = 0, end = task.n, lead = 0, whole = task.n;
         if (by_runs) {
             run = tile;
             t = split(&run, task.tiles);
-            from = run * task.run;
-            const int64_t at = first.at + spot_of(task.folded, task.where_folded, from).at;
+            begin = run * task.run;
+            end = begin + task.run;
+            const int64_t at = first.at + spot_of(task.folded, task.where_folded, begin).at;
             const auto address = reinterpret_cast<uintptr_t>(in) + (uintptr_t)(at * item);
-            int64_t lead = task.aligned ? 0 : (int64_t)(-address & 15) / item;
+            lead = task.aligned ? 0 : (int64_t)(-address & 15) / item;
             lead = lead < task.run ? lead : task.run;
-            const int64_t end = from + task.run;
-            from += lead;
-            to = from + (task.run - lead) / per * per; // of whole vectors
-            if (from + t * each >= to) { // the ends, after all of these; or nothing
-                if (from + t * each >= to + each) continue;
-                add_range(in, task, first, from - lead, from, shape, word, sums, &all);
-                add_range(in, task, first, to, end, shape, word, sums, &all);
-                continue;
-            }
+            whole = (task.run - lead) / per * per; // of whole vectors
         }
-        from += t * each;
-        if (sums && (!by_runs || task.runs == 1)) { // all of the warp's together
+        const int64_t from = begin + lead + t * each, to = begin + lead + whole;
+        if (sums && (!by_runs || task.runs == 1) && from < to) { // all of the warp's together
             const int lane = threadIdx.x % kWarp;
             add_scaled(in, task, first,
                        {from + lane, to, kWarp, step * each, (int)(each / kWarp)}, shape, sums);
-            tile += (to - from - 1) / (step * each) * step;
-            continue;
+            t = tile += (to - from - 1) / (step * each) * step;
+        } else if (from < to) {
+            add_range(in, task, first, from, from + each < to ? from + each : to, shape, word,
+                      sums, &all);
         }
-        add_range(in, task, first, from, from + each < to ? from + each : to, shape, word, sums,
-                  &all);
+        if (by_runs && !task.aligned && t == task.tiles - 1) { // with the last tile its ends
+            add_range(in, task, first, begin, begin + lead, shape, word, sums, &all);
+            add_range(in, task, first, to, end, shape, word, sums, &all);
+        }
     }
     return all.flags;
 }
