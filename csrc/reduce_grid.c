@@ -3,7 +3,10 @@
 #include "reduce_grid.h"
 
 #include "pieces.h"
+#include "plan.h"
 #include "reduce.h"
+
+#include <stdlib.h>
 
 enum {
     WARP = 32,
@@ -18,6 +21,10 @@ enum {
     FEW_TILES = 4,    /* and where there are few: a block would wait for itself             */
     BLOCK_TILES = 32, /* of a line that a block takes alone, of elements of 4 bytes and more */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has                   */
+    PACKED = 16 << 10, /* bytes of a multiprocessor, at least, that are packed first          */
+    LONG_RUN = 64,     /* bytes that lie side by side at 16, and are read where they are      */
+    SHORT_ROW = 256,   /* of a row that does not follow the one before, and is packed         */
+    LONG_LINE = 16384, /* elements of a line, which are read where they are                   */
     ALONE = 512,       /* outputs of a multiprocessor, where a thread has more of them       */
     FEW_ROWS = 16,     /* of a column that one thread has                                    */
     WHOLE_BLOCKS = 4,  /* of a multiprocessor, where threads have whole columns              */
@@ -463,6 +470,112 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
     if (r->outputs < places && !has_block_alone(g, all, item))
         g->parts = wk_most(1, wk_least(places / r->outputs, wk_blocks(all, WARPS)));
     g->blocks = places * 16;
+}
+
+/* May results be found another way than where elements lie? */
+static int
+is_large(const wk_call *call, int processors)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const int64_t item = wk_itemsize[call->in.dtype];
+    if (is_masked(call) || call->part.mode != WK_WHOLE || call->in.ndim == r->kept) return 0;
+    for (int d = 0; d < call->in.ndim; d++)
+        if (call->in.strides[d] == 0) return 0; /* fewer bytes than it seems */
+    return r->n > 2 && r->n * r->outputs >= (int64_t)PACKED * processors / item;
+}
+
+int
+wk_turns_outputs(const wk_call *call, int processors, int *order)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    const wk_array *a = &call->in;
+    int turns = 0;
+    if (r->kept < 2 || !is_large(call, processors)) return 0;
+    for (int d = 0; d < r->kept; d++) {
+        int at = d;
+        for (; at > 0 && llabs(a->strides[order[at - 1]]) < llabs(a->strides[d]); at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+        turns |= at != d;
+    }
+    return turns && llabs(a->strides[order[r->kept - 1]]) < llabs(a->strides[a->ndim - 1]);
+}
+
+void
+wk_turn_outputs(wk_call *call, const int *order)
+{
+    const wk_array from = call->in;
+    for (int d = 0; d < call->args.reduce.kept; d++) {
+        call->in.shape[d] = from.shape[order[d]];
+        call->in.strides[d] = from.strides[order[d]];
+    }
+    wk_fuse_reduced(&call->in, NULL, &call->args.reduce);
+}
+
+/* Elements of several axes, none of which lie side by side in long runs. */
+static int
+lies_in_crumbs(const wk_array *a, int64_t item)
+{
+    const int last = a->ndim - 1;
+    const int64_t run = a->shape[last] * item;
+    int aligned = run % VECTOR == 0;
+    if (a->strides[last] != 1) return 1;
+    for (int d = 0; d < last; d++) aligned &= a->strides[d] * item % VECTOR == 0;
+    return run < (aligned ? LONG_RUN : WK_TILE_BYTES / 2);
+}
+
+/* Two that lie side by side, as parts of complex numbers do, and nothing beside them does, count as one. */
+static void
+see_pairs(wk_array *a, int *kept, int64_t *n)
+{
+    const int last = a->ndim - 1, folds = a->shape[last] == 2 && a->strides[last] == 1,
+              at = folds ? last : *kept - 1;
+    if (a->ndim < 2 || at < 0 || a->shape[at] != 2 || a->strides[at] != 1) return;
+    for (int d = 0; d <= last; d++)
+        if (d != at && a->strides[d] % 2) return;
+    for (int d = 0, to = 0; d <= last; d++) {
+        if (d == at) continue;
+        a->shape[to] = a->shape[d];
+        a->strides[to++] = a->strides[d] / 2;
+    }
+    a->ndim--;
+    *kept -= !folds;
+    if (folds) *n /= 2;
+}
+
+int
+wk_packs_first(const wk_call *call, int processors)
+{
+    wk_array a = call->in;
+    int kept = call->args.reduce.kept;
+    int64_t n = call->args.reduce.n, nearest = INT64_MAX; /* of outputs */
+    if (!is_large(call, processors)) return 0;
+    see_pairs(&a, &kept, &n);
+    const int last = a.ndim - 1;
+    const int64_t item = wk_itemsize[a.dtype] << (a.ndim < call->in.ndim);
+    for (int d = 0; d < kept; d++) nearest = wk_least(nearest, llabs(a.strides[d]));
+    if (last < kept) return 0;
+    if (last > kept) return lies_in_crumbs(&a, item);
+    if (kept == 0) return 0;
+    if (a.strides[last] == 1) /* rows */
+        return n * item <= SHORT_ROW && (kept > 1 || a.strides[0] != n);
+    if (a.strides[kept - 1] == 1) return 0; /* columns */
+    return nearest < llabs(a.strides[last]) || n < LONG_LINE;
+}
+
+void
+wk_see_packed(wk_call *call, void *block)
+{
+    wk_reduce_args *r = &call->args.reduce;
+    wk_array *a = &call->in;
+    a->data = block;
+    a->bytes = r->outputs * r->n * wk_itemsize[a->dtype];
+    a->first = 0;
+    r->kept = r->outputs > 1;
+    a->ndim = r->kept + 1;
+    a->shape[0] = r->outputs;
+    a->shape[r->kept] = a->strides[0] = r->n;
+    a->strides[r->kept] = 1;
 }
 
 void

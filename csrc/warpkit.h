@@ -254,12 +254,12 @@ typedef struct wk_group_args {
     uint64_t mask;
 } wk_group_args;
 
-/* in: C-contiguous [lines][n]; out[0] likewise, of the dtype of sums: each line's sums of its first
+/* in: C-contiguous [lines][n][inner]; out[0] likewise, of the dtype of sums: each line's sums of its first
  * element, its first two, ...; of floats each exact, and rounded once. */
 typedef struct wk_cumsum_args {
     int64_t lines, n;
-    int64_t inner; /* elements side by side, each of a line of its own; 1 on a GPU */
-    int skip_nan;  /* NaN counts as 0                                             */
+    int64_t inner; /* elements side by side, each of a line of its own */
+    int skip_nan;  /* NaN counts as 0                                  */
 } wk_cumsum_args;
 
 typedef enum {

@@ -183,6 +183,55 @@ def test_rows_of_any_length_that_begin_anywhere(gpu, dtype, n):
                 assert_same(got.numpy(), warpkit.reduce(host[:, some], op, 1, device="cpu"))
 
 
+# Views of arrays of that shape, and axes: none of their elements lie side by side for long.
+APART = {
+    "rows with gaps": ((3001, 30), lambda x: x[:, 1:], 1),
+    "rows of planes": ((40, 61, 30), lambda x: x[:, 1:, 1:], 2),
+    "every other element": ((3000, 60), lambda x: x[:, ::2], 1),
+    "boxes": ((29, 41, 90), lambda x: x[1:, 1:, :-1], (0, 2)),
+    "a box": ((29, 41, 90), lambda x: x[1:, 1:, :-1], None),
+    "planes of columns": ((60, 3, 7, 90), lambda x: x, (0, 2)),
+    "turned rows": ((130, 31, 29), lambda x: x.transpose(2, 0, 1), (0, 1)),
+    "outputs turned": ((300, 12, 44), lambda x: x.transpose(0, 2, 1), 0),
+    "outputs turned, of boxes": (
+        (40, 12, 9, 44),
+        lambda x: x[:, 1:, 1:].transpose(3, 1, 2, 0),
+        (2, 3),
+    ),
+    "backwards": ((3000, 60), lambda x: x[::-1, ::-2], 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("case", APART)
+def test_elements_that_lie_apart_are_brought_together_first(gpu, dtype, case):
+    shape, view, axis = APART[case]
+    if gpu != "emu":
+        shape = (shape[0] * 40, *shape[1:])
+    a = values(dtype, shape)
+    host, there = view(a), view(warpkit.asarray(a, device=gpu))
+    complex_one = a.dtype.kind == "c"
+    told = warpkit.explain("reduce", there, "sum", axis)
+    assert complex_one or ("turned at last" if "outputs" in case else "copied first") in told
+    several = ("var", "mean") if complex_one else ("min", "max", "mean", "std")
+    for op in ("sum", "norm", "nanmean", several, *([] if complex_one else ["argmax"])):
+        if op == "argmax" and isinstance(axis, tuple):
+            continue
+        got = warpkit.reduce(there, op, axis)
+        want = warpkit.reduce(host, op, axis, device="cpu")
+        for one, other in zip(got, want, strict=True) if isinstance(op, tuple) else [(got, want)]:
+            assert_same(one.numpy(), np.asarray(other))
+
+
+def test_much_is_brought_together_by_parts(gpu):
+    a = values("float32", (1500 if gpu == "emu" else 50_000, 130, 31))
+    there = warpkit.asarray(a, device=gpu)
+    for turn in ((0, 1, 2), (0, 2, 1)):
+        host, here = a.transpose(turn)[:, 1:], there.transpose(turn)[:, 1:]
+        got = warpkit.reduce(here[..., ::2], "max", 2)
+        assert_same(got.numpy(), host[..., ::2].max(2))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_columns_so_many_that_threads_have_more_rows(gpu, dtype):
     a = wide(dtype, (100, 9_001 if gpu == "emu" else 90_001))

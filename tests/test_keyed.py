@@ -742,11 +742,18 @@ def test_one_of_many_lines_takes_more(row, dtype, shape):
     assert_same(row.run("nancumsum", a, axis), want)
 
 
+@pytest.mark.parametrize("shape", [(3, 90), (30, 70), (2, 9, 60), (400, 7)], ids=str)
+@pytest.mark.parametrize(("row", "dtype"), rows_by_dtype("cumsum", REALS))
+def test_short_lines_that_only_integers_tell(row, dtype, shape):
+    a = wide(dtype, np.prod(shape), 300, seed=4)
+    a[1::3] = -a[: a[1::3].size]
+    for axis in (-1, -2):
+        check(row, "cumsum", a.reshape(shape), axis)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "complex128"])
 def test_prefixes_of_many_chunks(device, dtype):
     """Whole numbers and small parts, so that NumPy's sums are exact."""
-    if device != "cpu":
-        pytest.skip("it is the CPU that has them")
     a = np.random.default_rng(1).integers(0, 200, 300_000).astype(dtype)
     if dtype != "uint8":
         a[100_000:] *= 2.0**-20

@@ -15,6 +15,8 @@ SCALED = "cuda/reduce/production/scaled.cu"
 ARG = "cuda/reduce/production/arg.cuh"
 EXTREME = "cuda/reduce/production/extreme.cuh"
 FOLD_LINES = "cuda/reduce/production/lines.cuh"
+PREFIXES = "cuda/reduce/production/prefixes.cu"
+FOLD_EXACT = "cuda/reduce/production/exact.cu"
 GATHER = "cuda/reduce/production/gather.cu"
 FOLD_ROWS = "cuda/reduce/production/rows.cuh"
 FOLD_COLUMNS = "cuda/reduce/production/columns.cuh"
@@ -228,6 +230,12 @@ PLANTED = [
     (GATHER, "m += m_turn;", ";"),
     (GATHER, "leave_out_others<kItem>(x[k], bits[k], filler);", "x[k];"),
     (GATHER, "if (!counts[k]) e[k] = one_of<kItem>(filler);", ";"),
+    (FOLD_EXACT, "in->first += first * in->strides[0] * item;", ";"),
+    (FOLD_EXACT, "first * each * wk_itemsize[part.out[i].dtype]", "0"),
+    (FOLD_EXACT, "strides[order[d]] = all;", "strides[d] = all;"),
+    (PREFIXES, "if (t.runs > 1 && !t.sums) sum.load(state);", ";"),
+    (PREFIXES, "            round_chunk(t, line);", "            ;"),
+    (PREFIXES, "        before->merge(words);", "        ;"),
     (FOLD_LINES, "word = (word & ~(kElement << shift)) |", "word ="),
     (FOLD_LINES, "turn > 1 || (turn == 1 && run.lead == 0)", "turn > 0"),
     (FOLD_LINES, "first + e - (kTurn - 1) * kPer", "first + e"),

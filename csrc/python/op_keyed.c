@@ -7,7 +7,7 @@
  *     gives (results, first offset out of place or -1, first empty segment or -1)
  *   _core.group(keys, groups, options ...)
  *     gives (places, offsets, first place whose key is no group's or -1, mask)
- *   _core.cumsum(a, axis, skip_nan, dtype, options ...)    axis: None, or an int; on a GPU the last one
+ *   _core.cumsum(a, axis, skip_nan, dtype, options ...)    axis: None, or an int
  * The Python side has brought host arrays to the GPU that is to work on them. */
 #include "reduce_request.h"
 
@@ -210,7 +210,7 @@ wk_py_group(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* ---- cumsum ------------------------------------------------------------------------------- */
 
-/* axis: None, or an integer; on a GPU the last one. */
+/* axis: None, or an integer. */
 static int
 scan(wk_frame *f, PyObject *axis, int skip_nan, int dtype)
 {
@@ -230,10 +230,6 @@ scan(wk_frame *f, PyObject *axis, int skip_nan, int dtype)
     for (int d = along + 1; d < ndim; d++) c->inner *= shape[d];
     c->lines = size > 0 ? size / c->n / c->inner : 0;
     c->skip_nan = skip_nan && in->dtype >= WK_F16;
-    if (along < ndim - 1 && f->options.device.kind != WK_CPU) {
-        PyErr_SetString(PyExc_ValueError, "a GPU sums along the last axis");
-        return -1;
-    }
     if (dtype < 0) dtype = wk_fold_dtype(WK_SUM, in->dtype);
     if (in->dtype >= WK_F16 ? (wk_dtype)dtype != in->dtype
                             : dtype == WK_BOOL || dtype >= WK_F16) {

@@ -64,7 +64,19 @@ tell(wk_frame *f, const wk_request *r, int family)
     if (text && info.processors > 0 && family != WK_FAMILY_TREE) {
         wk_call paired = *call;
         if (family == WK_FAMILY_SUM) wk_pair_parts(&paired);
-        PyObject *more = tell_grid(&paired, info.processors);
+        int order[WK_MAX_DIMS];
+        const int turns = wk_turns_outputs(&paired, info.processors, order);
+        if (turns) wk_turn_outputs(&paired, order);
+        const int packs = wk_packs_first(&paired, info.processors);
+        if (packs) wk_see_packed(&paired, NULL);
+        Py_SETREF(
+            text,
+            PyUnicode_FromFormat(
+                "%U%s%s", text,
+                packs ? "\n  copied first, so that each output's elements lie side by side"
+                      : "",
+                turns ? "\n  outputs in the order of their elements, turned at last" : ""));
+        PyObject *more = text ? tell_grid(&paired, info.processors) : NULL;
         Py_SETREF(text, more ? PyUnicode_Concat(text, more) : NULL);
         Py_XDECREF(more);
     }

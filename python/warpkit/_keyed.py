@@ -13,7 +13,7 @@ from warpkit import _core
 from warpkit._array import DeviceArray, asarray, beside, on_host
 from warpkit._ops import NO_VALUE, Device, Progress, named, unknown, with_options
 from warpkit._reduce import _cast
-from warpkit._transpose import moveaxis, transpose
+from warpkit._transpose import transpose
 
 
 class _Place(NamedTuple):
@@ -653,18 +653,8 @@ def _cumsum(
         a, wanted = _core.operand(_as_dtype(a, wanted))[0], None
     a = a.reshape(-1) if axis is None or a.ndim == 0 else a
     axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
-    if not isinstance(a, DeviceArray):
-        arguments = (a, axis, skip_nan, wanted)
-        return place.give(place.call(_core.cumsum, *arguments, out=out, progress=progress))
-    last = axis == a.ndim - 1
-    arguments = (_last(a, axis), -1, skip_nan, wanted)
-    result = place.call(_core.cumsum, *arguments, out=out if last else None, progress=progress)
-    if last:
-        return place.give(result)
-    out = None if out is ... else out
-    there = isinstance(result, DeviceArray)
-    turned = moveaxis(result, -1, axis, out=out, device=None if there else "cpu", stream=stream)
-    return place.give(turned) if out is None else turned
+    arguments = (a, axis, skip_nan, wanted)
+    return place.give(place.call(_core.cumsum, *arguments, out=out, progress=progress))
 
 
 def cumsum(

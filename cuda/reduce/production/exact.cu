@@ -1,6 +1,8 @@
 // reduce / exact -- picks the accumulator; lines.cuh tells the story.
 #include "reduce/production/exact.cuh"
 
+#include "plan.h"
+
 namespace
 {
 
@@ -145,7 +147,8 @@ by_family(wk_call *call)
     return moments ? wk::reduce_int_moments(call) : wk::reduce_int_summary(call);
 }
 
-WK_LAUNCHER(reduce, cuda, exact)
+static wk_status
+as_it_lies(wk_call *call)
 {
     const wk_call all = *call;
     if (!one_by_one(call)) return by_family(call);
@@ -159,6 +162,124 @@ WK_LAUNCHER(reduce, cuda, exact)
     call->out[0] = all.out[0];
     call->args.reduce.fold[0] = all.args.reduce.fold[0];
     return call->error.status;
+}
+
+// ---- elements that lie anywhere: first they are copied to where those of an output lie side by side --------------
+
+WK_LAUNCHER(transpose, cuda, tiles);
+
+namespace
+{
+
+// Bytes of a multiprocessor that are packed at once, but an eighth of all at least, so that memory suffices; and at most.
+constexpr int64_t kPacked = 2 << 20, kMostPacked = 8 << 20;
+
+// The call, of `count` from number `first` on along the first axis, if that is kept.
+wk_status
+of_packed(wk_call *call, void *block, int64_t first, int64_t count)
+{
+    wk_call part = *call;
+    wk_array *in = &part.in;
+    wk_reduce_args *r = &part.args.reduce;
+    const int64_t item = wk_itemsize[in->dtype];
+    if (r->kept > 0) {
+        const int64_t each = r->outputs / in->shape[0];
+        in->first += first * in->strides[0] * item;
+        in->shape[0] = count;
+        r->outputs = count * each;
+        for (int i = 0; i < part.outs; i++)
+            part.out[i].data = static_cast<char *>(part.out[i].data) +
+                               first * each * wk_itemsize[part.out[i].dtype];
+    }
+    wk_call copy = part;
+    copy.op = WK_TRANSPOSE;
+    copy.outs = 1;
+    copy.out[0].data = block;
+    copy.out[0].dtype = in->dtype;
+    copy.out[0].bytes = r->outputs * r->n * item;
+    wk_plan_transpose(&copy.in, nullptr);
+    if (wk_transpose_cuda_tiles(&copy) != WK_OK) {
+        call->error = copy.error;
+        return call->error.status;
+    }
+    wk_see_packed(&part, block);
+    as_it_lies(&part);
+    call->error = part.error;
+    call->mailbox = part.mailbox;
+    return call->error.status;
+}
+
+wk_status
+packed_if_need_be(wk_call *call)
+{
+    const wk_array *in = &call->in;
+    const wk_reduce_args *r = &call->args.reduce;
+    const int here = wk::processors(call);
+    if (!wk_packs_first(call, here)) return as_it_lies(call);
+    const int64_t all = r->n * r->outputs * wk_itemsize[in->dtype],
+                  slices = r->kept > 0 ? in->shape[0] : 1, each = all / slices,
+                  some =
+                      std::clamp<int64_t>(std::max(kPacked * here, all / 8) / each, 1, slices);
+    void *block = nullptr;
+    if (some * each > kMostPacked * here) return as_it_lies(call);
+    if (wk::allocate(call, some * each, &block) != WK_OK) {
+        call->error.status = WK_OK; // without that memory it takes longer
+        return as_it_lies(call);
+    }
+    for (int64_t first = 0; first < slices && !call->error.status; first += some)
+        of_packed(call, block, first, std::min(some, slices - first));
+    return call->error.status;
+}
+
+// Outputs in the order of their elements' memory, which are turned then.
+wk_status
+turned(wk_call *call, const int *order)
+{
+    wk_call part = *call;
+    const wk_array *in = &call->in;
+    const int kept = call->args.reduce.kept;
+    const int64_t outputs = call->args.reduce.outputs, most = outputs * 16 + 256;
+    int64_t strides[WK_MAX_DIMS], all = 1;
+    void *block = nullptr;
+    for (int d = kept - 1; d >= 0; d--) {
+        strides[order[d]] = all;
+        all *= in->shape[order[d]];
+    }
+    wk_turn_outputs(&part, order);
+    if (wk::allocate(call, most * call->outs, &block) != WK_OK) {
+        call->error.status = WK_OK;
+        return packed_if_need_be(call);
+    }
+    for (int i = 0; i < call->outs; i++)
+        part.out[i].data = static_cast<char *>(block) + i * (most / 256 * 256);
+    packed_if_need_be(&part);
+    call->error = part.error;
+    for (int i = 0; i < call->outs && !call->error.status; i++) {
+        wk_call copy = *call;
+        copy.op = WK_TRANSPOSE;
+        copy.outs = 1;
+        copy.in.data = part.out[i].data;
+        copy.in.bytes = outputs * wk_itemsize[call->out[i].dtype];
+        copy.in.first = 0;
+        copy.in.dtype = call->out[i].dtype;
+        copy.in.ndim = kept;
+        std::copy(strides, strides + kept, copy.in.strides);
+        copy.out[0] = call->out[i];
+        copy.out[0].bytes = copy.in.bytes;
+        wk_plan_transpose(&copy.in, nullptr);
+        wk_transpose_cuda_tiles(&copy);
+        call->error = copy.error;
+    }
+    return call->error.status;
+}
+
+} // namespace
+
+WK_LAUNCHER(reduce, cuda, exact)
+{
+    int order[WK_MAX_DIMS];
+    return wk_turns_outputs(call, wk::processors(call), order) ? turned(call, order)
+                                                               : packed_if_need_be(call);
 }
 
 WK_LAUNCHER(segment_reduce, cuda, teams)
