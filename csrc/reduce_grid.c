@@ -546,10 +546,10 @@ see_pairs(wk_array *a, int *kept, int64_t *n)
 int
 wk_packs_first(const wk_call *call, int processors)
 {
+    if (!is_large(call, processors)) return 0;
     wk_array a = call->in;
     int kept = call->args.reduce.kept;
     int64_t n = call->args.reduce.n, nearest = INT64_MAX; /* of outputs */
-    if (!is_large(call, processors)) return 0;
     see_pairs(&a, &kept, &n);
     const int last = a.ndim - 1;
     const int64_t item = wk_itemsize[a.dtype] << (a.ndim < call->in.ndim);
