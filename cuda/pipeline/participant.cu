@@ -141,7 +141,7 @@ leave_call(participant *at, wk_call *call)
                 failed(&error, code, "cudaStreamSynchronize(stream)", __FILE__, __LINE__);
         }
     }
-    give_blocks(&at->s, &error);
+    give_blocks(&at->s, 0, &error);
     at->bus.unlock();
     return error.status ? wk_fail_as(&call->error, &error) : WK_OK;
 }

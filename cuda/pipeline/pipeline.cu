@@ -300,7 +300,7 @@ pipeline::kernel(int64_t unit, const span &s)
     count_blocks(t->cut->pieces == 1 ? t->call->progress : nullptr); // else pieces are counted
     const wk_status status = t->launch(&sub);
     count_blocks(nullptr);
-    const wk_status given = give_blocks(&piece_session, &sub.error);
+    const wk_status given = give_blocks(&piece_session, 0, &sub.error);
     sub.session = nullptr;
     return status ? status : given;
 }

@@ -96,8 +96,8 @@ int64_t kept_bytes(const gpu *g);
 // How many CUDA calls have failed in this process.
 unsigned failures();
 
-// Ends a session: its blocks go back in the stream's order.
-wk_status give_blocks(session *s, wk_error *error);
+// A session's blocks go back in the stream's order, all but the first `left`; none is left where it ends.
+wk_status give_blocks(session *s, int left, wk_error *error);
 
 // What is put on `later` from now on waits for what is on `earlier` now.
 wk_status follow(gpu *g, cudaStream_t later, cudaStream_t earlier, wk_error *error);

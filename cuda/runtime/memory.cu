@@ -117,12 +117,12 @@ give_block(gpu *g, cudaStream_t stream, void *block, int64_t bytes, wk_error *er
 }
 
 wk_status
-give_blocks(session *s, wk_error *error)
+give_blocks(session *s, int left, wk_error *error)
 {
-    gpu *g = s->count ? ready_gpu(s->device, error) : nullptr;
-    if (s->count && g == nullptr) return error->status;
+    gpu *g = s->count > left ? ready_gpu(s->device, error) : nullptr;
+    if (s->count > left && g == nullptr) return error->status;
     wk_error first = {};
-    for (; s->count > 0; s->count--) // all of them, whatever fails
+    for (; s->count > left; s->count--) // all of them, whatever fails
         give_block(g, s->stream, s->blocks[s->count - 1].block, s->blocks[s->count - 1].bytes,
                    &first);
     return first.status ? wk_fail_as(error, &first) : WK_OK;

@@ -90,7 +90,7 @@ run_resident(wk_call *call, wk_launch *launch)
     s.stream = (cudaStream_t)call->stream;
     call->session = &s;
     const wk_status status = on_stream(call, g, launch);
-    const wk_status given = give_blocks(&s, &call->error);
+    const wk_status given = give_blocks(&s, 0, &call->error);
     call->session = nullptr;
     return status ? status : given;
 }

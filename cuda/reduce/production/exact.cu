@@ -2,6 +2,7 @@
 #include "reduce/production/exact.cuh"
 
 #include "plan.h"
+#include "runtime/device.cuh"
 
 namespace
 {
@@ -226,8 +227,11 @@ packed_if_need_be(wk_call *call)
         call->error.status = WK_OK; // without that memory it takes longer
         return as_it_lies(call);
     }
+    wk::session *s = wk::session_of(call);
+    const int blocks = s->count;
     for (int64_t first = 0; first < slices && !call->error.status; first += some)
-        of_packed(call, block, first, std::min(some, slices - first));
+        if (of_packed(call, block, first, std::min(some, slices - first)) == WK_OK)
+            wk::give_blocks(s, blocks, &call->error); // what this part took
     return call->error.status;
 }
 
