@@ -95,8 +95,8 @@ flip(wk_array *a, int d, int empty)
     a->strides[d] = -a->strides[d];
 }
 
-static void
-permute(wk_array *a, const int *order)
+void
+wk_permute(wk_array *a, const int *order)
 {
     const wk_array from = *a;
     for (int i = 0; i < a->ndim; i++) {
@@ -129,8 +129,8 @@ wk_plan_reduce(wk_array *a, wk_array *where, uint64_t axes, int logical, wk_redu
             order[at] = order[at - 1];
         order[at] = d;
     }
-    permute(a, order);
-    if (where) permute(where, order);
+    wk_permute(a, order);
+    if (where) wk_permute(where, order);
     wk_fuse_reduced(a, where, args);
 }
 
@@ -251,7 +251,7 @@ wk_plan_copy(wk_array *a)
         for (int i = d; i < at; i++) order[i] = order[i + 1];
         order[at] = d;
     }
-    permute(a, order);
+    wk_permute(a, order);
     wk_fuse(a, 0);
 }
 

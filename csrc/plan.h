@@ -55,6 +55,9 @@ void wk_set_contiguous(wk_array *a);
 /* Drops extents of 1 in [from, ndim) and merges neighbours that are one run of memory. */
 void wk_fuse(wk_array *a, int from);
 
+/* Axis i becomes what axis order[i] was. */
+void wk_permute(wk_array *a, const int *order);
+
 /* wk_fuse, for arrays that wk_plan_reduce made and that have other strides since. */
 void wk_fuse_reduced(wk_array *a, wk_array *where, wk_reduce_args *args);
 

@@ -498,17 +498,14 @@ wk_turns_outputs(const wk_call *call, int processors, int *order)
         order[at] = d;
         turns |= at != d;
     }
+    for (int d = r->kept; d < a->ndim; d++) order[d] = d;
     return turns && llabs(a->strides[order[r->kept - 1]]) < llabs(a->strides[a->ndim - 1]);
 }
 
 void
 wk_turn_outputs(wk_call *call, const int *order)
 {
-    const wk_array from = call->in;
-    for (int d = 0; d < call->args.reduce.kept; d++) {
-        call->in.shape[d] = from.shape[order[d]];
-        call->in.strides[d] = from.strides[order[d]];
-    }
+    wk_permute(&call->in, order);
     wk_fuse_reduced(&call->in, NULL, &call->args.reduce);
 }
 

@@ -72,7 +72,7 @@ typedef struct wk_accumulator {
 } wk_accumulator;
 
 /* Are outputs to be found in the order in which their elements lie, and turned then? Where neighbouring threads would have
- * outputs whose elements lie apart. order: of the kept axes, as wk_turn_outputs takes it. H200, us as they lie and so:
+ * outputs whose elements lie apart. order: the axes, as wk_turn_outputs takes it. H200, us as they lie and so:
  * maxima of float32, 53,627 x 12 x 44 with the last axes turned, along axis 0, 251 44. */
 int wk_turns_outputs(const wk_call *call, int processors, int *order);
 void wk_turn_outputs(wk_call *call, const int *order);

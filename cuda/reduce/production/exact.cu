@@ -175,6 +175,23 @@ namespace
 // Bytes of a multiprocessor that are packed at once, but an eighth of all at least, so that memory suffices; and at most.
 constexpr int64_t kPacked = 2 << 20, kMostPacked = 8 << 20;
 
+// Elements in the order of their axes, side by side.
+wk_status
+copy_to(wk_call *call, const wk_array &from, void *to)
+{
+    wk_call copy = *call;
+    copy.op = WK_TRANSPOSE;
+    copy.outs = 1;
+    copy.in = from;
+    copy.out[0].data = to;
+    copy.out[0].dtype = from.dtype;
+    copy.out[0].bytes = wk_size(&from) * wk_itemsize[from.dtype];
+    wk_plan_transpose(&copy.in, nullptr);
+    wk_transpose_cuda_tiles(&copy);
+    call->error = copy.error;
+    return call->error.status;
+}
+
 // The call, of `count` from number `first` on along the first axis, if that is kept.
 wk_status
 of_packed(wk_call *call, void *block, int64_t first, int64_t count)
@@ -192,17 +209,7 @@ of_packed(wk_call *call, void *block, int64_t first, int64_t count)
             part.out[i].data = static_cast<char *>(part.out[i].data) +
                                first * each * wk_itemsize[part.out[i].dtype];
     }
-    wk_call copy = part;
-    copy.op = WK_TRANSPOSE;
-    copy.outs = 1;
-    copy.out[0].data = block;
-    copy.out[0].dtype = in->dtype;
-    copy.out[0].bytes = r->outputs * r->n * item;
-    wk_plan_transpose(&copy.in, nullptr);
-    if (wk_transpose_cuda_tiles(&copy) != WK_OK) {
-        call->error = copy.error;
-        return call->error.status;
-    }
+    if (copy_to(call, *in, block) != WK_OK) return call->error.status;
     wk_see_packed(&part, block);
     as_it_lies(&part);
     call->error = part.error;
@@ -242,7 +249,7 @@ turned(wk_call *call, const int *order)
     wk_call part = *call;
     const wk_array *in = &call->in;
     const int kept = call->args.reduce.kept;
-    const int64_t outputs = call->args.reduce.outputs, most = outputs * 16 + 256;
+    const int64_t most = call->args.reduce.outputs * 16 + 256; // bytes
     int64_t strides[WK_MAX_DIMS], all = 1;
     void *block = nullptr;
     for (int d = kept - 1; d >= 0; d--) {
@@ -259,20 +266,13 @@ turned(wk_call *call, const int *order)
     packed_if_need_be(&part);
     call->error = part.error;
     for (int i = 0; i < call->outs && !call->error.status; i++) {
-        wk_call copy = *call;
-        copy.op = WK_TRANSPOSE;
-        copy.outs = 1;
-        copy.in.data = part.out[i].data;
-        copy.in.bytes = outputs * wk_itemsize[call->out[i].dtype];
-        copy.in.first = 0;
-        copy.in.dtype = call->out[i].dtype;
-        copy.in.ndim = kept;
-        std::copy(strides, strides + kept, copy.in.strides);
-        copy.out[0] = call->out[i];
-        copy.out[0].bytes = copy.in.bytes;
-        wk_plan_transpose(&copy.in, nullptr);
-        wk_transpose_cuda_tiles(&copy);
-        call->error = copy.error;
+        wk_array from = part.out[i];
+        from.first = 0;
+        from.dtype = call->out[i].dtype;
+        from.ndim = kept;
+        std::copy(in->shape, in->shape + kept, from.shape);
+        std::copy(strides, strides + kept, from.strides);
+        copy_to(call, from, call->out[i].data);
     }
     return call->error.status;
 }
