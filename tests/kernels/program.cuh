@@ -25,7 +25,7 @@ class program
     }
     ~program()
     {
-        wk::give_blocks(&own, &call.error);
+        wk::give_blocks(&own, 0, &call.error);
         cudaStreamSynchronize(own.stream);
     }
     template <typename T>
