@@ -1773,3 +1773,53 @@ def test_the_largest_and_least_of_bools_are_whether_any_and_all_are_true(device,
             assert warpkit.partial(x, op, device=device).finish() == want
     with pytest.raises(ValueError, match="zero-size array"):
         warpkit.reduce(some[:0], "max", device=device)
+
+
+# What lies neither as rows nor as columns: folded from copies of some of it. In the last ones
+# outputs are found in the order of the memory, and turned.
+APART = {
+    "columns two apart": ((9, 1200), lambda x: x[:, ::2], 0),
+    "columns backwards": ((3, 700), lambda x: x[:, ::-1], 0),
+    "columns of few planes": ((5, 90, 6), lambda x: x[..., ::3], 0),
+    "many of their rows": ((700, 90), lambda x: x[:, ::2], 0),
+    "pairs of columns": ((301, 7, 2), lambda x: x, 1),
+    "short rows two apart": ((400, 30), lambda x: x[:, ::2], 1),
+    "short rows of two axes": ((300, 4, 30), lambda x: x[:, :3, ::5], (1, 2)),
+    "single elements": ((40, 30, 2), lambda x: x[::2, ::-1, :1], 2),
+    "turned": ((23, 31, 29, 2), lambda x: x.transpose(2, 0, 3, 1), 2),
+    "turned, backwards": ((60, 31, 12), lambda x: x[:, :, ::-1].transpose(2, 1, 0), 2),
+    "turned, in gaps": ((60, 31, 24), lambda x: x[:, :, ::2].transpose(1, 2, 0), 2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "complex128"])
+@pytest.mark.parametrize("case", APART)
+@pytest.mark.parametrize("count", ["all", "where", "nan"])
+def test_elements_that_lie_apart_on_the_cpu(case, dtype, count):
+    shape, view, axis = APART[case]
+    a = values(dtype, shape, seed=3)
+    if count == "nan" and a.dtype.kind in "fc":
+        a.reshape(-1)[::397] = np.nan  # few columns have some: these are folded again alone
+    x = view(a)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    kept = [d for d in range(x.ndim) if d not in axes]
+    as_rows = np.ascontiguousarray(x.transpose(*kept, *axes)).reshape(
+        *(x.shape[d] for d in kept), -1
+    )
+    ops = ["sum", "count_nonzero", ("mean", "std"), "nanmax" if count == "nan" else "argmin"]
+    ops += ["max", ("min", "mean")] if count != "where" else []
+    ops += ["nanstd", ("nanmean", "nanmin")] if count == "nan" else []
+    for op in ops:
+        given, rows = {}, {}
+        if op == "argmin" and (count == "where" or len(axes) > 1 or a.dtype.kind == "c"):
+            continue
+        if count == "where":
+            given["where"] = mask = np.random.default_rng(5).random(x.shape[::-1]).T < 0.6
+            rows["where"] = mask.transpose(*kept, *axes).reshape(as_rows.shape)
+        if count == "nan" and op == "sum":
+            op = "nansum"
+        got = warpkit.reduce(x, op, axis, device="cpu", **given)
+        want = warpkit.reduce(as_rows, op, -1, device="cpu", **rows)
+        several = isinstance(op, tuple)
+        for one, other in zip(got, want, strict=True) if several else [(got, want)]:
+            assert_same(one, other)

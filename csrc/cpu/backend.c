@@ -1,6 +1,7 @@
 /* cpu/backend.c -- host memory is already in place, so every slot is nearly free. */
 #define _GNU_SOURCE
 #include "context.h"
+#include "cpu/gather.h"
 #include "plan.h"
 
 #include <stdio.h>
@@ -61,31 +62,33 @@ takes(const wk_call *call, const wk_array *a)
                                       : 1;
 }
 
-/* Else gathers the elements by the blocked transpose into a new C-contiguous block, which the caller
- * frees. */
+wk_status
+wk_copy_packed(wk_call *call, const wk_array *from, void *to)
+{
+    wk_call copy = {.op = WK_TRANSPOSE, .context = call->context, .in = *from, .outs = 1};
+    wk_plan_transpose(&copy.in, NULL);
+    copy.in.data = copy.in.host;
+    copy.out[0] = copy.in;
+    wk_set_contiguous(&copy.out[0]);
+    copy.out[0].host = copy.out[0].data = to;
+    copy.out[0].first = 0;
+    copy.out[0].bytes = wk_size(from) * wk_itemsize[from->dtype];
+    const wk_status status = wk_transpose_cpu_blocked(&copy);
+    return status ? wk_fail_as(&call->error, &copy.error) : WK_OK;
+}
+
+/* Else gathers the elements into a new C-contiguous block, which the caller frees. */
 static wk_status
 pack(wk_call *call, wk_array *a, void **packed)
 {
     if (takes(call, a)) return WK_OK;
-
-    wk_call copy = {.op = WK_TRANSPOSE, .context = call->context, .in = *a, .outs = 1};
-    wk_plan_transpose(&copy.in, NULL);
-    copy.in.data = copy.in.host;
-
     const int64_t bytes = wk_size(a) * wk_itemsize[a->dtype];
     *packed = malloc((size_t)bytes);
     if (*packed == NULL)
         return WK_FAIL(&call->error, WK_EMEMORY,
                        "cannot allocate %lld bytes to gather a strided array",
                        (long long)bytes);
-    copy.out[0] = copy.in;
-    wk_set_contiguous(&copy.out[0]);
-    copy.out[0].host = copy.out[0].data = *packed;
-    copy.out[0].first = 0;
-    copy.out[0].bytes = bytes;
-    const wk_status status = wk_transpose_cpu_blocked(&copy);
-    if (status) return wk_fail_as(&call->error, &copy.error);
-
+    if (wk_copy_packed(call, a, *packed)) return call->error.status;
     wk_set_contiguous(a);
     if (call->op == WK_STENCIL1D) wk_set_lines(a, &call->args.stencil);
     a->host = *packed;

@@ -1,5 +1,6 @@
 /* gather.c -- no arithmetic on elements. */
 #include "cpu/gather.h"
+#include "cpu/reduction.h"
 
 #include <string.h>
 
@@ -62,6 +63,14 @@ wk_list_offsets(const wk_array *a, int from, int64_t start, int64_t n, int64_t *
     }
 }
 
+void
+wk_list_outputs(const wk_array *a, int kept, int64_t first, int64_t n, int64_t *offsets)
+{
+    wk_array outer = *a;
+    outer.ndim = kept;
+    wk_list_offsets(&outer, 0, first, n, offsets);
+}
+
 /* ---- copies ------------------------------------------------------------------------------- */
 
 typedef struct wk_16 {
@@ -94,8 +103,42 @@ copy_run(int64_t item, const char *x, int64_t stride, int64_t n, char *restrict 
     case 1: COPY(uint8_t); break;
     case 2: COPY(uint16_t); break;
     case 4: COPY(uint32_t); break;
-    case 8: COPY(uint64_t); break;
+    case 8: COPY(wk_two_floats); break;
     default: COPY(wk_16); break;
+    }
+}
+
+/* Do they lie at one distance from each other? */
+static int
+is_evenly(const int64_t *at, int64_t width)
+{
+    int even = 1;
+    for (int64_t w = 2; w < width; w++) even &= at[w] - at[w - 1] == at[1] - at[0];
+    return even;
+}
+
+#define PICK(T)                                                                                \
+    for (int64_t i = 0; i < n; i++)                                                            \
+        for (int64_t w = 0; w < width; w++)                                                    \
+    ((T *restrict)to)[i * width + w] = ((const T *)x)[offsets[i] + at[w]]
+
+void
+wk_pick(int64_t item, const void *x, const int64_t *offsets, int64_t n, const int64_t *at,
+        int64_t width, void *to)
+{
+    if (is_evenly(at, width)) {
+        const int64_t stride = width > 1 ? at[1] - at[0] : 1;
+        for (int64_t i = 0; i < n; i++)
+            copy_run(item, (const char *)x + (offsets[i] + at[0]) * item, stride, width,
+                     (char *)to + i * width * item);
+        return;
+    }
+    switch (item) {
+    case 1: PICK(uint8_t); break;
+    case 2: PICK(uint16_t); break;
+    case 4: PICK(uint32_t); break;
+    case 8: PICK(wk_two_floats); break;
+    default: PICK(wk_16); break;
     }
 }
 

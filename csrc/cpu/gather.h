@@ -25,8 +25,18 @@ void wk_odometer_move(wk_odometer *o, int64_t steps);
 /* Offsets of the reduced elements start .. start + n - 1. */
 void wk_list_offsets(const wk_array *a, int from, int64_t start, int64_t n, int64_t *offsets);
 
+/* Where outputs first .. first + n - 1 begin. */
+void wk_list_outputs(const wk_array *a, int kept, int64_t first, int64_t n, int64_t *offsets);
+
+/* to[i * width + w] = x[offsets[i] + at[w]], of so many bytes each. */
+void wk_pick(int64_t item, const void *x, const int64_t *offsets, int64_t n, const int64_t *at,
+             int64_t width, void *to);
+
 /* Copies the reduced elements start .. start + n - 1 of the output at x side by side. */
 void wk_collect(const wk_array *a, int from, const char *x, int64_t start, int64_t n, void *to);
+
+/* Elements in the order of their axes, side by side, by the blocked transpose: any array, to memory of its size. */
+wk_status wk_copy_packed(wk_call *call, const wk_array *from, void *to);
 
 /* Moves the elements that are kept together; index (where not NULL): which they were. */
 int64_t wk_compact(int64_t item, void *x, int64_t n, const uint8_t *keep, int32_t *index);

@@ -140,23 +140,6 @@ fill_rows(const wk_reduction *r, const int64_t *offsets, const int64_t *masks, i
     return 1;
 }
 
-/* Where rows begin, from the first output on. */
-static void
-list_rows(const wk_array *a, int kept, int64_t first, int64_t width, int64_t *offsets)
-{
-    const int last = kept - 1;
-    int64_t index = last >= 0 ? first % a->shape[last] : 0;
-    int64_t at = wk_offset_of(a, 0, kept, first);
-    for (int64_t w = 0; w < width; w++) {
-        offsets[w] = at;
-        if (last < 0) continue;
-        at += a->strides[last];
-        if (++index < a->shape[last]) continue;
-        index = 0;
-        at = wk_offset_of(a, 0, kept, first + w + 1);
-    }
-}
-
 static void
 short_rows(void *arg, int64_t begin, int64_t end, int thread)
 {
@@ -171,8 +154,8 @@ short_rows(void *arg, int64_t begin, int64_t end, int thread)
     const wk_fp_state state = wk_fp_begin();
     for (int64_t i = begin, width; i < end; i += width) {
         width = end - i < most ? end - i : most;
-        list_rows(r->in, r->args->kept, i, width, offsets);
-        if (r->mask) list_rows(r->where, r->args->kept, i, width, masks);
+        wk_list_outputs(r->in, r->args->kept, i, width, offsets);
+        if (r->mask) wk_list_outputs(r->where, r->args->kept, i, width, masks);
         uint8_t odd[WK_WIDTH] = {0};
         wk_lanes_place(r, &lanes, room, width);
         int held = r->mask == NULL && wk_rows_fold(r, &lanes, r->x, offsets, width), fills = 0;

@@ -1,5 +1,5 @@
 /* reduction.c -- which components a call needs, and which way it goes through its input. */
-#include "cpu/reduction.h"
+#include "cpu/reduce_way.h"
 #include "cpu/threads.h"
 #include "num/ordered.h"
 
@@ -229,6 +229,7 @@ wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
         pair_parts(call);
         ask_for_any(call);
     }
+    if (wk_reduce_turned(call, foldings)) return call->error.status;
     wk_reduce_look(&r, call, foldings);
     if (call->part.mode == WK_FINISH) {
         wk_finish_words(&r);
@@ -236,5 +237,6 @@ wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
     }
     if (call->part.mode == WK_PIECE) wk_keep_words(&r, &keeping);
     const int axis = r.args->n > 0 ? column_axis(&r) : -1;
-    return axis >= 0 ? wk_reduce_columns(call, &r, axis) : wk_reduce_rows(call, &r);
+    const int rows = axis < 0 && (r.args->n == 0 || wk_has_rows(&r) || !wk_picks_rows(&r));
+    return rows ? wk_reduce_rows(call, &r) : wk_reduce_columns(call, &r, axis);
 }

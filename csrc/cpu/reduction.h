@@ -194,7 +194,11 @@ void wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
 /* Of a call that is a part: each output's words are written too, or its results come from those. */
 void wk_keep_words(wk_reduction *r, wk_foldings *keeping);
 void wk_finish_words(wk_reduction *r);
+/* Outputs in another order, if that is worth it: 0 if it is not, or where there is no memory. */
+int wk_reduce_turned(wk_call *call, const wk_foldings *foldings);
 wk_status wk_reduce_rows(wk_call *call, const wk_reduction *r);
+/* axis: along which columns lie side by side; -1: short rows whose elements do not, as if they were columns. */
 wk_status wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis);
+int wk_picks_rows(const wk_reduction *r);
 
 #endif
