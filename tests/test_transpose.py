@@ -9,7 +9,7 @@ import helpers
 import numpy as np
 import pytest
 import warpkit
-from helpers import allowed, assert_same, raw_bits
+from helpers import allowed, assert_same, raw_bits, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -440,3 +440,24 @@ def test_a_contiguous_array_is_itself(device):
         assert warpkit.ascontiguousarray(there) is there
         assert_same(warpkit.ascontiguousarray(there.T).numpy(), np.ascontiguousarray(a.T))
         assert warpkit.ascontiguousarray(there[:0].T).shape == (5, 0)
+
+
+SHORT = [
+    (133, 57, 2),
+    (51, 25, 3, 3),
+    (11, 895, 3),
+    (40, 30, 7),
+    (9, 5, 1, 2),
+    (300, 3, 5),
+    (2, 67, 15),
+]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", SHORT, ids=str)
+def test_short_runs_that_follow_each_other_on_the_cpu(dtype, shape):
+    a = values(dtype, shape, seed=1)
+    axes = tuple(range(len(shape)))
+    for order in (axes[::-1], (axes[1], axes[-1], axes[0], *axes[2:-1]), (axes[-1], *axes[:-1])):
+        for x in (a, a[::-1], a[..., ::-1], a[:, ::-1], a[1:, 2:]):
+            assert_same(warpkit.transpose(x, order, device="cpu"), x.transpose(order).copy())

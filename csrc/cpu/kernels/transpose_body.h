@@ -79,6 +79,21 @@ TILE(squares)(const char *from, int64_t pitch, char *to, int64_t out_p, int64_t 
 }
 #endif
 
+/* A tile's rows, each read at once; returns how many bytes apart they are then. */
+static int64_t
+TILE(fetch)(const char *from, char *buffer, int64_t rows, int64_t columns, const tiling *t)
+{
+    const int64_t in_p = t->in_p, in_q = t->in_q;
+    const int64_t pitch = (rows * SIZE + LANE - 1) / LANE * LANE + PAD_BYTES;
+    for (int64_t c = 0; c < columns; c++) {
+        if (c + AHEAD < columns && in_p == SIZE) /* no hardware prefetcher follows such rows */
+            for (int64_t at = 0; at < rows * SIZE; at += 64)
+                __builtin_prefetch(from + (c + AHEAD) * in_q + at);
+        TILE(line)(from + c * in_q, buffer + c * pitch, rows, in_p);
+    }
+    return pitch;
+}
+
 /* Reads along p and writes along q. Rows of the input that lie far apart go through a buffer:
  * each line of memory is touched once, so rows that share a cache set cannot evict each other. */
 static void
@@ -107,14 +122,8 @@ TILE(tile)(const char *from, char *to, int64_t rows, int64_t columns, const tili
         return;
     }
     char buffer[BUFFER_BYTES] __attribute__((aligned(64)));
-    const int64_t pitch = (rows * SIZE + LANE - 1) / LANE * LANE + PAD_BYTES;
-    for (int64_t c = 0; c < columns; c++) {
-        if (c + AHEAD < columns && in_p == SIZE) /* no hardware prefetcher follows such rows */
-            for (int64_t at = 0; at < rows * SIZE; at += 64)
-                __builtin_prefetch(from + (c + AHEAD) * in_q + at);
-        TILE(line)(from + c * in_q, buffer + c * pitch, rows, in_p);
-    }
-    TILE(squares)(buffer, pitch, to, out_p, rows, columns);
+    TILE(squares)
+    (buffer, TILE(fetch)(from, buffer, rows, columns, t), to, out_p, rows, columns);
 }
 
 #ifdef BITS
@@ -152,6 +161,32 @@ TILE(narrow)(const char *from, char *to, int64_t rows, int64_t columns, const ti
         TILE(part)(from, to, out_p, columns, 3);
     else
         TILE(part)(from, to, out_p, columns, 4);
+}
+#endif
+
+#ifdef BITS
+/* The same, where p is two axes: rows of the output go to where those say. */
+static void
+TILE(folded)(const char *from, char *to, int64_t rows, int64_t columns, const tiling *t)
+{
+    const int64_t bytes = columns * SIZE, side = rows < SIDE ? rows : SIDE;
+    const int64_t some = larger(side, FOLDED_BYTES / bytes / SIDE * SIDE);
+    char buffer[BUFFER_BYTES] __attribute__((aligned(64)));
+    char turned[BUFFER_BYTES / 2]
+        __attribute__((aligned(64))); /* columns are BUFFER_BYTES / 32 at most */
+    int64_t pitch = t->in_q;
+    if (!t->near || rows < SIDE || columns < SIDE) {
+        pitch = TILE(fetch)(from, buffer, rows, columns, t);
+        from = buffer;
+    }
+    for (int64_t r = 0, n; r < rows; r += n) {
+        n = smaller(some, rows - r);
+        if (n < side) r = rows - (n = side); /* some of these are written twice */
+        TILE(squares)(from + r * SIZE, pitch, turned, bytes, n, columns);
+        for (int64_t i = r; i < r + n; i++)
+            copy_run(turned + (i - r) * bytes,
+                     to + i / t->inner * t->out_p + i % t->inner * t->out_inner, bytes);
+    }
 }
 #endif
 
