@@ -265,6 +265,7 @@ SegmentOp = Literal[
 SEGMENT_OPS = get_args(SegmentOp)
 INT64 = np.dtype(np.int64)
 MOST_GROUPS = 1 << 59  # 16 bytes each
+_SMALL = 1 << 16  # bytes, which NumPy copies sooner than anything is planned here
 _EXTREMES = ("min", "max", "argmin", "argmax", "any", "all")
 _NEED_ONE = {"min": "minimum", "max": "maximum", "ptp": "maximum"}
 
@@ -627,10 +628,12 @@ def _raise_first(keys: Any, groups: int) -> None:
 
 
 def _lies_here(a: Any, out: Any, device: Device) -> bool:
-    """Is it NumPy's, and whole, and works the CPU?"""
+    """Is it NumPy's, and whole or soon copied, and works the CPU?"""
     if type(a) is not np.ndarray or isinstance(out, DeviceArray):
         return False
-    return bool(a.flags.c_contiguous) and named("cumsum", device, a.nbytes) == "cpu"
+    if not (a.flags.c_contiguous or a.nbytes < _SMALL):
+        return False
+    return named("cumsum", device, a.nbytes) == "cpu"
 
 
 def _cumsum(
@@ -645,7 +648,7 @@ def _cumsum(
     progress: Progress,
 ) -> Any:
     if dtype is None and _lies_here(a, out, device):  # what follows is most of a short call's time
-        given = (a, axis, skip_nan, None)
+        given = (np.ascontiguousarray(a) if a.ndim else a, axis, skip_nan, None)
         return with_options(_core.cumsum, given, out, "cpu", stream, variant, progress)
     (a,), place = _bring("cumsum", (_array(a),), device, stream, variant, out)
     wanted = None if dtype is None else np.dtype(dtype)

