@@ -121,6 +121,11 @@ TILE(tile)(const char *from, char *to, int64_t rows, int64_t columns, const tili
                 memcpy(to + r * out_p + c * SIZE, from + r * in_p + c * in_q, SIZE);
         return;
     }
+    if (rows <= (in_p == SIZE ? LINES : 2 * LINES)) {
+        for (int64_t r = 0; r < rows; r++)
+            TILE(line)(from + r * in_p, to + r * out_p, columns, in_q);
+        return;
+    }
     char buffer[BUFFER_BYTES] __attribute__((aligned(64)));
     TILE(squares)
     (buffer, TILE(fetch)(from, buffer, rows, columns, t), to, out_p, rows, columns);
