@@ -1823,3 +1823,19 @@ def test_elements_that_lie_apart_on_the_cpu(case, dtype, count):
         several = isinstance(op, tuple)
         for one, other in zip(got, want, strict=True) if several else [(got, want)]:
             assert_same(one, other)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("case", APART)
+def test_products_of_elements_that_lie_apart_on_the_cpu(case, dtype):
+    shape, view, axis = APART[case]
+    a = 1 + values(dtype, shape, seed=4) / 64
+    a = a.astype(dtype)
+    a.reshape(-1)[::397] = np.nan
+    x = view(a)
+    mask = np.random.default_rng(6).random(x.shape[::-1]).T < 0.6
+    for op, more in (("prod", {}), ("nanprod", {}), ("prod", {"where": mask})):
+        got = warpkit.reduce(x, op, axis, device="cpu", **more)
+        assert_same(got, reference.reduce(x, op, axis, **more))
+    short = np.ascontiguousarray(x).reshape(-1)[: x.size // 5 * 5].reshape(-1, 5)
+    assert_same(warpkit.reduce(short, "prod", 1, device="cpu"), reference.reduce(short, "prod", 1))

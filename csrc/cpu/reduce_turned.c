@@ -75,7 +75,7 @@ result_of(const wk_call *call, int i)
 }
 
 int
-wk_reduce_turned(wk_call *call, const wk_foldings *foldings)
+wk_reduce_turned(wk_call *call, wk_launch *as_it_lies)
 {
     const int64_t outputs = call->args.reduce.outputs;
     int order[WK_MAX_DIMS];
@@ -87,7 +87,7 @@ wk_reduce_turned(wk_call *call, const wk_foldings *foldings)
         *part = *call;
         turn(part, order, &of);
         for (int i = 0; i < call->outs; i++) part->out[i].data = room + outputs * 16 * i;
-        if (wk_reduce_walk(part, foldings)) wk_fail_as(&call->error, &part->error);
+        if (as_it_lies(part)) wk_fail_as(&call->error, &part->error);
     }
     for (int i = 0; room && part && i < call->outs && !call->error.status; i++) {
         wk_array from = of;

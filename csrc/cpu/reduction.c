@@ -220,16 +220,20 @@ ask_for_any(wk_call *call)
     if (args->fold[0] == WK_MIN) args->fold[0] = WK_ALL;
 }
 
+void
+wk_reduce_simplify(wk_call *call)
+{
+    if (call->part.mode != WK_WHOLE)
+        return; /* words are of each part, and of what was asked for */
+    pair_parts(call);
+    ask_for_any(call);
+}
+
 wk_status
 wk_reduce_walk(wk_call *call, const wk_foldings *foldings)
 {
     wk_reduction r;
     wk_foldings keeping;
-    if (call->part.mode == WK_WHOLE) { /* words are of each part, and of what was asked for */
-        pair_parts(call);
-        ask_for_any(call);
-    }
-    if (wk_reduce_turned(call, foldings)) return call->error.status;
     wk_reduce_look(&r, call, foldings);
     if (call->part.mode == WK_FINISH) {
         wk_finish_words(&r);

@@ -186,6 +186,10 @@ const uint8_t *wk_which_count(const wk_reduction *r, const char *x, const uint8_
 void wk_clear_outputs(const wk_reduction *r, const uint8_t *some, int64_t width, int64_t first,
                       int64_t step);
 
+/* What gives the same with less: parts are complex numbers, the largest of bools is any. */
+void wk_reduce_simplify(wk_call *call);
+/* Outputs in another order, if that is worth it: 0 if it is not, or where there is no memory. */
+int wk_reduce_turned(wk_call *call, wk_launch *as_it_lies);
 wk_status wk_reduce_walk(wk_call *call, const wk_foldings *foldings);
 wk_status wk_reduce_segments(wk_call *call, const wk_foldings *foldings);
 /* Fills r: the components of a call, and where its elements lie. */
@@ -194,8 +198,6 @@ void wk_reduce_look(wk_reduction *r, wk_call *call, const wk_foldings *foldings)
 /* Of a call that is a part: each output's words are written too, or its results come from those. */
 void wk_keep_words(wk_reduction *r, wk_foldings *keeping);
 void wk_finish_words(wk_reduction *r);
-/* Outputs in another order, if that is worth it: 0 if it is not, or where there is no memory. */
-int wk_reduce_turned(wk_call *call, const wk_foldings *foldings);
 wk_status wk_reduce_rows(wk_call *call, const wk_reduction *r);
 /* axis: along which columns lie side by side; -1: short rows whose elements do not, as if they were columns. */
 wk_status wk_reduce_columns(wk_call *call, const wk_reduction *r, int axis);

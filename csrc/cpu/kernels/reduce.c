@@ -187,14 +187,21 @@ foldings_of(wk_call *call)
     };
 }
 
-WK_CPU_LAUNCHER(reduce, exact)
+static wk_status
+as_it_lies(wk_call *call)
 {
     const wk_reduce_args *args = &call->args.reduce;
-    const wk_foldings foldings = foldings_of(call);
     if (wk_family_of(args->fold, call->outs, call->in.dtype) == WK_FAMILY_TREE)
         return WK_ISA_NAME(wk_reduce_tree)(call);
-    if (WK_ISA_NAME(wk_norm_near)(call)) return WK_OK;
+    const wk_foldings foldings = foldings_of(call);
     return wk_reduce_walk(call, &foldings);
+}
+
+WK_CPU_LAUNCHER(reduce, exact)
+{
+    if (WK_ISA_NAME(wk_norm_near)(call)) return WK_OK;
+    wk_reduce_simplify(call);
+    return wk_reduce_turned(call, as_it_lies) ? call->error.status : as_it_lies(call);
 }
 
 WK_CPU_LAUNCHER(segment_reduce, runs)
