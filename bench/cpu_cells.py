@@ -32,8 +32,9 @@ SKIPPING = ("nansum", "nanmean", "nanstd", "nanmax", "nanmin", "nanargmax")
 MASKED = ("sum", "mean", "std", "any", "prod")
 LAYOUTS = (
     "flat", "flat", "a[::2]", "a[::-1]", "axis0", "axis1", "middle", "n,3", "n,16", "3,n", "16,n",
-    "T0", "T1",
+    "T0", "T1", *("view",) * 13,
 )  # fmt: skip
+VIEWS = ("whole", "inner", "step", "flip", "turned", "turned")
 OPS = ("reduce",) * 10 + (
     *("transpose", "transpose", "stencil1d", "histogram", "bincount"),
     *("dot", "cumsum", "segment_reduce", "unique_counts"),
@@ -72,6 +73,26 @@ def prepared(
     return *calls(a, rng), a
 
 
+View = Callable[[Array], Array]
+
+
+def viewed(draw: random.Random, n: int, ndim: int) -> tuple[Shape, str, View]:
+    """Extents of about n elements in all, some of them short, and a view of such an array."""
+    weights = [draw.uniform(0.15, 1) for _ in range(ndim)]
+    if ndim > 1 and draw.random() < 0.4:
+        weights[draw.randrange(ndim)] *= 0.2
+    shape = tuple(max(1, round(n ** (w / sum(weights)))) for w in weights)
+    kind, axis, order = draw.choice(VIEWS), draw.randrange(ndim), draw.sample(range(ndim), ndim)
+    before = (slice(None),) * axis
+    views: dict[str, tuple[str, View]] = {
+        "inner": ("a[1:, 1:, ...]", lambda a: a[tuple(slice(int(e > 4), e) for e in a.shape)]),
+        "step": (f"a, every other of axis {axis}", lambda a: a[(*before, slice(None, None, 2))]),
+        "flip": (f"a, axis {axis} backwards", lambda a: a[(*before, slice(None, None, -1))]),
+        "turned": (f"a.transpose{tuple(order)}", lambda a: a.transpose(order)),
+    }
+    return shape, *views.get(kind, ("a", np.asarray))
+
+
 Cell = tuple[str, Shape, str, Callable[[Array, np.random.Generator], Calls]] | None
 
 
@@ -100,7 +121,15 @@ def layout(name: str, n: int) -> tuple[Shape, int | None, Callable[[Array], Arra
 
 def reduction(draw: random.Random, dtype: str, n: int) -> Cell:
     op, name, masked = draw.choice(FOLDS + SKIPPING), draw.choice(LAYOUTS), draw.random() < 0.1
-    shape, axis, view = layout(name, n)
+    axis: int | Shape | None
+    if name == "view":
+        shape, name, view = viewed(draw, n, draw.choice((1, 2, 2, 3, 3, 4)))
+        some = tuple(d for d in range(len(shape)) if draw.random() < 0.5)
+        alone = "arg" in op or op == "norm" or len(some) < 2
+        axis = draw.randrange(len(shape)) if alone else some
+        name = f"{name}, axis {axis}" if alone else f"{name}, axes {some}"
+    else:
+        shape, axis, view = layout(name, n)
     if op == "ptp" and dtype == "bool":
         return None
     if masked and op not in MASKED:
@@ -127,15 +156,15 @@ def reduction(draw: random.Random, dtype: str, n: int) -> Cell:
 def transposition(draw: random.Random, dtype: str, n: int) -> Cell:
     ndim = draw.choice((2, 2, 3, 4))
     axes = tuple(draw.sample(range(ndim), ndim))
-    extents = [max(2, round(n ** (1 / ndim) * 2 ** draw.uniform(-1, 1))) for _ in axes]
     if axes == tuple(range(ndim)):
         return None
+    shape, name, view = viewed(draw, n, ndim)
 
     def calls(a: Array, _: np.random.Generator) -> Calls:
-        ours = partial(warpkit.transpose, a, axes, device="cpu")
-        return ours, lambda: np.ascontiguousarray(a.transpose(axes))
+        x = view(a)
+        return partial(warpkit.transpose, x, axes, device="cpu"), x.transpose(axes).copy
 
-    return str(axes), tuple(extents), "NumPy", calls
+    return f"{axes} of {name}", shape, "NumPy", calls
 
 
 def stencil(draw: random.Random, dtype: str, n: int) -> Cell:
@@ -193,16 +222,16 @@ def dot(draw: random.Random, dtype: str, n: int) -> Cell:
 
 
 def cumsum(draw: random.Random, dtype: str, n: int) -> Cell:
-    axis = draw.choice((None, 0, 1))
-    side = max(2, int(n**0.5))
     if dtype == "f2":  # NumPy's round at each step
         return None
+    shape, name, view = viewed(draw, n, draw.choice((1, 2, 2, 3)))
+    axis = draw.randrange(len(shape))
 
     def calls(a: Array, _: np.random.Generator) -> Calls:
-        return partial(warpkit.cumsum, a, axis, device="cpu"), partial(np.cumsum, a, axis)
+        x = view(a)
+        return partial(warpkit.cumsum, x, axis, device="cpu"), partial(np.cumsum, x, axis)
 
-    what = "flat" if axis is None else f"axis {axis}"
-    return what, (n,) if axis is None else (side, side), "NumPy", calls
+    return f"of {name}, axis {axis}", shape, "NumPy", calls
 
 
 def segments(draw: random.Random, dtype: str, n: int) -> Cell:
