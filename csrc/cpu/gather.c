@@ -66,8 +66,10 @@ wk_list_offsets(const wk_array *a, int from, int64_t start, int64_t n, int64_t *
 void
 wk_list_outputs(const wk_array *a, int kept, int64_t first, int64_t n, int64_t *offsets)
 {
-    wk_array outer = *a;
+    wk_array outer; /* the kept axes: more than that need not be copied */
     outer.ndim = kept;
+    memcpy(outer.shape, a->shape, (size_t)kept * sizeof *a->shape);
+    memcpy(outer.strides, a->strides, (size_t)kept * sizeof *a->strides);
     wk_list_offsets(&outer, 0, first, n, offsets);
 }
 
