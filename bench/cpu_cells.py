@@ -13,9 +13,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import views
 import warpkit
 from numpy.typing import NDArray
 from scipy import ndimage
+from views import folded, viewed
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -34,7 +36,7 @@ LAYOUTS = (
     "flat", "flat", "a[::2]", "a[::-1]", "axis0", "axis1", "middle", "n,3", "n,16", "3,n", "16,n",
     "T0", "T1", *("view",) * 13,
 )  # fmt: skip
-VIEWS = ("whole", "inner", "step", "flip", "turned", "turned")
+VIEWS = (*views.KINDS, "flip")
 OPS = ("reduce",) * 10 + (
     *("transpose", "transpose", "stencil1d", "histogram", "bincount"),
     *("dot", "cumsum", "segment_reduce", "unique_counts"),
@@ -73,26 +75,6 @@ def prepared(
     return *calls(a, rng), a
 
 
-View = Callable[[Array], Array]
-
-
-def viewed(draw: random.Random, n: int, ndim: int) -> tuple[Shape, str, View]:
-    """Extents of about n elements in all, some of them short, and a view of such an array."""
-    weights = [draw.uniform(0.15, 1) for _ in range(ndim)]
-    if ndim > 1 and draw.random() < 0.4:
-        weights[draw.randrange(ndim)] *= 0.2
-    shape = tuple(max(1, round(n ** (w / sum(weights)))) for w in weights)
-    kind, axis, order = draw.choice(VIEWS), draw.randrange(ndim), draw.sample(range(ndim), ndim)
-    before = (slice(None),) * axis
-    views: dict[str, tuple[str, View]] = {
-        "inner": ("a[1:, 1:, ...]", lambda a: a[tuple(slice(int(e > 4), e) for e in a.shape)]),
-        "step": (f"a, every other of axis {axis}", lambda a: a[(*before, slice(None, None, 2))]),
-        "flip": (f"a, axis {axis} backwards", lambda a: a[(*before, slice(None, None, -1))]),
-        "turned": (f"a.transpose{tuple(order)}", lambda a: a.transpose(order)),
-    }
-    return shape, *views.get(kind, ("a", np.asarray))
-
-
 Cell = tuple[str, Shape, str, Callable[[Array, np.random.Generator], Calls]] | None
 
 
@@ -123,11 +105,9 @@ def reduction(draw: random.Random, dtype: str, n: int) -> Cell:
     op, name, masked = draw.choice(FOLDS + SKIPPING), draw.choice(LAYOUTS), draw.random() < 0.1
     axis: int | Shape | None
     if name == "view":
-        shape, name, view = viewed(draw, n, draw.choice((1, 2, 2, 3, 3, 4)))
-        some = tuple(d for d in range(len(shape)) if draw.random() < 0.5)
-        alone = "arg" in op or op == "norm" or len(some) < 2
-        axis = draw.randrange(len(shape)) if alone else some
-        name = f"{name}, axis {axis}" if alone else f"{name}, axes {some}"
+        shape, name, view = viewed(draw, n, draw.choice((1, 2, 2, 3, 3, 4)), VIEWS)
+        axis, words = folded(draw, len(shape), 1 if "arg" in op or op == "norm" else len(shape))
+        name = f"{name}, {words}"
     else:
         shape, axis, view = layout(name, n)
     if op == "ptp" and dtype == "bool":
@@ -158,7 +138,7 @@ def transposition(draw: random.Random, dtype: str, n: int) -> Cell:
     axes = tuple(draw.sample(range(ndim), ndim))
     if axes == tuple(range(ndim)):
         return None
-    shape, name, view = viewed(draw, n, ndim)
+    shape, name, view = viewed(draw, n, ndim, VIEWS)
 
     def calls(a: Array, _: np.random.Generator) -> Calls:
         x = view(a)
@@ -224,7 +204,7 @@ def dot(draw: random.Random, dtype: str, n: int) -> Cell:
 def cumsum(draw: random.Random, dtype: str, n: int) -> Cell:
     if dtype == "f2":  # NumPy's round at each step
         return None
-    shape, name, view = viewed(draw, n, draw.choice((1, 2, 2, 3)))
+    shape, name, view = viewed(draw, n, draw.choice((1, 2, 2, 3)), VIEWS)
     axis = draw.randrange(len(shape))
 
     def calls(a: Array, _: np.random.Generator) -> Calls:

@@ -10,6 +10,8 @@
     data       sums, norms and variances of floats that are harder or easier to sum exactly
     matrix     operations, dtypes and layouts: --cells of them all, drawn by --seed so that each
                operation, dtype and layout occurs about as often as any other
+    views      --cells views by --seed, of 64 KiB to 256 MiB: inner parts, every other of an axis,
+               axes in another order; folded along any axes, some of them short
 
 One process, random data on the device, --mib of it, which is more than its caches hold. Each call
 is as a user writes it, and makes the array of its result; CUB alone is given what it writes to.
@@ -120,8 +122,10 @@ class Bench(sections.Sections):
             return as_torch(self.gpu.torch, base, dtype)
         return as_cupy(base, dtype)
 
-    def row(self, base: Any, cell: cells.Cell, peers: dict[str, Run]) -> Row:
-        layout = cells.LAYOUTS[cell.layout]
+    def row(
+        self, base: Any, cell: cells.Cell, peers: dict[str, Run], own: cells.Layout | None = None
+    ) -> Row:
+        layout = own or cells.LAYOUTS[cell.layout]
         view = layout.view(self.operand(base, cell.dtype))
         runs = {"warpkit": cells.ours(view, cell.op, layout.axis)} | peers
         nbytes = moved(view, base.itemsize, layout.step, runs["warpkit"])
@@ -208,9 +212,12 @@ class Bench(sections.Sections):
         self, some: list[cells.Cell], bases: dict[str, Any]
     ) -> dict[cells.Cell, dict[str, Run]]:
         """Peers' calls of each; CuPy's have been made once."""
-        found = {
-            c: self.peers(bases[c.dtype], c.dtype, cells.LAYOUTS[c.layout], c.op) for c in some
-        }
+        return self.peers_of_views([(cell, cells.LAYOUTS[cell.layout]) for cell in some], bases)
+
+    def peers_of_views(
+        self, some: list[tuple[cells.Cell, cells.Layout]], bases: dict[str, Any]
+    ) -> dict[cells.Cell, dict[str, Run]]:
+        found = {c: self.peers(bases[c.dtype], c.dtype, layout, c.op) for c, layout in some}
         compile_ahead([runs["CuPy"] for runs in found.values() if "CuPy" in runs])
         self.gpu.free()
         return found
@@ -238,6 +245,20 @@ class Bench(sections.Sections):
                 if cell in compiled:
                     runs |= self.compiled_run(base, cell)
                 yield self.row(base, cell, runs)
+
+    def views(self) -> Iterator[Row]:
+        chosen = cells.viewed(self.cells, self.seed, self.nbytes)
+        self.about |= {"mib": self.nbytes >> 20, "drawn": len(chosen), "seed": self.seed}
+        bases: dict[str, Any] = {}
+        for first in range(0, len(chosen), AHEAD):
+            some = chosen[first : first + AHEAD]
+            for dtype in {cell.dtype for cell, _ in some} - bases.keys():
+                bases[dtype] = data(self.gpu.cupy, dtype, self.nbytes)
+            peers = self.peers_of_views(some, bases)
+            for at, (cell, layout) in enumerate(some, first):
+                if self.late(len(chosen) - at):
+                    return
+                yield self.row(bases[cell.dtype], cell, peers[cell], layout)
 
     def sweep(self) -> Iterator[Row]:
         gpu = self.gpu
@@ -317,10 +338,11 @@ SECTIONS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "sizes": Bench.sizes,
     "data": Bench.data,
     "matrix": Bench.matrix,
+    "views": Bench.views,
     "sweep": Bench.sweep,
 }
 NUMBERS = {
-    "cells": (300, "cells of the matrix that are drawn"),
+    "cells": (300, "cells of the matrix, and views, that are drawn"),
     "seed": (0, "of the draw"),
     "compiled": (20, "of them also by torch.compile, some seconds each"),
 }

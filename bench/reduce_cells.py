@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import views
 import warpkit
 from common import Run
 
@@ -21,6 +23,8 @@ DTYPES = (
     *("bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64"),
     *("complex64", "complex128"),
 )
+ITEMS = {"int32": 4, "int64": 8, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+ITEMS |= {"bool": 1, "int8": 1, "uint8": 1, "complex64": 8, "complex128": 16}
 SEVERAL = ("min", "max", "mean", "std")
 OPS: tuple[Op, ...] = ("sum", "mean", "var", "max", "argmax", "any", "norm", SEVERAL)
 
@@ -125,6 +129,31 @@ def parts(cell: Cell) -> tuple[tuple[Any, ...], list[Any]]:
     """Its three, and the pairs of them; no two kinds share a name."""
     three = cell.op, cell.dtype, cell.layout
     return three, list(itertools.combinations(three, 2))
+
+
+# ---------------------------------------------------------------------------- views
+
+VIEWED_OPS: tuple[Op, ...] = (*OPS, "all", "count_nonzero")
+
+
+def viewed(n: int, seed: int, most: int) -> list[tuple[Cell, Layout]]:
+    """So many cells of views by the seed, of 2^16 to `most` bytes, each size as likely."""
+    draw = random.Random(seed)
+    found: dict[Cell, Layout] = {}
+    while len(found) < n:
+        op, dtype = draw.choice(VIEWED_OPS), draw.choice(DTYPES)
+        elements = int(2 ** draw.uniform(16, math.log2(most)) / ITEMS[dtype])
+        shape, name, view = views.viewed(draw, elements, draw.choice((1, 2, 2, 2, 3, 3, 4)))
+        axis, words = views.folded(draw, len(shape), 1 if op in ("argmax", SEVERAL) else len(shape))
+        if math.prod(shape) * ITEMS[dtype] > most:  # its extents were rounded
+            continue
+        text = f"{name} of {' x '.join(map(str, shape))}, {words}"
+        found[Cell(op, dtype, text)] = Layout(partial(of_shape, shape=shape, view=view), axis)
+    return list(found.items())
+
+
+def of_shape(a: Array, shape: tuple[int, ...], view: Callable[[Array], Array]) -> Array:
+    return view(a[: math.prod(shape)].reshape(shape))
 
 
 # ---------------------------------------------------------------------------- data
