@@ -3,6 +3,8 @@
 #include "cpu/gather.h"
 #include "interrupt.h"
 
+enum { EARLY = 64 }; /* elements that may tell all: these are gathered first */
+
 /* n elements that all count. */
 static void
 run_components(const wk_reduction *r, wk_acc *a, const void *x, int64_t n, int64_t index)
@@ -113,7 +115,8 @@ wk_way_run(const wk_way *way, wk_acc *a, int64_t output, int64_t start, int64_t 
         m = start + n - i < WK_BLOCK ? start + n - i : WK_BLOCK;
         const char *block = x + i * r->item;
         if (!run || !whole_block(r, a, block, m, i)) {
-            if (m > WK_GATHER) m = WK_GATHER;
+            const int64_t most = r->ends_early && i == start ? EARLY : WK_GATHER;
+            if (m > most) m = most;
             gathered_block(r, a, x, output, i, m);
         }
         if (r->ends_early && wk_is_decided(r, a)) return;
