@@ -132,7 +132,13 @@ FN(best_or)(const T *x, int64_t n, A nan)
     if (n >= STEP) {
         FN(best) s;
         FN(begin)(&s, x, nan);
-        for (int64_t i = 0; i + STEP < n; i += STEP) FN(fold)(&s, x + i, nan);
+        for (int64_t i = 0; i + STEP < n; i += STEP) {
+#ifdef U
+            for (int k = 0; k < (int)(STEP * sizeof(T)); k += 64)
+                __builtin_prefetch((const char *)(x + i) + k + WK_ASKED);
+#endif
+            FN(fold)(&s, x + i, nan);
+        }
         FN(fold)(&s, x + n - STEP, nan);
         if (FN(end)(&s, &best, nan)) return best;
         best = WORST;

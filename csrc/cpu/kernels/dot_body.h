@@ -173,7 +173,11 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
     }
     for (; i + LANES <= n; i += LANES)
 #pragma GCC unroll 4
-        for (int k = 0; k < SETS; k++) ADD(k, LOAD(x + i + k * WK_VD), LOAD(y + i + k * WK_VD));
+        for (int k = 0; k < SETS; k++) {
+            ask_ahead(x + i, k * WK_VD * (int)sizeof(T));
+            ask_ahead(y + i, k * WK_VD * (int)sizeof(T));
+            ADD(k, LOAD(x + i + k * WK_VD), LOAD(y + i + k * WK_VD));
+        }
     for (; i + WK_VD <= n; i += WK_VD) ADD(0, LOAD(x + i), LOAD(y + i));
     if (i < n) ADD(1, FN(load_some)(x + i, n - i), FN(load_some)(y + i, n - i));
 #undef ADD
@@ -229,8 +233,11 @@ FN(near)(near_sum *sum, const T *x, const T *y, int64_t n)
         for (int k = 0; k < SETS; k++) s[k] = biased_start(bias);
         for (; i + LANES <= n; i += LANES)
 #pragma GCC unroll 4
-            for (int k = 0; k < SETS; k++)
+            for (int k = 0; k < SETS; k++) {
+                ask_ahead(x + i, k * WK_VD * (int)sizeof(T));
+                ask_ahead(y + i, k * WK_VD * (int)sizeof(T));
                 biased_add(&s[k], LOAD(x + i + k * WK_VD), LOAD(y + i + k * WK_VD));
+            }
         for (; i + WK_VD <= n; i += WK_VD) biased_add(&s[0], LOAD(x + i), LOAD(y + i));
         if (i < n) biased_add(&s[1], FN(load_some)(x + i, n - i), FN(load_some)(y + i, n - i));
 #pragma GCC unroll 4

@@ -11,7 +11,21 @@ typedef struct near_sum {
     int unknown, power; /* products are below two to it, as far as is seen */
 } near_sum;
 
-enum { NO_POWER = -5000, MOST_POWER = 5000, FIRST = 4 /* vectors */ };
+enum {
+    NO_POWER = -5000,
+    MOST_POWER = 5000,
+    FIRST = 4, /* vectors */
+    /* Bytes from which a line of either operand is asked for. ms of 4 million complex128, 1 and 2 threads: 9.0 4.4
+     * without, 6.1 2.8 so; OpenBLAS 6.1 2.9. */
+    ASKED = 1 << 12
+};
+
+/* Of a vector of T at x, whose line is asked for once. */
+static inline void
+ask_ahead(const void *x, int64_t at)
+{
+    if (at % 64 == 0) __builtin_prefetch((const char *)x + at + ASKED);
+}
 
 /* All are below two to it. */
 static inline int
@@ -118,9 +132,12 @@ near_pairs(near_dots *d, const float *x, const float *y, int64_t n, int conjugat
         xx[k] = wk_fma(u, u, xx[k]);                                                           \
         yy[k] = wk_fma(v, v, yy[k]);                                                           \
     }
-    for (; i + LANES <= n; i += LANES)
+    for (; i + LANES <= n; i += LANES) {
+        ask_ahead(x + 2 * i, 0);
+        ask_ahead(y + 2 * i, 0);
 #pragma GCC unroll 2
         for (int k = 0; k < SETS; k++) ADD(k, x + 2 * (i + k * EACH), y + 2 * (i + k * EACH));
+    }
     for (; i + EACH <= n; i += EACH) ADD(0, x + 2 * i, y + 2 * i);
     memcpy(rest[0], x + 2 * i, (size_t)(n - i) * 2 * sizeof *x);
     memcpy(rest[1], y + 2 * i, (size_t)(n - i) * 2 * sizeof *y);
@@ -204,6 +221,10 @@ add_wide_pairs(wide_pairs *w)
         biased_add(&sum[1][k], u, SWAPPED(v));                                                 \
     }
     for (; i + 2 * PAIRS <= w->whole; i += 2 * PAIRS) {
+        for (int at = 0; at < 4 * PAIRS * (int)sizeof(double); at += 64) {
+            ask_ahead(w->x + 2 * i, at);
+            ask_ahead(w->y + 2 * i, at);
+        }
         BOTH(0, w->x + 2 * i, w->y + 2 * i);
         BOTH(1, w->x + 2 * (i + PAIRS), w->y + 2 * (i + PAIRS));
     }
