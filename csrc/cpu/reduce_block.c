@@ -3,9 +3,8 @@
 #include "cpu/reduce_tiles.h"
 #include "interrupt.h"
 
-enum {
-    MISSES = 8
-}; /* tiles that lanes did not hold, after which these start anew: sums have grown */
+/* Tiles that lanes did not hold, after which these start anew: sums have grown. */
+enum { MISSES = 8 };
 
 /* Rows begin .. end - 1 of a block that go through no lanes. */
 static void
@@ -51,7 +50,7 @@ empty_lanes(wk_block *b, int64_t *held, int64_t next, void **room)
     return 1;
 }
 
-typedef struct fold_state { /* of a wk_block */
+typedef struct fold_state { /* of a block */
     int64_t held;           /* rows in lanes */
     int skip, penalty, misses, cleans, pieces;
 } fold_state;

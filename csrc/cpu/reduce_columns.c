@@ -188,20 +188,28 @@ group_of(const wk_columns_job *j)
     return best;
 }
 
-/* Blocks as wide as their lanes may be, and then as many tasks as keep all threads busy. */
+/* Columns of a block: as many as their lanes may be wide, so that there are blocks for all threads. */
+static int64_t
+width_of(const wk_columns_job *j, int64_t outer, int64_t wanted)
+{
+    const wk_reduction *r = j->r;
+    const int64_t piece = PIECE / r->item < WK_MOST_COLUMNS ? PIECE / r->item : WK_MOST_COLUMNS,
+                  most = LANES / wk_lanes_bytes(r, 8) * 8;
+    const int few = !j->lanes || j->picks || most < WK_WIDTH;
+    int64_t width = few ? WK_WIDTH : most < piece ? most : piece;
+    while (width > WK_WIDTH && outer * ((j->columns - 1) / width + 1) < wanted)
+        width = (width / 2 + 7) & ~(int64_t)7;
+    return width < j->columns ? width : j->columns;
+}
+
+/* And as many tasks as keep all threads busy. */
 static void
 cut_up(wk_columns_job *j, int threads)
 {
     const wk_reduction *r = j->r;
     const int64_t n = r->args->n, outer = r->args->outputs / j->columns;
     const int64_t wanted = threads > 1 ? 2 * threads : 1; /* they may not all be free */
-    const int64_t piece = PIECE / r->item < WK_MOST_COLUMNS ? PIECE / r->item : WK_MOST_COLUMNS,
-                  most = LANES / wk_lanes_bytes(r, 8) * 8;
-    const int few = !j->lanes || j->picks || most < WK_WIDTH;
-    j->width = few ? WK_WIDTH : most < piece ? most : piece;
-    while (j->width > WK_WIDTH && outer * ((j->columns - 1) / j->width + 1) < wanted)
-        j->width = (j->width / 2 + 7) & ~(int64_t)7;
-    if (j->width > j->columns) j->width = j->columns;
+    j->width = width_of(j, outer, wanted);
     j->blocks = (j->columns + j->width - 1) / j->width;
     j->tile = (j->picks ? WK_PICKED : WK_TILE_AGAIN) / (j->width * r->item);
     const int once = r->components == 1 && r->component[0] != WK_C_SQUARES;

@@ -633,7 +633,7 @@ def _lies_here(a: Any, out: Any, device: Device) -> bool:
         return False
     if not (a.flags.c_contiguous or a.nbytes < _SMALL):
         return False
-    return named("cumsum", device, a.nbytes) == "cpu"
+    return bool(named("cumsum", device, a.nbytes) == "cpu")
 
 
 def _cumsum(
