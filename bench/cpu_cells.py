@@ -13,11 +13,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import views
 import warpkit
 from numpy.typing import NDArray
 from scipy import ndimage
-from views import folded, viewed
+from views import KINDS, folded, viewed
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -36,7 +35,7 @@ LAYOUTS = (
     "flat", "flat", "a[::2]", "a[::-1]", "axis0", "axis1", "middle", "n,3", "n,16", "3,n", "16,n",
     "T0", "T1", *("view",) * 13,
 )  # fmt: skip
-VIEWS = (*views.KINDS, "flip")
+VIEWS = (*KINDS, "flip")
 OPS = ("reduce",) * 10 + (
     *("transpose", "transpose", "stencil1d", "histogram", "bincount"),
     *("dot", "cumsum", "segment_reduce", "unique_counts"),

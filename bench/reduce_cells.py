@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import views
 import warpkit
 from common import Run
@@ -23,8 +24,6 @@ DTYPES = (
     *("bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64"),
     *("complex64", "complex128"),
 )
-ITEMS = {"int32": 4, "int64": 8, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
-ITEMS |= {"bool": 1, "int8": 1, "uint8": 1, "complex64": 8, "complex128": 16}
 SEVERAL = ("min", "max", "mean", "std")
 OPS: tuple[Op, ...] = ("sum", "mean", "var", "max", "argmax", "any", "norm", SEVERAL)
 
@@ -142,10 +141,11 @@ def viewed(n: int, seed: int, most: int) -> list[tuple[Cell, Layout]]:
     found: dict[Cell, Layout] = {}
     while len(found) < n:
         op, dtype = draw.choice(VIEWED_OPS), draw.choice(DTYPES)
-        elements = int(2 ** draw.uniform(16, math.log2(most)) / ITEMS[dtype])
+        item = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+        elements = int(2 ** draw.uniform(16, math.log2(most)) / item)
         shape, name, view = views.viewed(draw, elements, draw.choice((1, 2, 2, 2, 3, 3, 4)))
         axis, words = views.folded(draw, len(shape), 1 if op in ("argmax", SEVERAL) else len(shape))
-        if math.prod(shape) * ITEMS[dtype] > most:  # its extents were rounded
+        if math.prod(shape) * item > most:  # its extents were rounded
             continue
         text = f"{name} of {' x '.join(map(str, shape))}, {words}"
         found[Cell(op, dtype, text)] = Layout(partial(of_shape, shape=shape, view=view), axis)

@@ -87,9 +87,23 @@ wk_fuse_reduced(wk_array *a, wk_array *where, wk_reduce_args *args)
     args->kept = fuse(a, where, 0, args->kept);
 }
 
-/* Walks an axis the other way, from its other end. */
-static void
-flip(wk_array *a, int d, int empty)
+int
+wk_order_kept(const wk_array *a, int kept, int *order)
+{
+    int other = 0;
+    for (int d = 0; d < kept; d++) {
+        int at = d;
+        for (; at > 0 && llabs(a->strides[order[at - 1]]) < llabs(a->strides[d]); at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+        other |= at != d;
+    }
+    for (int d = kept; d < a->ndim; d++) order[d] = d;
+    return other;
+}
+
+void
+wk_flip(wk_array *a, int d, int empty)
 {
     if (!empty) a->first += (a->shape[d] - 1) * a->strides[d] * wk_itemsize[a->dtype];
     a->strides[d] = -a->strides[d];
@@ -122,8 +136,8 @@ wk_plan_reduce(wk_array *a, wk_array *where, uint64_t axes, int logical, wk_redu
         args->n *= a->shape[d];
         int at = many++;
         if (a->strides[d] < 0 && !logical) { /* upwards, as the memory lies */
-            flip(a, d, empty);
-            if (where) flip(where, d, empty);
+            wk_flip(a, d, empty);
+            if (where) wk_flip(where, d, empty);
         }
         for (; at > args->kept && !logical && a->strides[order[at - 1]] < a->strides[d]; at--)
             order[at] = order[at - 1];

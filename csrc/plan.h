@@ -58,6 +58,12 @@ void wk_fuse(wk_array *a, int from);
 /* Axis i becomes what axis order[i] was. */
 void wk_permute(wk_array *a, const int *order);
 
+/* The first `kept` axes from far to near in memory, then the others as they are; is that another order? */
+int wk_order_kept(const wk_array *a, int kept, int *order);
+
+/* Walks an axis the other way, from its other end; of an array without elements that is nowhere. */
+void wk_flip(wk_array *a, int d, int empty);
+
 /* wk_fuse, for arrays that wk_plan_reduce made and that have other strides since. */
 void wk_fuse_reduced(wk_array *a, wk_array *where, wk_reduce_args *args);
 

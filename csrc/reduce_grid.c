@@ -489,17 +489,9 @@ wk_turns_outputs(const wk_call *call, int processors, int *order)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
-    int turns = 0;
     if (r->kept < 2 || !is_large(call, processors)) return 0;
-    for (int d = 0; d < r->kept; d++) {
-        int at = d;
-        for (; at > 0 && llabs(a->strides[order[at - 1]]) < llabs(a->strides[d]); at--)
-            order[at] = order[at - 1];
-        order[at] = d;
-        turns |= at != d;
-    }
-    for (int d = r->kept; d < a->ndim; d++) order[d] = d;
-    return turns && llabs(a->strides[order[r->kept - 1]]) < llabs(a->strides[a->ndim - 1]);
+    return wk_order_kept(a, r->kept, order) &&
+           llabs(a->strides[order[r->kept - 1]]) < llabs(a->strides[a->ndim - 1]);
 }
 
 void

@@ -1,6 +1,5 @@
 /* gather.c -- no arithmetic on elements. */
 #include "cpu/gather.h"
-#include "cpu/reduction.h"
 
 #include <string.h>
 
@@ -75,10 +74,6 @@ wk_list_outputs(const wk_array *a, int kept, int64_t first, int64_t n, int64_t *
 
 /* ---- copies ------------------------------------------------------------------------------- */
 
-typedef struct wk_16 {
-    uint64_t a, b;
-} wk_16;
-
 #define COPY_BY(T, step)                                                                       \
     for (int64_t k = 0; k < n; k++) ((T *restrict)to)[k] = ((const T *)x)[k * (step)]
 
@@ -101,13 +96,7 @@ copy_run(int64_t item, const char *x, int64_t stride, int64_t n, char *restrict 
         memcpy(to, x, (size_t)(n * item));
         return;
     }
-    switch (item) {
-    case 1: COPY(uint8_t); break;
-    case 2: COPY(uint16_t); break;
-    case 4: COPY(uint32_t); break;
-    case 8: COPY(wk_two_floats); break;
-    default: COPY(wk_16); break;
-    }
+    WK_BY_SIZE(item, COPY)
 }
 
 /* Do they lie at one distance from each other? */
@@ -135,13 +124,7 @@ wk_pick(int64_t item, const void *x, const int64_t *offsets, int64_t n, const in
                      (char *)to + i * width * item);
         return;
     }
-    switch (item) {
-    case 1: PICK(uint8_t); break;
-    case 2: PICK(uint16_t); break;
-    case 4: PICK(uint32_t); break;
-    case 8: PICK(wk_two_floats); break;
-    default: PICK(wk_16); break;
-    }
+    WK_BY_SIZE(item, PICK)
 }
 
 void
@@ -177,12 +160,6 @@ wk_compact(int64_t item, void *x, int64_t n, const uint8_t *keep, int32_t *index
         m += keep[i] != 0;
     }
     m = 0;
-    switch (item) {
-    case 1: COMPACT(uint8_t); break;
-    case 2: COMPACT(uint16_t); break;
-    case 4: COMPACT(uint32_t); break;
-    case 8: COMPACT(uint64_t); break;
-    default: COMPACT(wk_16); break;
-    }
+    WK_BY_SIZE(item, COMPACT)
     return m;
 }

@@ -4,6 +4,22 @@
 
 #include "warpkit.h"
 
+/* The bits of a complex64, which is aligned as its parts are, and of 16 bytes. */
+typedef uint64_t __attribute__((aligned(4))) wk_two_floats;
+typedef struct wk_16 {
+    uint64_t a, b;
+} wk_16;
+
+/* DO(T) of a type of so many bytes. */
+#define WK_BY_SIZE(size, DO)                                                                   \
+    switch (size) {                                                                            \
+    case 1: DO(uint8_t); break;                                                                \
+    case 2: DO(uint16_t); break;                                                               \
+    case 4: DO(uint32_t); break;                                                               \
+    case 8: DO(wk_two_floats); break;                                                          \
+    default: DO(wk_16); break;                                                                 \
+    }
+
 /* Where element `index` of the axes [from, to) lies, counted in elements. */
 int64_t wk_offset_of(const wk_array *a, int from, int to, int64_t index);
 

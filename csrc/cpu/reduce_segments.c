@@ -26,10 +26,6 @@ typedef struct segments {
     char *to; /* ... and where they go, in their order */
 } segments;
 
-typedef struct wide {
-    uint64_t low, high;
-} wide;
-
 /* An offset that another thread may have changed since it was checked: it is read once. */
 static int64_t
 offset_of(const segments *s, int64_t i, int64_t least)
@@ -131,13 +127,7 @@ scatter(batch *b, const uint16_t *order, int64_t width)
     char *to = (char *)out->data + b->first * size;
     for (int64_t w = 0; wk_is_arg(&b->r) && w < width; w++)
         ((int64_t *)b->results)[w] += b->offsets[w];
-    switch (size) {
-    case 1: SCATTER(uint8_t); break;
-    case 2: SCATTER(uint16_t); break;
-    case 4: SCATTER(uint32_t); break;
-    case 8: SCATTER(wk_two_floats); break;
-    default: SCATTER(wide); break;
-    }
+    WK_BY_SIZE(size, SCATTER)
 }
 
 /* The first of `width` segments of n elements each, as rows; gives how many. */
@@ -286,13 +276,7 @@ gather_task(void *arg, int64_t begin, int64_t end, int thread)
 {
     const segments *s = arg;
     (void)thread;
-    switch (s->r->item) {
-    case 1: GATHER(uint8_t); break;
-    case 2: GATHER(uint16_t); break;
-    case 4: GATHER(uint32_t); break;
-    case 8: GATHER(wk_two_floats); break;
-    default: GATHER(wide); break;
-    }
+    WK_BY_SIZE(s->r->item, GATHER)
 }
 
 /* What survey_offsets gives on a GPU. */

@@ -15,27 +15,14 @@ turns(const wk_call *call, int *order)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
-    int other = 0;
     if (call->part.mode != WK_WHOLE || r->planes == 2 || r->n * r->outputs < LEAST) return 0;
+    int other = wk_order_kept(a, r->kept, order);
     for (int d = 0; d < r->kept; d++) {
-        int at = d;
         if (a->strides[d] == 0) return 0;
-        for (; at > 0 && llabs(a->strides[order[at - 1]]) < llabs(a->strides[d]); at--)
-            order[at] = order[at - 1];
-        order[at] = d;
-        other |= at != d || a->strides[d] < 0;
+        other |= a->strides[d] < 0;
     }
-    for (int d = r->kept; d < a->ndim; d++) order[d] = d;
     if (!other || r->n < 2) return other;
     return llabs(a->strides[order[r->kept - 1]]) < llabs(a->strides[a->ndim - 1]);
-}
-
-/* Walks an axis upwards, from its other end. */
-static void
-flip(wk_array *a, int d)
-{
-    a->first += (a->shape[d] - 1) * a->strides[d] * wk_itemsize[a->dtype];
-    a->strides[d] = -a->strides[d];
 }
 
 /* The call with its kept axes in that order; of: where its outputs lie then, in the order of the call's. */
@@ -53,8 +40,8 @@ turn(wk_call *part, const int *order, wk_array *of)
         of->strides[d] = step;
         step *= of->shape[d];
         if (part->in.strides[d] > 0) continue;
-        flip(&part->in, d);
-        if (where) flip(where, d);
+        wk_flip(&part->in, d, 0);
+        if (where) wk_flip(where, d, 0);
         of->first += (of->shape[d] - 1) * of->strides[d];
         of->strides[d] = -of->strides[d];
     }

@@ -167,10 +167,6 @@ wk_lanes_start(const wk_reduction *r, wk_lanes *lanes, int64_t width, int64_t fi
     if (wk_is_arg(r)) ((int64_t *)lanes->of[0])[2 * stride] = first;
 }
 
-typedef struct wk_16 {
-    uint64_t a, b;
-} wk_16;
-
 #define TURN_ROWS(T, width)                                                                    \
     for (int64_t i = 0; i < n; i++)                                                            \
         for (int64_t w = 0; w < (width); w++)                                                  \
@@ -195,11 +191,5 @@ void
 wk_turn(int64_t item, const void *x, int64_t stride, const int64_t *offsets, int64_t n,
         int64_t width, void *to)
 {
-    switch (item) {
-    case 1: TURN(uint8_t); break;
-    case 2: TURN(uint16_t); break;
-    case 4: TURN(uint32_t); break;
-    case 8: TURN(wk_two_floats); break;
-    default: TURN(wk_16); break;
-    }
+    WK_BY_SIZE(item, TURN)
 }

@@ -8,10 +8,8 @@
 #ifndef WARPKIT_REDUCTION_H
 #define WARPKIT_REDUCTION_H
 
+#include "cpu/gather.h"
 #include "partial.h"
-
-/* The bits of a complex64, which is aligned as its parts are. */
-typedef uint64_t __attribute__((aligned(4))) wk_two_floats;
 
 enum {
     WK_BLOCK = 4096,  /* elements of a run that components see at once: they stay in L1  */

@@ -20,7 +20,7 @@ enum {
     ASKED = 1 << 12
 };
 
-/* Of a vector of T at x, whose line is asked for once. */
+/* What is `at` bytes from x, where a line begins: each is asked for once. */
 static inline void
 ask_ahead(const void *x, int64_t at)
 {
