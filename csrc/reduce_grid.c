@@ -17,11 +17,11 @@ enum {
     ROW_OF_LANE = 272, /* of one that a thread has alone: 8 KiB a warp in shared memory      */
     ROWS_OF_LANE = 8,  /* very short ones that a thread takes one after the other            */
     WARP_TILES = 128,  /* of a line that a warp may take alone, where a block would too      */
-    QUARTERS = 48,    /* lines of a multiprocessor, of which quarters of a warp have one each */
-    FEW_TILES = 4,    /* and where there are few: a block would wait for itself             */
-    BLOCK_TILES = 32, /* of a line that a block takes alone, of elements of 4 bytes and more */
+    FEW_TILES = 4,     /* of one that a quarter of a warp may have                           */
+    BLOCK_TILES = 32,  /* of a line that a block takes alone, of elements of 4 bytes and more */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has                   */
-    PACKED = 16 << 10, /* bytes of a multiprocessor, at least, that are packed first          */
+    PACKED = 16 << 10, /* bytes of a multiprocessor, at least, that are packed first, ...     */
+    CRUMBS = 1000,     /* ... or elements, where they lie in short runs                       */
     LONG_RUN = 64,     /* bytes that lie side by side at 16, and are read where they are      */
     SHORT_ROW = 256,   /* of a row that does not follow the one before, and is packed         */
     LONG_LINE = 16384, /* elements of a line, which are read where they are                   */
@@ -29,9 +29,12 @@ enum {
     FEW_ROWS = 16,     /* of a column that one thread has                                    */
     WHOLE_BLOCKS = 4,  /* of a multiprocessor, where threads have whole columns              */
     NARROW = 512,      /* bytes of a row, or of some that are read as one                    */
-    LINE = 128,        /* bytes that the L1 looks up at once                                 */
+    BETWEEN = 4,       /* columns that are folded for each that is asked for, at most        */
+    LINE = 128,        /* bytes that the L1 looks up at once, ...                            */
+    SECTOR = 32,       /* ... and that it brings                                             */
     SIDE = 32,         /* threads side by side, at least: 256 bytes of each row              */
-    PART_ROWS = 64,    /* of a thread, at least, where columns have parts                    */
+    PART_ROWS = 16,    /* of a thread, at least, where columns have parts, ...               */
+    MORE_ROWS = 64,    /* ... and where it shall have more                                   */
     JOINED = 4,        /* records that a thread joins one after the other                    */
     EACH = 4,          /* groups of a place on the device, at least, if they are to be larger */
     FULL = 85,         /* percent of a multiprocessor's warps, where all are there at once   */
@@ -41,14 +44,12 @@ enum {
 /* What ends take, in bytes that a block reads meanwhile where all read that there is room for. Ends are all at once, as
  * blocks begin together. */
 enum {
-    LINE_END = 40 << 10,   /* a line's, which a block has                                  */
-    WARP_END = 30 << 10,   /* a warp's, which has a line                                   */
-    SHARED_END = 80 << 10, /* a block's of columns that threads share, ...                 */
-    HALF_END = 10 << 10,   /* ... to join threads below each other by halves, each time, ... */
-    PARTS_END = 80 << 10,  /* ... to leave parts, where there are some, ...                */
-    PART_END = 20 << 10,   /* ... and to join one, ...                                     */
-    IN_SETS = 16,          /* ... no more than so many: others are joined in sets          */
-    WHOLE_END = 20 << 10   /* a block's of whole columns                                   */
+    LINE_END = 40 << 10,   /* a line's, which a block has                  */
+    WARP_END = 30 << 10,   /* a warp's, which has a line                   */
+    SHARED_END = 90 << 10, /* a block's of columns that threads share, ... */
+    PARTS_END = 90 << 10,  /* ... to leave parts, where there are some, ... */
+    PART_END = 4 << 10,    /* ... and to join one                          */
+    WHOLE_END = 20 << 10   /* a block's of whole columns                   */
 };
 /* How many times as long a block takes that has the device alone, as a block of all reads its bytes: no faster. */
 #define WARP_ALONE 6.0 /* a warp, beside a block that has a line */
@@ -160,7 +161,8 @@ time_of(int64_t blocks, int64_t at_once, int64_t places, double bytes, double al
  * of 70 to 10,000 rows, of two and three axes, of sums, norms, variances, maxima and argmax of all sizes, each at 32, 64,
  * 128 and 256 threads: this finds the fastest, but for .01 % in the mean; SIDE to 2 SIDE threads of one plane were 9 %
  * slower, up to 60 %. So many that all groups are as wide: of 832 of 33 to 1,500 columns, 32 and 256 MiB, 2 % less in the
- * mean, at best half. */
+ * mean, at best half. Parts of 64, 32 or 16 rows of a thread, not 64 alone, and ends that fit small matrices too: of 568 of
+ * 64 KiB to 23 MiB 4 % slower than the fastest of all these in the mean, 12 before; of 458 of 23 to 256 MiB 2 and 7. */
 static double
 place_columns(const wk_call *call, int64_t places, wk_grid *g)
 {
@@ -179,20 +181,20 @@ place_columns(const wk_call *call, int64_t places, wk_grid *g)
     for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
         const int64_t width = wk_least(sides[k], all),
                       height = wk_least(WK_BLOCK / width, wk_blocks(rows, FEW_ROWS)),
-                      groups = wk_blocks(all, width),
-                      parts =
-                          even_parts(groups, places, wk_most(1, rows / (height * PART_ROWS)));
-        int64_t end = SHARED_END;
-        for (int64_t h = height; h > 1; h /= 2) end += HALF_END;
-        if (parts > 1) end += PARTS_END + PART_END * wk_least(parts, IN_SETS);
-        const double read = (double)(rows * WK_BLOCK * bytes) / (double)(height * parts),
-                     time = time_of(groups * parts, places, places, read, 1, end);
-        if (least > 0 && time >= least) continue;
-        least = time;
-        g->width = (int)width;
-        g->height = (int)height;
-        g->groups = groups;
-        g->parts = parts;
+                      groups = wk_blocks(all, width);
+        for (int64_t each = MORE_ROWS; each >= PART_ROWS; each /= 2) {
+            const int64_t parts =
+                              even_parts(groups, places, wk_most(1, rows / (height * each))),
+                          end = SHARED_END + (parts > 1 ? PARTS_END + PART_END * parts : 0);
+            const double read = (double)(rows * WK_BLOCK * bytes) / (double)(height * parts),
+                         time = time_of(groups * parts, places, places, read, 1, end);
+            if (least > 0 && time >= least) continue;
+            least = time;
+            g->width = (int)width;
+            g->height = (int)height;
+            g->groups = groups;
+            g->parts = parts;
+        }
     }
     return least;
 }
@@ -309,6 +311,23 @@ plan_few(const wk_call *call, int64_t processors, int columns, wk_grid *g)
     return 1;
 }
 
+/* Lanes of a row, or rows of a lane: of few rows no lane has several, and several lanes have one. H200, 1,250 matrices of 32
+ * KiB to 11 MiB, rows of 8 to 1,088 bytes: 18 % slower in the mean than the fastest way without that, 2 % so; 7,172 rows of
+ * 17 uint8, variances 11.1 us 3.6, 315 of 104 float16, argmax 7.6 3.7. */
+static void
+share_rows(int64_t rows, int64_t bytes, int64_t processors, wk_grid *g)
+{
+    const int64_t blocks = wk_blocks(rows, WK_BLOCK); /* if each lane has one */
+    g->width = bytes <= ROW_OF_LANE ? 1 : bytes <= 2 * ROW_OF_LANE ? 2 : 4;
+    if (g->width == 1) /* several, of few bytes each */
+        g->height = (int)wk_least(ROWS_OF_LANE, wk_most(1, ROW_OF_LANE / 2 / bytes));
+    while (g->height > 1 && blocks < 2 * processors * g->height) g->height /= 2;
+    if (g->height > 1) return;
+    while (g->width < WARP / 2 && 2 * blocks * g->width < processors &&
+           bytes >= 2 * g->width * VECTOR)
+        g->width *= 2;
+}
+
 /* Short rows that follow each other. */
 static int
 plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
@@ -319,9 +338,7 @@ plan_rows(const wk_call *call, int64_t processors, wk_grid *g)
     if (!wk_reads_one_run(g) || r->kept != 1 || call->part.mode != WK_WHOLE) return 0;
     if (a->strides[0] != r->n || row > ROW || r->outputs < WARP) return 0;
     g->kind = WK_BY_ROWS;
-    g->width = row <= ROW_OF_LANE ? 1 : row <= 2 * ROW_OF_LANE ? 2 : 4;
-    if (g->width == 1) /* several rows of a thread, of few bytes each */
-        g->height = (int)wk_least(ROWS_OF_LANE, wk_most(1, ROW_OF_LANE / 2 / row));
+    share_rows(r->outputs, row, processors, g);
     const int64_t rows = WARP / g->width * g->height;
     g->aligned =
         ((uintptr_t)a->data + (uintptr_t)a->first) % VECTOR == 0 && rows * row % VECTOR == 0;
@@ -374,17 +391,18 @@ reads_alone(const wk_call *call, int64_t processors)
     return a->strides[r->kept - 1] == 1 || r->n * wk_itemsize[a->dtype] <= ROW;
 }
 
-/* Have a warp's quarters a line each? Of such as have few tiles, where there are enough for all: then nothing has to
+/* Have a warp's quarters a line each? Of such as have few tiles, where there are more than warps at once: then nothing has to
  * wait to be finished together, and four lines begin at once. H200, 256 MiB, share of a copy with a warp each, of which
  * four wait for each other, and so, rows of 1200, 2048, 4096 bytes: sums of float32 .31 .64, .47 .80, .73 .80, of float16
  * .28 .57, .39 .76, .63 .80; variances of float32 .19 .43, .30 .60, .46 .68; argmax .29 .58, .49 .74, .65 .77; maxima of
  * int32 .36 .83, .71 .87, .93 .93. 20,000 rows, us: float32 of 2048 bytes 28 29, of 8192 54 63, variances 42 28, 71 61;
- * argmax 28 24, 58 59; maxima of int32 of 4096 bytes 30 32. Lines that begin anywhere as well (lines.cuh). */
+ * argmax 28 24, 58 59; maxima of int32 of 4096 bytes 30 32. Lines that begin anywhere as well (lines.cuh). 42 shapes of
+ * 2,113 to 6,336 lines of 1 to 8 KiB: 1.36 times as fast in the mean; of 50 of fewer lines .89. */
 static int
-shares_warp(const wk_call *call, int64_t processors, const wk_grid *g)
+shares_warp(const wk_call *call, int64_t places, const wk_grid *g)
 {
     return wk_reads_one_run(g) && g->tiles <= FEW_TILES &&
-           call->args.reduce.outputs >= QUARTERS * processors;
+           call->args.reduce.outputs > WARPS * places;
 }
 
 /* Blocks of lines that a warp or its quarters have each; of a warp's several are finished together. Where each block
@@ -422,12 +440,13 @@ has_block_alone(const wk_grid *g, int64_t tiles, int64_t item)
 
 /* Do warps that have a line each take so many lines sooner than blocks? H200, 538 shapes of 300 to 10,000 lines of 9 to
  * 256 KiB, nine kinds of results, each both ways: this is .4 % slower in the mean than the faster way; by the number of
- * lines alone it was 3.7 %, up to twice as slow. */
+ * lines alone it was 3.7 %, up to twice as slow. Of 280 of 8 to 263 lines of 1 to 8 KiB, which warps had, blocks have those
+ * of more than a tile: 8 % faster. */
 static int
 warps_are_faster(int64_t lines, int64_t tiles, int64_t places)
 {
     const double bytes = (double)tiles * WK_TILE_BYTES;
-    return time_of(lines, places * WARPS, places, bytes, WARP_ALONE, WARP_END) <
+    return time_of(lines, places * WARPS, places, bytes, WARP_ALONE, WARP_END) <=
            time_of(lines, places, places, bytes, 1, LINE_END);
 }
 
@@ -447,9 +466,8 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
                   places = WK_LINE_BLOCKS * processors;
     if (g->reads == WK_READS_ELEMENTS && reads_alone(call, processors))
         g->team = 1;
-    else if (call->part.mode == WK_WHOLE &&
-             (all <= FEW_TILES ||
-              (all <= WARP_TILES && warps_are_faster(r->outputs, all, places))))
+    else if (call->part.mode == WK_WHOLE && all <= WARP_TILES &&
+             warps_are_faster(r->outputs, all, places))
         g->team = WARP;
     if (g->team == 1) {
         g->tiles = wk_most(1, wk_blocks(r->n, batch));
@@ -457,7 +475,7 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
         g->blocks = wk_most(processors * 16, wk_blocks(g->groups, WK_ITEMS));
         return;
     }
-    if (g->team == WARP && shares_warp(call, processors, g)) {
+    if (g->team == WARP && shares_warp(call, places, g)) {
         g->team = QUARTER;
         g->tiles = tiles_of(g, item, of->in_order, WK_TILE_BYTES / WARP * QUARTER);
     }
@@ -474,34 +492,78 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
 
 /* May results be found another way than where elements lie? */
 static int
+may_move(const wk_call *call)
+{
+    const wk_reduce_args *r = &call->args.reduce;
+    if (is_masked(call) || call->part.mode != WK_WHOLE || call->in.ndim == r->kept) return 0;
+    for (int d = 0; d < call->in.ndim; d++)
+        if (call->in.strides[d] == 0) return 0; /* fewer bytes than it seems */
+    return r->n > 2;
+}
+
+static int
 is_large(const wk_call *call, int processors)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const int64_t item = wk_itemsize[call->in.dtype];
-    if (is_masked(call) || call->part.mode != WK_WHOLE || call->in.ndim == r->kept) return 0;
-    for (int d = 0; d < call->in.ndim; d++)
-        if (call->in.strides[d] == 0) return 0; /* fewer bytes than it seems */
-    return r->n > 2 && r->n * r->outputs >= (int64_t)PACKED * processors / item;
+    return may_move(call) && r->n * r->outputs >= (int64_t)PACKED * processors / item;
 }
 
 int
-wk_turns_outputs(const wk_call *call, int processors, int *order)
+wk_turns_outputs(const wk_call *call, int processors, wk_turn *turn)
 {
     const wk_reduce_args *r = &call->args.reduce;
     const wk_array *a = &call->in;
-    if (r->kept < 2 || !is_large(call, processors)) return 0;
-    return wk_order_kept(a, r->kept, order) &&
-           llabs(a->strides[order[r->kept - 1]]) < llabs(a->strides[a->ndim - 1]);
+    if (r->kept < 1 || !is_large(call, processors)) return 0;
+    const int other = wk_order_kept(a, r->kept, turn->order);
+    const int64_t own = a->strides[turn->order[r->kept - 1]], apart = llabs(own);
+    turn->step = turn->backwards = 1;
+    if (apart >= llabs(a->strides[a->ndim - 1])) return 0;
+    if (r->n > WK_FEW_ROWS && is_large(call, 2 * processors) && apart <= BETWEEN &&
+        apart * wk_itemsize[a->dtype] <= SECTOR) {
+        turn->step = apart;
+        turn->backwards = own < 0;
+    }
+    return other || turn->step > 1 || turn->backwards;
 }
 
 void
-wk_turn_outputs(wk_call *call, const int *order)
+wk_turn_outputs(wk_call *call, const wk_turn *turn)
 {
-    wk_permute(&call->in, order);
-    wk_fuse_reduced(&call->in, NULL, &call->args.reduce);
+    wk_array *a = &call->in;
+    wk_reduce_args *r = &call->args.reduce;
+    const int last = r->kept - 1;
+    const int64_t own = a->shape[turn->order[last]], all = (own - 1) * turn->step + 1;
+    wk_permute(a, turn->order);
+    if (turn->backwards) wk_flip(a, last, 0);
+    r->outputs = r->outputs / own * all;
+    a->shape[last] = all;
+    a->strides[last] /= turn->step;
+    wk_fuse_reduced(a, NULL, r);
 }
 
-/* Elements of several axes, none of which lie side by side in long runs. */
+void
+wk_see_turned(const wk_call *call, const wk_turn *turn, wk_array *outputs)
+{
+    const wk_array *a = &call->in;
+    const int kept = call->args.reduce.kept, last = turn->order[kept - 1];
+    int64_t all = 1;
+    outputs->ndim = kept;
+    outputs->first = 0;
+    for (int i = kept - 1; i >= 0; i--) {
+        const int d = turn->order[i];
+        const int64_t step = d == last ? turn->step : 1;
+        outputs->shape[d] = a->shape[d];
+        outputs->strides[d] = all * step;
+        all *= (a->shape[d] - 1) * step + 1;
+    }
+    outputs->bytes = all * wk_itemsize[outputs->dtype];
+    if (turn->backwards) wk_flip(outputs, last, 0);
+}
+
+/* Elements of several axes, none of which lie side by side in long runs. H200, 465 arrays of three axes, 32 KiB to 8 MiB, the
+ * middle one kept, time packed first over time where they lie, by elements: 2^14 .85, 2^16 .84, 2^17 .68, 2^18 .63, 2^20
+ * .38, 2^22 .25; below 2^17 it is what the second launch takes to issue. 4 x 28,897 x 16 bytes, any: 88 us, 6.7. */
 static int
 lies_in_crumbs(const wk_array *a, int64_t item)
 {
@@ -535,7 +597,8 @@ see_pairs(wk_array *a, int *kept, int64_t *n)
 int
 wk_packs_first(const wk_call *call, int processors)
 {
-    if (!is_large(call, processors)) return 0;
+    const int64_t all = call->args.reduce.n * call->args.reduce.outputs;
+    if (!may_move(call)) return 0;
     wk_array a = call->in;
     int kept = call->args.reduce.kept;
     int64_t n = call->args.reduce.n, nearest = INT64_MAX; /* of outputs */
@@ -544,8 +607,8 @@ wk_packs_first(const wk_call *call, int processors)
     const int64_t item = wk_itemsize[a.dtype] << (a.ndim < call->in.ndim);
     for (int d = 0; d < kept; d++) nearest = wk_least(nearest, llabs(a.strides[d]));
     if (last < kept) return 0;
-    if (last > kept) return lies_in_crumbs(&a, item);
-    if (kept == 0) return 0;
+    if (last > kept) return all >= (int64_t)CRUMBS * processors && lies_in_crumbs(&a, item);
+    if (kept == 0 || !is_large(call, processors)) return 0;
     if (a.strides[last] == 1) /* rows */
         return n * item <= SHORT_ROW && (kept > 1 || a.strides[0] != n);
     if (a.strides[kept - 1] == 1) return 0; /* columns */

@@ -71,11 +71,23 @@ typedef struct wk_accumulator {
     int waiting;            /* lines of a warp that may be finished together; 0: each alone   */
 } wk_accumulator;
 
+/* Kept axes, the outermost first; of those of the last axis that are found every `step`-th is an output, if `backwards`
+ * from the last one on. */
+typedef struct wk_turn {
+    int order[WK_MAX_DIMS];
+    int64_t step;
+    int backwards;
+} wk_turn;
+
 /* Are outputs to be found in the order in which their elements lie, and turned then? Where neighbouring threads would have
- * outputs whose elements lie apart. order: the axes, as wk_turn_outputs takes it. H200, us as they lie and so:
- * maxima of float32, 53,627 x 12 x 44 with the last axes turned, along axis 0, 251 44. */
-int wk_turns_outputs(const wk_call *call, int processors, int *order);
-void wk_turn_outputs(wk_call *call, const int *order);
+ * outputs whose elements lie apart. Where those lie few bytes apart all that lies between is folded too: it is read anyway.
+ * Of 121 views of 4 MiB and more, x[:, ::2], x[:, ::3], x[:, ::-1] along axis 0, 1.5 times as fast in the mean; of fewer bytes as fast.
+ * H200, us as they lie and so: maxima of float32, 53,627 x 12 x 44 with the last axes turned, along axis 0, 251 44. */
+int wk_turns_outputs(const wk_call *call, int processors, wk_turn *turn);
+void wk_turn_outputs(wk_call *call, const wk_turn *turn);
+
+/* Where the call's outputs lie among those that are found, of outputs' dtype and memory. */
+void wk_see_turned(const wk_call *call, const wk_turn *turn, wk_array *outputs);
 
 /* Is the input to be copied first to where each output's elements lie side by side? That takes a read and a write more,
  * but nothing is looked for element by element. H200, us as they lie and so: maxima of float32, 330 x 20 x 96 x 41 of

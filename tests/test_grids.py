@@ -199,6 +199,9 @@ APART = {
         (2, 3),
     ),
     "backwards": ((3000, 60), lambda x: x[::-1, ::-2], 1),
+    "outputs between others": ((1400, 301), lambda x: x[:, ::3], 0),
+    "outputs between others, backwards": ((500, 602), lambda x: x[:, ::-2], 0),
+    "outputs of planes, backwards": ((13, 100, 161), lambda x: x[:, :, ::-1], 1),
 }
 
 

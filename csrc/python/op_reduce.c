@@ -64,10 +64,10 @@ tell(wk_frame *f, const wk_request *r, int family)
     if (text && info.processors > 0 && family != WK_FAMILY_TREE) {
         wk_call paired = *call;
         if (family == WK_FAMILY_SUM) wk_pair_parts(&paired);
-        int order[WK_MAX_DIMS];
+        wk_turn turn;
         const int there = call->in.host == NULL; /* others cross in their order */
-        const int turns = there && wk_turns_outputs(&paired, info.processors, order);
-        if (turns) wk_turn_outputs(&paired, order);
+        const int turns = there && wk_turns_outputs(&paired, info.processors, &turn);
+        if (turns) wk_turn_outputs(&paired, &turn);
         const int packs = there && wk_packs_first(&paired, info.processors);
         if (packs) wk_see_packed(&paired, NULL);
         Py_SETREF(

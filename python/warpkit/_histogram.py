@@ -39,7 +39,10 @@ class Call(NamedTuple):
     kernel: Any = _core.histogram  # or partial_weights: what is kept of the sums
 
     def fold(self, a: Any, *ops: str) -> Any:
-        """Folds of all elements, as NumPy scalars; min and max share one pass."""
+        """Folds of all elements, as NumPy scalars; min and max of many share one pass."""
+        if len(ops) > 1 and isinstance(a, DeviceArray) and a.nbytes < ONE_TRIP:
+            # a kernel leaves one result where the host looks; of two each is fetched
+            return [self.fold(a, op) for op in ops]
         arguments = (a, ops if len(ops) > 1 else ops[0], None, False, None, NO_VALUE, True, 0)
         result = with_options(_core.reduce, arguments, None, self.device, self.stream, None, False)
         if len(ops) > 1:

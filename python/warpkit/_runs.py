@@ -8,7 +8,10 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 
 from warpkit import _core
+from warpkit._array import on_host
 from warpkit._ops import Device, Progress, ResultT, with_options
+
+FEW_BYTES = 8 << 10  # a view of so few keeps them all: a copy takes longer than the memory is worth
 
 
 class RunLength(NamedTuple, Generic[ResultT]):
@@ -51,7 +54,7 @@ def _found(
 ) -> tuple[Any, Any]:
     a, library = _core.operand(a)
     values, counts, total = with_options(function, (a,), None, device, stream, variant, progress)
-    runs = int(total[0])  # of an array on a device: waits
+    runs = int(on_host(total)[0])  # of an array on a device: waits
     values, counts = _first(values, runs), _first(counts, runs)
     if library is None:
         return values, counts
@@ -63,7 +66,8 @@ def _first(a: Any, n: int) -> Any:
     if isinstance(a, np.ndarray):
         a.resize(n, refcheck=False)  # nobody else has seen it; realloc copies nothing
         return a
-    return a if n == a.size else a[:n] if 2 * n > a.size else a[:n].copy()
+    some = a[:n] if n < a.size else a
+    return some.copy() if a.nbytes > max(FEW_BYTES, 2 * some.nbytes) else some
 
 
 def run_length(

@@ -244,19 +244,12 @@ packed_if_need_be(wk_call *call)
 
 // Outputs in the order of their elements' memory, which are turned then.
 wk_status
-turned(wk_call *call, const int *order)
+turned(wk_call *call, const wk_turn &turn)
 {
     wk_call part = *call;
-    const wk_array *in = &call->in;
-    const int kept = call->args.reduce.kept;
-    const int64_t most = call->args.reduce.outputs * 16 + 256; // bytes
-    int64_t strides[WK_MAX_DIMS], all = 1;
+    wk_turn_outputs(&part, &turn);
+    const int64_t most = part.args.reduce.outputs * 16 + 256; // bytes
     void *block = nullptr;
-    for (int d = kept - 1; d >= 0; d--) {
-        strides[order[d]] = all;
-        all *= in->shape[order[d]];
-    }
-    wk_turn_outputs(&part, order);
     if (wk::allocate(call, most * call->outs, &block) != WK_OK) {
         call->error.status = WK_OK;
         return packed_if_need_be(call);
@@ -267,11 +260,8 @@ turned(wk_call *call, const int *order)
     call->error = part.error;
     for (int i = 0; i < call->outs && !call->error.status; i++) {
         wk_array from = part.out[i];
-        from.first = 0;
         from.dtype = call->out[i].dtype;
-        from.ndim = kept;
-        std::copy(in->shape, in->shape + kept, from.shape);
-        std::copy(strides, strides + kept, from.strides);
+        wk_see_turned(call, &turn, &from);
         copy_to(call, from, call->out[i].data);
     }
     return call->error.status;
@@ -281,8 +271,8 @@ turned(wk_call *call, const int *order)
 
 WK_LAUNCHER(reduce, cuda, exact)
 {
-    int order[WK_MAX_DIMS];
-    return wk_turns_outputs(call, wk::processors(call), order) ? turned(call, order)
+    wk_turn turn;
+    return wk_turns_outputs(call, wk::processors(call), &turn) ? turned(call, turn)
                                                                : packed_if_need_be(call);
 }
 

@@ -32,11 +32,12 @@ struct prefix_task {
     wk_dtype dtype, to;
     // Of series, of which `step` lie side by side: along any axis, and the parts of complex numbers.
     int64_t lines, n, step;
-    int64_t tiles, runs, per; // of a line; tiles of a run, or a thread's elements
-    bool sums;                // threads: each run is only summed, not scanned
+    int64_t runs, per; // of a line; tiles of a run, or a thread's elements
+    bool sums;         // threads: each run is only summed, not scanned
     bool skip_nan, integers_only;
-    uint64_t *states;      // [lines][runs][words]
-    unsigned *open;        // [lines]: integers tell
+    uint64_t *states; // [lines][runs][words]
+    unsigned *
+        open; // [lines]: integers tell; null: those who find that a line does not round have it at once
     int64_t chunks, chunk; // of a line, by integers; elements of each
     int64_t *limbs;        // [lines][chunks][WK_SUM_LIMBS]
     unsigned *odd;         // [lines][chunks]: flags
@@ -657,7 +658,8 @@ __launch_bounds__(kThreads, P::kBlocks) scan_tiles(const prefix_task __grid_cons
         const T *x = static_cast<const T *>(t.in) + run.at;
         bool known = !t.integers_only;
         P carry;
-        carry.load(t.states + item * P::kWords);
+        carry.start();
+        if (t.runs > 1) carry.load(t.states + item * P::kWords);
         T next[kEach];
         if (P::kAhead) read_tile(x, run.begin, run.end, t.step, next);
 #pragma unroll 1
@@ -717,7 +719,10 @@ __launch_bounds__(kThreads, P::kBlocks) scan_tiles(const prefix_task __grid_cons
             }
             __syncwarp(); // the tile has been read before the next one comes
         }
-        if (!known) atomicOr(&t.open[run.line], 1u);
+        if constexpr (!is_whole<P>) {
+            if (!known && t.open) atomicOr(&t.open[run.line], 1u);
+            if (!t.open && __any_sync(kAllLanes, !known) && lane == 0) round_chunk(t, run.line);
+        }
     }
 }
 
@@ -795,7 +800,7 @@ __launch_bounds__(kThreads, kLineBlocks) scan_lines(const prefix_task __grid_con
         }
         if (t.sums)
             sum.save(state);
-        else if (!known && t.runs == 1)
+        else if (!known && !t.open)
             round_chunk(t, line);
         else if (!known)
             atomicOr(&t.open[line], 1u);
@@ -937,19 +942,20 @@ scan(wk_call *call, prefix_task t, bool last)
     const int64_t warps = (int64_t)processors(call) * P::kBlocks * kWarps;
     const bool threads = !last || (t.n <= kShortLine && t.n * warps <= kWarp * t.lines);
     const int64_t most = processors(call) * (threads ? kLineBlocks : P::kBlocks);
-    cut_lines(threads ? most * kThreads : warps, threads ? kLeastRun : kTileOf, &t);
+    const bool alone =
+        !threads &&
+        t.n <= kLeastChunk; // a warp has a line: nobody else is waited for, nor launched
+    cut_lines(threads ? most * kThreads : alone ? 1 : warps, threads ? kLeastRun : kTileOf, &t);
     const int64_t each = threads ? kThreads : kWarps,
                   grid = std::min((t.lines * t.runs + each - 1) / each, most);
     const auto go = [&](auto kernel) {
         return launch(call, (unsigned)grid, kThreads, 0, kernel, t);
     };
-    if (threads) {
-        t.per *= kLeastRun;
-        if (t.runs == 1) {
-            t.chunks = 1;
-            t.chunk = t.n;
-            return go(scan_lines<T, P>);
-        }
+    if (threads) t.per *= kLeastRun;
+    if (t.runs == 1 && (threads || alone)) {
+        t.chunks = 1;
+        t.chunk = t.n;
+        return go(threads ? scan_lines<T, P> : scan_tiles<T, P>);
     }
     if (plan_prefixes(call, P::kWords, &t) != WK_OK) return call->error.status;
     if (t.runs > 1) {
