@@ -517,9 +517,10 @@ wk_turns_outputs(const wk_call *call, int processors, wk_turn *turn)
     if (r->kept < 1 || !is_large(call, processors)) return 0;
     const int other = wk_order_kept(a, r->kept, turn->order);
     const int64_t own = a->strides[turn->order[r->kept - 1]], apart = llabs(own);
-    turn->step = turn->backwards = 1;
+    turn->step = 1;
+    turn->backwards = 0;
     if (apart >= llabs(a->strides[a->ndim - 1])) return 0;
-    if (r->n > WK_FEW_ROWS && is_large(call, 2 * processors) && apart <= BETWEEN &&
+    if (r->n > WK_FEW_ROWS && is_large(call, 4 * processors) && apart <= BETWEEN &&
         apart * wk_itemsize[a->dtype] <= SECTOR) {
         turn->step = apart;
         turn->backwards = own < 0;
