@@ -16,6 +16,7 @@ PICTURE = ROOT / "docs" / "speed.png"
 GPU = "h200"
 SECTIONS = {  # of bench/results: by script
     "reductions": ("reduce", ("matrix",)),
+    "reduced views": ("reduce", ("views",)),
     "transposes": ("transpose", ("matrix", "random")),
     "stencils": ("stencil", ("last", "first", "inner", "rows", "sums")),
     "histograms": ("histogram", ("values", "equal", "between", "weights", "runs")),

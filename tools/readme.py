@@ -26,8 +26,8 @@
 - <!-- banks -->, <!-- carveout -->, each up to its <!-- /... -->: sections of
   bench/results/smem_*.json, a table for each GPU.
 - <!-- ladder table -->, <!-- exponents -->, <!-- sizes -->, <!-- data -->, <!-- matrix -->,
-  <!-- sweep -->, each up to its <!-- /... -->: the sections of bench/results/reduce_*.json, a table
-  for each GPU; <!-- reduce gpu -->: a selection of the matrix.
+  <!-- views -->, <!-- sweep -->, each up to its <!-- /... -->: the sections of
+  bench/results/reduce_*.json, a table for each GPU; <!-- reduce gpu -->: a selection of the matrix.
 
 - <!-- wrong calls -->, <!-- hidden calls -->, each up to its <!-- /... -->: calls that are refused,
   and what they say.
@@ -280,6 +280,7 @@ PAGES: dict[str, dict[str, Callable[[], str | None]]] = {
         "sizes": reduce_tables.sizes,
         "data": reduce_tables.data,
         "matrix": reduce_tables.matrix,
+        "views": reduce_tables.views,
         "sweep": reduce_tables.sweep,
     },
     "docs/histograms.md": {

@@ -205,6 +205,43 @@ def selection() -> str | None:
     return gpu_results("reduce", "matrix", partial(matrix_of, keys=("layout",), most=WORST))
 
 
+# ---------------------------------------------------------------------------- views
+
+SIZES = (0, 1 << 17, 1 << 20, 1 << 23, 1 << 26)  # bytes that are read and written, from which on
+
+
+def views() -> str | None:
+    """A line for each size, and the worst."""
+
+    def make(result: Row) -> str:
+        found = result["views"]
+        every = [row for row in found["rows"] if "ratio" in row]
+        lines = []
+        for least, most in zip(SIZES, (*SIZES[1:], None), strict=True):
+            rows = [r for r in every if least <= r["nbytes"] and (not most or r["nbytes"] < most)]
+            words = f"to {size(most)}" if most else "more"
+            lines.append((words, *of_views(rows)))
+        lines.append(("all", *of_views(every)))
+        head = (
+            "bytes read and written",
+            "views",
+            f"{LEVEL} of the best peer",
+            "below 0.5",
+            "median of the best peer",
+            "median us",
+        )
+        text = f"{len(every)} views, drawn by seed {found['seed']}.\n"
+        return "\n".join((text, table(head, lines, "<>>>>>"), worst(found["rows"], WORST)))
+
+    return gpu_results("reduce", "views", make)
+
+
+def of_views(rows: list[Row]) -> tuple[str, ...]:
+    middle = [f"{statistics.median(row[key] for row in rows):.1f}" for key in ("ratio", "us")]
+    few = sum(row["ratio"] < 0.5 for row in rows)
+    return str(len(rows)), f"{rivals(rows, LEVEL)}", str(few), *middle
+
+
 # ---------------------------------------------------------------------------- the sweep
 
 

@@ -229,7 +229,7 @@ __launch_bounds__(kThreads, Acc::kColumnBlocks)
                     from.x = in + own + top * side;
                     from.pitch = height * side;
                 } else {
-                    from.x = in + spot_of(task.kept, task.where_kept, first + own).at;
+                    from.x = in + column_at(task, first + own);
                     from.pitch = height * task.stride;
                 }
                 from.rows = height * task.repeat;

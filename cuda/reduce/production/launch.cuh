@@ -190,7 +190,6 @@ go_quickly(reduce_task *task, wk_grid *plan)
 {
     constexpr int C = columns_of_thread<Acc>(false);
     task->together = quick_of<Acc>::kColumns / C;
-    if (task->kept.ndim > 1) task->inner.set((uint32_t)task->kept.shape[1]);
     task->groups = plan->groups = (task->outputs - 1) / (kThreads * C) + 1;
     plan->blocks = std::max(plan->blocks, (plan->groups - 1) / WK_ITEMS + 1);
 }
@@ -245,6 +244,9 @@ reduce(wk_call *call)
     task.staged = plan.staged;
     task.masked = plan.masked;
     if (task.kept.ndim <= 1) task.across = plan.aligned ? 1 : kWarp * task.kept.strides[0];
+    if ((plan.kind == WK_BY_COLUMNS || plan.kind == WK_BY_WHOLE_COLUMNS) && task.kept.ndim == 2 &&
+        task.outputs <= INT32_MAX)
+        task.inner.set((uint32_t)task.kept.shape[1]);
     task.waiting = plan.waiting;
     task.one_run = wk_reads_one_run(&plan);
     task.gathers = plan.masked || plan.reads == WK_READS_ELEMENTS;

@@ -108,6 +108,17 @@ column_of(const row_of<T, C> *rows, int c, T (&x)[N])
     }
 }
 
+// Where a column begins; of planes without a division.
+__device__ __forceinline__ int64_t
+column_at(const reduce_task &task, int64_t output)
+{
+    const int64_t *strides = task.kept.strides;
+    if (task.inner.divisor == 0) return spot_of(task.kept, task.where_kept, output).at;
+    const uint32_t plane = task.inner.quotient((uint32_t)output),
+                   inner = (uint32_t)output - plane * task.inner.divisor;
+    return plane * strides[0] + inner * strides[1];
+}
+
 // Where a thread's columns lie in their first row, or in the only one that they are read from.
 template <typename T, int C>
 struct columns_at {
@@ -125,7 +136,7 @@ struct columns_at {
     __device__ __forceinline__ void to(const T *in, const reduce_task &task, int64_t output,
                                        int step)
     {
-        x = in + spot_of(task.kept, task.where_kept, output).at;
+        x = in + column_at(task, output);
         pitch = task.stride;
         rows = 1;
         apart = step;
@@ -148,7 +159,7 @@ struct columns_at {
             if (task.aligned) continue;
             offset[c] = own < end ? c * apart * task.kept.strides[0] : 0;
             if (task.kept.ndim > 1 && own < end)
-                offset[c] = spot_of(task.kept, task.where_kept, own).at - (x - in);
+                offset[c] = column_at(task, own) - (x - in);
         }
     }
 };
