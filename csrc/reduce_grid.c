@@ -509,19 +509,44 @@ is_large(const wk_call *call, int processors)
     return may_move(call) && r->n * r->outputs >= (int64_t)PACKED * processors / item;
 }
 
+/* Two that lie side by side, as parts of complex numbers do, and nothing beside them does, count as one. */
+static void
+see_pairs(wk_array *a, int *kept, int64_t *n)
+{
+    const int last = a->ndim - 1, folds = a->shape[last] == 2 && a->strides[last] == 1,
+              at = folds ? last : *kept - 1;
+    if (a->ndim < 2 || at < 0 || a->shape[at] != 2 || a->strides[at] != 1) return;
+    for (int d = 0; d <= last; d++)
+        if (d != at && a->strides[d] % 2) return;
+    for (int d = 0, to = 0; d <= last; d++) {
+        if (d == at) continue;
+        a->shape[to] = a->shape[d];
+        a->strides[to++] = a->strides[d] / 2;
+    }
+    a->ndim--;
+    *kept -= !folds;
+    if (folds) *n /= 2;
+}
+
 int
 wk_turns_outputs(const wk_call *call, int processors, wk_turn *turn)
 {
     const wk_reduce_args *r = &call->args.reduce;
-    const wk_array *a = &call->in;
-    if (r->kept < 1 || !is_large(call, processors)) return 0;
-    const int other = wk_order_kept(a, r->kept, turn->order);
-    const int64_t own = a->strides[turn->order[r->kept - 1]], apart = llabs(own);
+    wk_array a = call->in;
+    int kept = r->kept;
+    int64_t n = r->n;
+    if (kept < 1 || !is_large(call, processors)) return 0;
+    see_pairs(&a, &kept, &n);
+    if (kept < r->kept) a = call->in; /* parts of outputs lie side by side as they are */
+    if (a.ndim == r->kept) return 0;
+    const int other = wk_order_kept(&call->in, r->kept, turn->order);
+    const int64_t own = a.strides[turn->order[r->kept - 1]], apart = llabs(own),
+                  item = wk_itemsize[a.dtype] << (a.ndim < call->in.ndim);
     turn->step = 1;
     turn->backwards = 0;
-    if (apart >= llabs(a->strides[a->ndim - 1])) return 0;
-    if (r->n > WK_FEW_ROWS && is_large(call, 4 * processors) && apart <= BETWEEN &&
-        apart * wk_itemsize[a->dtype] <= SECTOR) {
+    if (apart >= llabs(a.strides[a.ndim - 1])) return 0;
+    if (n > WK_FEW_ROWS && is_large(call, 4 * processors) && apart <= BETWEEN &&
+        apart * item <= SECTOR) {
         turn->step = apart;
         turn->backwards = own < 0;
     }
@@ -574,25 +599,6 @@ lies_in_crumbs(const wk_array *a, int64_t item)
     if (a->strides[last] != 1) return 1;
     for (int d = 0; d < last; d++) aligned &= a->strides[d] * item % VECTOR == 0;
     return run < (aligned ? LONG_RUN : WK_TILE_BYTES / 2);
-}
-
-/* Two that lie side by side, as parts of complex numbers do, and nothing beside them does, count as one. */
-static void
-see_pairs(wk_array *a, int *kept, int64_t *n)
-{
-    const int last = a->ndim - 1, folds = a->shape[last] == 2 && a->strides[last] == 1,
-              at = folds ? last : *kept - 1;
-    if (a->ndim < 2 || at < 0 || a->shape[at] != 2 || a->strides[at] != 1) return;
-    for (int d = 0; d <= last; d++)
-        if (d != at && a->strides[d] % 2) return;
-    for (int d = 0, to = 0; d <= last; d++) {
-        if (d == at) continue;
-        a->shape[to] = a->shape[d];
-        a->strides[to++] = a->strides[d] / 2;
-    }
-    a->ndim--;
-    *kept -= !folds;
-    if (folds) *n /= 2;
 }
 
 int
