@@ -20,10 +20,10 @@ enum {
     FEW_TILES = 4,     /* of one that a quarter of a warp may have                           */
     BLOCK_TILES = 32,  /* of a line that a block takes alone, of elements of 4 bytes and more */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has                   */
-    PACKED = 16 << 10, /* bytes of a multiprocessor, at least, that are packed first, ...     */
-    CRUMBS = 1000,     /* ... or elements, where they lie in short runs                       */
-    LONG_RUN = 64,     /* bytes that lie side by side at 16, and are read where they are      */
-    SHORT_ROW = 256,   /* of a row that does not follow the one before, and is packed         */
+    PACKED = 16 << 10, /* bytes of a multiprocessor, at least, that are packed first          */
+    MOVED = 1000,    /* elements of one, at least, which are not read where they lie         */
+    LONG_RUN = 64,   /* bytes that lie side by side at 16, and are read where they are      */
+    SHORT_ROW = 256, /* of a row that does not follow the one before, and is packed         */
     LONG_LINE = 16384, /* elements of a line, which are read where they are                   */
     ALONE = 512,       /* outputs of a multiprocessor, where a thread has more of them       */
     FEW_ROWS = 16,     /* of a column that one thread has                                    */
@@ -490,23 +490,21 @@ plan_lines(const wk_call *call, int64_t processors, const wk_accumulator *of, wk
     g->blocks = places * 16;
 }
 
+static int64_t
+bytes_of(const wk_call *call)
+{
+    return call->args.reduce.n * call->args.reduce.outputs * wk_itemsize[call->in.dtype];
+}
+
 /* May results be found another way than where elements lie? */
 static int
-may_move(const wk_call *call)
+may_move(const wk_call *call, int processors)
 {
     const wk_reduce_args *r = &call->args.reduce;
     if (is_masked(call) || call->part.mode != WK_WHOLE || call->in.ndim == r->kept) return 0;
     for (int d = 0; d < call->in.ndim; d++)
         if (call->in.strides[d] == 0) return 0; /* fewer bytes than it seems */
-    return r->n > 2;
-}
-
-static int
-is_large(const wk_call *call, int processors)
-{
-    const wk_reduce_args *r = &call->args.reduce;
-    const int64_t item = wk_itemsize[call->in.dtype];
-    return may_move(call) && r->n * r->outputs >= (int64_t)PACKED * processors / item;
+    return r->n > 2 && r->n * r->outputs >= (int64_t)MOVED * processors;
 }
 
 /* Two that lie side by side, as parts of complex numbers do, and nothing beside them does, count as one. */
@@ -535,7 +533,7 @@ wk_turns_outputs(const wk_call *call, int processors, wk_turn *turn)
     wk_array a = call->in;
     int kept = r->kept;
     int64_t n = r->n;
-    if (kept < 1 || !is_large(call, processors)) return 0;
+    if (kept < 1 || !may_move(call, processors)) return 0;
     see_pairs(&a, &kept, &n);
     if (kept < r->kept) a = call->in; /* parts of outputs lie side by side as they are */
     if (a.ndim == r->kept) return 0;
@@ -545,8 +543,8 @@ wk_turns_outputs(const wk_call *call, int processors, wk_turn *turn)
     turn->step = 1;
     turn->backwards = 0;
     if (apart >= llabs(a.strides[a.ndim - 1])) return 0;
-    if (n > WK_FEW_ROWS && is_large(call, 4 * processors) && apart <= BETWEEN &&
-        apart * item <= SECTOR) {
+    if (n > WK_FEW_ROWS && apart <= BETWEEN && apart * item <= SECTOR &&
+        bytes_of(call) >= (int64_t)4 * PACKED * processors) {
         turn->step = apart;
         turn->backwards = own < 0;
     }
@@ -604,8 +602,7 @@ lies_in_crumbs(const wk_array *a, int64_t item)
 int
 wk_packs_first(const wk_call *call, int processors)
 {
-    const int64_t all = call->args.reduce.n * call->args.reduce.outputs;
-    if (!may_move(call)) return 0;
+    if (!may_move(call, processors)) return 0;
     wk_array a = call->in;
     int kept = call->args.reduce.kept;
     int64_t n = call->args.reduce.n, nearest = INT64_MAX; /* of outputs */
@@ -614,8 +611,8 @@ wk_packs_first(const wk_call *call, int processors)
     const int64_t item = wk_itemsize[a.dtype] << (a.ndim < call->in.ndim);
     for (int d = 0; d < kept; d++) nearest = wk_least(nearest, llabs(a.strides[d]));
     if (last < kept) return 0;
-    if (last > kept) return all >= (int64_t)CRUMBS * processors && lies_in_crumbs(&a, item);
-    if (kept == 0 || !is_large(call, processors)) return 0;
+    if (last > kept) return lies_in_crumbs(&a, item);
+    if (kept == 0 || bytes_of(call) < (int64_t)PACKED * processors) return 0;
     if (a.strides[last] == 1) /* rows */
         return n * item <= SHORT_ROW && (kept > 1 || a.strides[0] != n);
     if (a.strides[kept - 1] == 1) return 0; /* columns */

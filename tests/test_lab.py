@@ -627,6 +627,17 @@ def test_what_is_built_for_a_trace_changes_with_its_source(tmp_path, monkeypatch
 A = np.arange(96 * 160, dtype=np.float32).reshape(96, 160)
 
 
+def test_what_production_kernels_call_is_built_with_them():
+    """Some launch others' rows, which they declare."""
+    for folders in _rows.FOLDERS:
+        texts = [path.read_text("utf-8") for path in _rows._files_in(folders)]
+        found = {end: set() for end in ";{"}
+        for text in texts:
+            for row, end in re.findall(r"^WK_LAUNCHER\(([\w, ]+)\)\s*([;{])", text, re.M):
+                found[end].add(row)
+        assert found[";"] <= found["{"], folders
+
+
 @pytest.mark.large  # not in them: but they are compiled first, for half a minute
 @pytest.mark.parametrize(
     ("call", "args", "kernel", "readings"),

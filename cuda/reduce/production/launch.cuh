@@ -244,8 +244,8 @@ reduce(wk_call *call)
     task.staged = plan.staged;
     task.masked = plan.masked;
     if (task.kept.ndim <= 1) task.across = plan.aligned ? 1 : kWarp * task.kept.strides[0];
-    if ((plan.kind == WK_BY_COLUMNS || plan.kind == WK_BY_WHOLE_COLUMNS) && task.kept.ndim == 2 &&
-        task.outputs <= INT32_MAX)
+    if ((plan.kind == WK_BY_COLUMNS || plan.kind == WK_BY_WHOLE_COLUMNS) &&
+        task.kept.ndim == 2 && task.outputs <= INT32_MAX)
         task.inner.set((uint32_t)task.kept.shape[1]);
     task.waiting = plan.waiting;
     task.one_run = wk_reads_one_run(&plan);

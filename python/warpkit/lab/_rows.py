@@ -24,9 +24,9 @@ from warpkit.lab import _read
 FOLDERS = {
     "transpose/production": ("transpose moveaxis swapaxes ascontiguousarray", 15),
     "stencil/production": ("stencil1d convolve1d gradient1d finite_difference", 15),
-    "reduce/production": (
+    "reduce/production transpose/production": (  # the first copies by the second
         "reduce describe dot vdot average cumsum nancumsum segment_reduce group_reduce",
-        25,
+        40,
     ),
     "histogram/production": ("histogram bincount warp_histogram", 25),
     "unique histogram/production": ("run_length unique_counts group_reduce", 30),
@@ -37,7 +37,7 @@ _LONG = 10  # seconds, which are announced
 
 
 def _launchers(paths: Iterable[Path]) -> dict[tuple[str, str], Path]:
-    pattern = re.compile(r"^WK_LAUNCHER\((\w+), cuda, (\w+)\)", re.M)
+    pattern = re.compile(r"^WK_LAUNCHER\((\w+), cuda, (\w+)\)$", re.M)  # no declaration
     return {key: path for path in sorted(paths) for key in pattern.findall(path.read_text("utf-8"))}
 
 
