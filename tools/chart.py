@@ -102,7 +102,7 @@ def draw() -> None:
     import matplotlib.pyplot as plt
 
     every = cells()
-    figure, axes = plt.subplots(1, len(every), figsize=(11, 3.4), sharex=True, sharey=True)
+    figure, axes = plt.subplots(1, len(every), figsize=(11, 2.9), sharex=True, sharey=True)
     for ax, (operation, own) in zip(axes, every.items(), strict=True):
         ax.plot([0, 110], [0, 110], color="0.6", linewidth=1)
         ax.axhline(100, color="0.6", linewidth=1, linestyle=":")
@@ -111,7 +111,7 @@ def draw() -> None:
             x = [100 * c.theirs / c.copy for c in some]
             y = [100 * c.gb_s / c.copy for c in some]
             ax.scatter(x, y, s=9, color=color, alpha=0.6, linewidth=0)
-        ticks = ([0, 25, 50, 75, 100], ["0", "25 %", "50 %", "75 %", "100 %"])
+        ticks = ([0, 50, 100], ["0", "50 %", "100 %"])
         ax.set(xlim=(0, 112), ylim=(0, 112), aspect="equal", title=f"{len(own)} {operation}")
         ax.set_xticks(*ticks)
         ax.set_yticks(*ticks)

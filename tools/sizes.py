@@ -27,7 +27,7 @@ import common
 ROOT = Path(__file__).resolve().parent.parent
 ARCH = "90"
 # What there is, to be lowered: 800 kernels, 16 MB and 64 KB are wanted.
-LIMITS = {"kernels": 970, "kilobytes": 25_045, "largest": 135}
+LIMITS = {"kernels": 970, "kilobytes": 25_240, "largest": 135}
 
 
 class Code(NamedTuple):
