@@ -21,9 +21,9 @@ enum {
     BLOCK_TILES = 32,  /* of a line that a block takes alone, of elements of 4 bytes and more */
     FEW_ELEMENTS = 32, /* scattered ones, of an output that one thread has                   */
     PACKED = 16 << 10, /* bytes of a multiprocessor, at least, that are packed first          */
-    MOVED = 1000,    /* elements of one, at least, which are not read where they lie         */
-    LONG_RUN = 64,   /* bytes that lie side by side at 16, and are read where they are      */
-    SHORT_ROW = 256, /* of a row that does not follow the one before, and is packed         */
+    MOVED = 1000,      /* elements of one, at least, which are not read where they lie       */
+    LONG_RUN = 64,     /* bytes that lie side by side at 16, and are read where they are      */
+    SHORT_ROW = 256,   /* of a row that does not follow the one before, and is packed         */
     LONG_LINE = 16384, /* elements of a line, which are read where they are                   */
     ALONE = 512,       /* outputs of a multiprocessor, where a thread has more of them       */
     FEW_ROWS = 16,     /* of a column that one thread has                                    */

@@ -4,7 +4,8 @@
 // How       a line is cut into runs of tiles, as many as warps fill the device. A warp sums each run; what
 //           stands before each is found by one block a line; then warps go through the tiles of each run
 //           once more: lanes have a few neighbouring elements each, whose sums are scanned, and round
-//           each prefix. Nobody waits for another: three launches, two reads and a write.
+//           each prefix. Nobody waits for another: three launches, two reads and a write. A line that is
+//           one warp's, of up to 4,096 elements, takes one launch and one read.
 // Threads   of short lines, and of such as lie side by side, each thread has one, or a run of it, by the same steps: its
 //           elements are not its neighbours', but of all lanes they are a few lines of memory. One launch, one read.
 // Floats    a sum is a few doubles and a bound of what these have lost, as in all reductions
@@ -35,9 +36,8 @@ struct prefix_task {
     int64_t runs, per; // of a line; tiles of a run, or a thread's elements
     bool sums;         // threads: each run is only summed, not scanned
     bool skip_nan, integers_only;
-    uint64_t *states; // [lines][runs][words]
-    unsigned *
-        open; // [lines]: integers tell; null: those who find that a line does not round have it at once
+    uint64_t *states;      // [lines][runs][words]
+    unsigned *open;        // [lines]: integers tell; null: at once, and here
     int64_t chunks, chunk; // of a line, by integers; elements of each
     int64_t *limbs;        // [lines][chunks][WK_SUM_LIMBS]
     unsigned *odd;         // [lines][chunks]: flags
@@ -942,9 +942,8 @@ scan(wk_call *call, prefix_task t, bool last)
     const int64_t warps = (int64_t)processors(call) * P::kBlocks * kWarps;
     const bool threads = !last || (t.n <= kShortLine && t.n * warps <= kWarp * t.lines);
     const int64_t most = processors(call) * (threads ? kLineBlocks : P::kBlocks);
-    const bool alone =
-        !threads &&
-        t.n <= kLeastChunk; // a warp has a line: nobody else is waited for, nor launched
+    // A line that a warp has alone takes one launch: nobody is waited for.
+    const bool alone = !threads && t.n <= kLeastChunk;
     cut_lines(threads ? most * kThreads : alone ? 1 : warps, threads ? kLeastRun : kTileOf, &t);
     const int64_t each = threads ? kThreads : kWarps,
                   grid = std::min((t.lines * t.runs + each - 1) / each, most);

@@ -93,7 +93,7 @@ struct reduce_task {
 
     uint8_t out_dtype[kResults];
     int join, joins; // so many parts' records are joined first, and then those of so many sets
-    divide_by inner; // by a run's vectors; by a plane's columns (quick.cuh)
+    divide_by inner; // by a run's vectors; by a plane's columns, if there are several
     uint64_t *records;     // of each part, where these cannot be added up by atomics
     double inverse_spread; // of n (n - ddof)
     double spread;         // n (n - ddof), if that is an integer; else zero

@@ -158,8 +158,7 @@ struct columns_at {
             offset[c] = c;
             if (task.aligned) continue;
             offset[c] = own < end ? c * apart * task.kept.strides[0] : 0;
-            if (task.kept.ndim > 1 && own < end)
-                offset[c] = column_at(task, own) - (x - in);
+            if (task.kept.ndim > 1 && own < end) offset[c] = column_at(task, own) - (x - in);
         }
     }
 };
