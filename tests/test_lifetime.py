@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import gc
 import itertools
 import os
 import re
@@ -15,6 +16,7 @@ from helpers import assert_same, python, values
 
 # ---- references --------------------------------------------------------------------------------
 
+CHUNK = 32 << 20  # bytes that a pool of CUDA's reserves together
 TWO_EDGES = np.zeros(2)  # made once: NumPy 2.4's zeros itself keeps a reference to float64
 
 GOOD = {
@@ -174,13 +176,15 @@ def test_memory_does_not_grow_over_many_calls(device):
 def test_memory_of_the_device_is_given_back(device):
     a = values("float32", 2**12)
     warpkit.reduce(a, device=device)
-    before = warpkit.memory_info(device)["pool_used"]
+    gc.collect()
+    before = warpkit.memory_info(device)["pool_used"]  # what tests before this one have left
     for call in (*GOOD.values(), *BAD.values()):
         with contextlib.suppress(ValueError, TypeError, RuntimeError, MemoryError):
             call(a.reshape(64, 64), device)
     assert warpkit.memory_info(device)["pool_used"] == before
     warpkit.release_memory(device)
-    assert warpkit.memory_info(device)["pool_reserved"] <= before
+    chunks = -(-before // CHUNK)  # that the driver cannot give back
+    assert warpkit.memory_info(device)["pool_reserved"] <= chunks * CHUNK
     assert_same(warpkit.reduce(a, "max", device=device), a.max())
 
 
