@@ -166,10 +166,10 @@ class DeviceArray(Methods):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, key: Any) -> DeviceArray:
-        if type(key) is slice and self.ndim == 1:  # in a third of the time
-            start, stop, step = key.indices(self.shape[0])
-            n, stride = len(range(start, stop, step)), self.strides[0]
-            return self._at(self._pointer + (start * stride if n else 0), (n,), (step * stride,))
+        if type(key) is slice and self.ndim == 1:  # 1.0 us; what follows takes 3.5
+            offset, stride = _along(key, self.shape[0], self.strides[0])
+            n = len(range(*key.indices(self.shape[0])))
+            return self._at(self._pointer + offset, (n,), (stride,))
         parts = [_index(part) for part in (key if isinstance(key, tuple) else (key,))]
         # NumPy says what the shape is, or what is wrong, of one element that is in every place; an
         # array over the device's memory would be read by whatever prints what it finds.
